@@ -1,0 +1,91 @@
+#include "rubato/base/error.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <numeric>
+
+namespace rubato {
+namespace {
+
+std::mutex& hook_mutex() {
+  static std::mutex m;
+  return m;
+}
+std::function<void(const std::string&)>& hook() {
+  static std::function<void(const std::string&)> h;
+  return h;
+}
+thread_local const char* place = nullptr;
+
+// Levenshtein distance with two rows; words here are short.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t up = row[j];
+      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({up + 1, row[j - 1] + 1, change});
+      diagonal = up;
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  // A third of the letters may differ: farther words confuse more than they help.
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const auto& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string word_near = nearest(word, candidates);
+  return word_near.empty() ? "" : " (did you mean \"" + word_near + "\"?)";
+}
+
+void set_fatal_hook(std::function<void(const std::string&)> new_hook) {
+  const std::lock_guard lock(hook_mutex());
+  hook() = std::move(new_hook);
+}
+
+void set_fatal_place(const char* text) noexcept { place = text; }
+
+namespace detail {
+
+void fail_assertion(const char* kind, const char* condition, const char* file, int line,
+                    std::initializer_list<Shown> values) noexcept {
+  static std::atomic<bool> failing{false};
+  std::string message = std::string("rubato: broken ") + kind + ": " + condition;
+  if (values.size() != 0) {
+    message += " [";
+    for (const auto& value : values) message += (message.back() == '[' ? "" : ", ") + value.text();
+    message += "]";
+  }
+  message += std::string(" at ") + file + ":" + std::to_string(line);
+  if (place != nullptr) message += std::string(", ") + place;
+  std::fprintf(stderr, "%s\n", message.c_str());
+  // A hook that fails itself must not come back here.
+  if (!failing.exchange(true)) {
+    const std::lock_guard lock(hook_mutex());
+    if (hook()) hook()(message);
+  }
+  std::abort();
+}
+
+}  // namespace detail
+}  // namespace rubato

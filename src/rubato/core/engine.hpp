@@ -1,0 +1,85 @@
+#pragma once
+// Engine: the state machine of one node, and Port: what it may ask of its host.
+//
+// An engine never blocks, never reads a clock and starts no thread. A host (core/node_host.hpp on real
+// cores, core/sim_host.hpp in virtual time) feeds it events and takes work from it, so the same engine
+// runs in both. All Engine calls but run() and cost() come under one lock, from any core; run() is
+// called without it, on several cores at once, for different work.
+//
+//   event                   host calls             the engine may answer through its Port
+//   the node starts         start                  send, wake_at
+//   bytes came              on_message             send, wake_at
+//   a core is idle          next_work              (returns the most urgent ready work, if any)
+//   that work has run       on_finished            send, wake_at
+//   the asked time came     on_time                send, wake_at
+// The host stops when finished() is true on this node and all sends have left.
+
+#include <cstdint>
+#include <string>
+
+#include "rubato/base/bytes.hpp"
+#include "rubato/base/error.hpp"
+#include "rubato/base/time.hpp"
+#include "rubato/net/fabric.hpp"
+
+namespace rubato::core {
+
+using net::NodeId;
+
+// One thing to run on one core. Its meaning belongs to the engine.
+struct Work {
+  std::uint32_t kind = 0;
+  std::uint32_t index = 0;
+  std::int64_t tick = 0;
+};
+
+// What a host offers; valid during the call that it is passed to.
+class Port {
+ public:
+  Port() = default;
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+  virtual ~Port() = default;
+
+  // Queues `bytes` for the same engine on node `to`; in order for each pair. Never blocks; the engine's
+  // protocol bounds what is on its way.
+  virtual void send(NodeId to, Bytes bytes) = 0;
+
+  // Asks for on_time() at `when` or a little later; the earliest of all requests counts.
+  virtual void wake_at(Nanos when) = 0;
+
+  // When the current event happened. For figures, never for decisions.
+  [[nodiscard]] virtual Nanos now() const noexcept = 0;
+};
+
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
+
+  virtual void start(Port& port) = 0;
+  virtual void on_message(Port& port, NodeId from, Bytes bytes) = 0;
+  virtual void on_finished(Port& port, const Work& work) = 0;
+  virtual void on_time(Port& /*port*/) {}
+
+  // Takes the most urgent ready work for an idle core of the node ([0, n_cores)), or returns false.
+  [[nodiscard]] virtual bool next_work(std::uint32_t core, Work& work) = 0;
+
+  // Does the work. Without the lock; may throw Error, which ends the job with its message.
+  virtual void run(const Work& work, std::uint32_t core) = 0;
+
+  // What run() costs on one core in virtual time. Only simulators ask, after run().
+  [[nodiscard]] virtual Nanos cost(const Work& work) const = 0;
+
+  // What a message of `n_bytes` costs the core that sends or takes it, in virtual time.
+  [[nodiscard]] virtual Nanos message_cost(std::size_t /*n_bytes*/) const { return 0; }
+
+  [[nodiscard]] virtual bool finished() const = 0;
+
+  // One line for the watchdog: what this node waits for, or "" if it waits for nothing.
+  [[nodiscard]] virtual std::string waiting_for() const = 0;
+};
+
+}  // namespace rubato::core
