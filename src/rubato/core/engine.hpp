@@ -1,10 +1,10 @@
 #pragma once
 // Engine: the state machine of one node, and Port: what it may ask of its host.
 //
-// An engine never blocks, never reads a clock and starts no thread. A host (core/node_host.hpp on real
-// cores, core/sim_host.hpp in virtual time) feeds it events and takes work from it, so the same engine
-// runs in both. All Engine calls but run() and cost() come under one lock, from any core; run() is
-// called without it, on several cores at once, for different work.
+// An engine never blocks, never reads a clock and starts no thread. A host (core/node_host.hpp on
+// real cores, core/sim_host.hpp in virtual time) feeds it events and takes work from it, so the
+// same engine runs in both. All Engine calls but run() and cost() come under one lock, from any
+// core; run() is called without it, on several cores at once, for different work.
 //
 //   event                   host calls             the engine may answer through its Port
 //   the node starts         start                  send, wake_at
@@ -31,6 +31,7 @@ struct Work {
   std::uint32_t kind = 0;
   std::uint32_t index = 0;
   std::int64_t tick = 0;
+  void* detail = nullptr;
 };
 
 // What a host offers; valid during the call that it is passed to.
@@ -41,8 +42,8 @@ class Port {
   Port& operator=(const Port&) = delete;
   virtual ~Port() = default;
 
-  // Queues `bytes` for the same engine on node `to`; in order for each pair. Never blocks; the engine's
-  // protocol bounds what is on its way.
+  // Queues `bytes` for the same engine on node `to`; in order for each pair. Never blocks; the
+  // engine's protocol bounds what is on its way.
   virtual void send(NodeId to, Bytes bytes) = 0;
 
   // Asks for on_time() at `when` or a little later; the earliest of all requests counts.
@@ -67,6 +68,10 @@ class Engine {
   // Takes the most urgent ready work for an idle core of the node ([0, n_cores)), or returns false.
   [[nodiscard]] virtual bool next_work(std::uint32_t core, Work& work) = 0;
 
+  // False if next_work() would surely return false for every core: then no idle core is woken,
+  // which spares a system call of 1-2 us. Asked after each event while a core sleeps.
+  [[nodiscard]] virtual bool more_work() const { return true; }
+
   // Does the work. Without the lock; may throw Error, which ends the job with its message.
   virtual void run(const Work& work, std::uint32_t core) = 0;
 
@@ -80,6 +85,16 @@ class Engine {
 
   // One line for the watchdog: what this node waits for, or "" if it waits for nothing.
   [[nodiscard]] virtual std::string waiting_for() const = 0;
+
+  // What people call `work`: "step of region 12 to tick 40". For the watchdog and for traces.
+  [[nodiscard]] virtual std::string work_name(const Work& work) const {
+    return "work of kind " + std::to_string(work.kind) + ", index " + std::to_string(work.index) +
+           ", tick " + std::to_string(work.tick);
+  }
+
+  // The job ends without a result, on every node, because of `error`: take back what is half
+  // written. The last call that the engine gets.
+  virtual void on_failed(const Error& /*error*/) {}
 };
 
 }  // namespace rubato::core

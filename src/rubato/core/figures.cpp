@@ -1,0 +1,122 @@
+#include "rubato/core/figures.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "rubato/base/error.hpp"
+
+namespace rubato::core {
+
+void CoreFigures::add_busy(std::uint32_t kind, Nanos time) {
+  RUBATO_REQUIRE(kind < kWorkKindsMax, kind, kWorkKindsMax);
+  if (busy.size() <= kind) busy.resize(kind + 1, 0);
+  busy[kind] += time;
+  ++n_works;
+}
+
+Nanos CoreFigures::busy_total() const noexcept {
+  return std::accumulate(busy.begin(), busy.end(), Nanos{0});
+}
+
+CoreFigures NodeFigures::total() const {
+  CoreFigures sum;
+  for (const auto& core : cores) {
+    if (sum.busy.size() < core.busy.size()) sum.busy.resize(core.busy.size(), 0);
+    for (std::size_t kind = 0; kind < core.busy.size(); ++kind)
+      sum.busy[kind] += core.busy[kind];
+    sum.wall += core.wall;
+    sum.sending += core.sending;
+    sum.idle += core.idle;
+    sum.n_works += core.n_works;
+  }
+  return sum;
+}
+
+void put(Writer& out, const NodeFigures& figures) {
+  out.put(figures.node);
+  out.put_string(figures.host);
+  out.put(figures.wall);
+  out.put(static_cast<std::uint64_t>(figures.cores.size()));
+  for (const auto& core : figures.cores) {
+    out.put_vector(core.busy);
+    out.put(core.wall);
+    out.put(core.sending);
+    out.put(core.idle);
+    out.put(core.n_works);
+  }
+  out.put(figures.n_sent);
+  out.put(figures.n_received);
+  out.put(figures.bytes_sent);
+  out.put(figures.bytes_received);
+}
+
+NodeFigures get_node_figures(Reader& in) {
+  NodeFigures figures;
+  figures.node = in.get<NodeId>();
+  figures.host = in.get_string();
+  figures.wall = in.get<Nanos>();
+  const auto n_cores = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < n_cores; ++i) {
+    CoreFigures core;
+    core.busy = in.get_vector<Nanos>();
+    core.wall = in.get<Nanos>();
+    core.sending = in.get<Nanos>();
+    core.idle = in.get<Nanos>();
+    core.n_works = in.get<std::uint64_t>();
+    figures.cores.push_back(std::move(core));
+  }
+  figures.n_sent = in.get<std::uint64_t>();
+  figures.n_received = in.get<std::uint64_t>();
+  figures.bytes_sent = in.get<std::uint64_t>();
+  figures.bytes_received = in.get<std::uint64_t>();
+  return figures;
+}
+
+namespace {
+
+double share(Nanos part, Nanos whole) {
+  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+std::string figures_table(std::span<const NodeFigures> nodes,
+                          std::span<const std::string> kind_names) {
+  std::string out = fmt::format("{:<24}{:>10}", "node", "wall s");
+  for (const auto& name : kind_names)
+    out += fmt::format("{:>11}", name + " %");
+  out += fmt::format("{:>9}{:>11}{:>10}{:>8}{:>10}{:>12}\n", "other %", "waiting %", "sending %",
+                     "own %", "messages", "MB");
+  const NodeFigures* straggler = nullptr;
+  double least_idle = 0;
+  for (const auto& node : nodes) {
+    const CoreFigures sum = node.total();
+    const std::string name =
+        fmt::format("{}{}", node.node, node.host.empty() ? "" : " (" + node.host + ")");
+    out += fmt::format("{:<24}{:>10.3f}", name, static_cast<double>(node.wall) / kSecond);
+    Nanos named = 0;
+    for (std::size_t kind = 0; kind < kind_names.size(); ++kind) {
+      const Nanos busy = kind < sum.busy.size() ? sum.busy[kind] : 0;
+      named += busy;
+      out += fmt::format("{:>11.1f}", share(busy, sum.wall));
+    }
+    out += fmt::format("{:>9.1f}{:>11.1f}{:>10.1f}{:>8.2f}{:>10}{:>12.3f}\n",
+                       share(sum.busy_total() - named, sum.wall), share(sum.idle, sum.wall),
+                       share(sum.sending, sum.wall), share(sum.own(), sum.wall), node.n_sent,
+                       static_cast<double>(node.bytes_sent) / 1e6);
+    const double idle = share(sum.idle, sum.wall);
+    if (straggler == nullptr || idle < least_idle) {
+      straggler = &node;
+      least_idle = idle;
+    }
+  }
+  if (nodes.size() > 1) {
+    out += fmt::format("straggler: node {}{}, waiting {:.1f} %\n", straggler->node,
+                       straggler->host.empty() ? "" : " (" + straggler->host + ")", least_idle);
+  }
+  return out;
+}
+
+}  // namespace rubato::core

@@ -1,0 +1,54 @@
+#include "rubato/core/figures.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/error.hpp"
+
+namespace rubato::core {
+namespace {
+
+NodeFigures sample(NodeId node, Nanos idle) {
+  NodeFigures figures;
+  figures.node = node;
+  figures.host = "cn-17";
+  figures.wall = 100;
+  CoreFigures core;
+  core.wall = 100;
+  core.add_busy(2, 30);
+  core.add_busy(0, 10);
+  core.sending = 5;
+  core.idle = idle;
+  figures.cores = {core, core};
+  figures.n_sent = 7;
+  return figures;
+}
+
+TEST(Figures, OwnIsWhatIsLeftOfTheWall) {
+  const auto figures = sample(0, 50);
+  EXPECT_EQ(figures.cores[0].own(), 5);
+  EXPECT_EQ(figures.total().own(), 10);
+  EXPECT_EQ(figures.total().busy, (std::vector<Nanos>{20, 0, 60}));
+  EXPECT_EQ(figures.total().n_works, 4U);
+}
+
+TEST(Figures, TravelAsBytes) {
+  Writer out;
+  put(out, sample(3, 40));
+  const Bytes bytes = out.take();
+  Reader in(bytes);
+  EXPECT_EQ(get_node_figures(in), sample(3, 40));
+  EXPECT_TRUE(in.at_end());
+  Reader cut(ByteView(bytes).first(bytes.size() - 3));
+  EXPECT_THROW((void)get_node_figures(cut), Error);
+}
+
+TEST(Figures, TableNamesTheNodeThatWaitsLeast) {
+  const std::vector<NodeFigures> nodes = {sample(0, 50), sample(1, 20), sample(2, 40)};
+  const std::vector<std::string> kinds = {"step"};
+  const std::string table = figures_table(nodes, kinds);
+  EXPECT_NE(table.find("straggler: node 1 (cn-17), waiting 20.0 %"), std::string::npos) << table;
+  EXPECT_NE(table.find("step %"), std::string::npos) << table;
+}
+
+}  // namespace
+}  // namespace rubato::core
