@@ -1,0 +1,171 @@
+#include "rubato/tools/command_line.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "rubato/tools/build_info.hpp"
+#include "rubato/tools/terminal.hpp"
+
+namespace rubato::tools {
+
+struct CommandLine::Entry {
+  Command command;
+  CLI::App* app = nullptr;
+};
+
+namespace {
+
+// Thrown when --help or --version has already been answered.
+struct Answered {};
+
+bool is_flag(const std::string& word) {
+  return word.size() > 1 && word.front() == '-';
+}
+
+// All flags that `app` knows, with their dashes: what a mistyped flag is compared with.
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const auto& name : option->get_lnames())
+      names.push_back("--" + name);
+    for (const auto& name : option->get_snames())
+      names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+CommandLine::CommandLine()
+    : app_(std::make_unique<CLI::App>(
+          "Rubato: parallel programs that work while the network is late", "rubato")) {
+  app_->set_help_flag("-h,--help", "Print this help and exit");
+  app_->set_version_flag("--version", describe_build());
+  app_->add_flag("--json", json_, "Figures as one line of JSON");
+  app_->require_subcommand(0, 1);
+  app_->fallthrough();
+  app_->footer(
+      "Each command has its own --help with examples. Exit codes: 0 ok, 1 the run failed,\n"
+      "2 usage, 3 bad input, 5 a node was lost, 130 interrupted, 143 terminated.");
+}
+
+CommandLine::~CommandLine() = default;
+
+CLI::App& CommandLine::add(Command command) {
+  auto entry = std::make_unique<Entry>();
+  entry->command = std::move(command);
+  CLI::App* app = app_->add_subcommand(entry->command.name, entry->command.summary);
+  app->group(entry->command.hidden ? "" : entry->command.group);
+  app->fallthrough();
+  if (!entry->command.examples.empty()) app->footer("Examples:\n" + entry->command.examples);
+  entry->app = app;
+  commands_.push_back(std::move(entry));
+  return *app;
+}
+
+int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
+                     std::ostream& err) noexcept {
+  Context context{.out = out,
+                  .err = err,
+                  .color_out = wants_color(STDOUT_FILENO),
+                  .color_err = wants_color(STDERR_FILENO),
+                  .program = {}};
+  ExitCode code = ExitCode::failed;
+  try {
+    code = run_or_throw(words, context);
+    out.flush();
+    if (!out) throw Error("writing to standard output failed: is the disk full?", ExitCode::failed);
+  } catch (const Error& error) {
+    err << "rubato: " << error.what() << '\n';
+    code = error.code();
+  } catch (const std::exception& error) {
+    err << "rubato: " << error.what() << '\n';
+    code = ExitCode::failed;
+  }
+  err.flush();
+  return static_cast<int>(code);
+}
+
+ExitCode CommandLine::run_or_throw(const std::vector<std::string>& words, Context& context) {
+  // The words behind "--" belong to another program: the parser must not see them.
+  const auto separator = std::find(words.begin(), words.end(), "--");
+  if (separator != words.end()) context.program.assign(separator + 1, words.end());
+  try {
+    parse({words.begin(), separator}, context);
+  } catch (const Answered&) {
+    return ExitCode::ok;
+  }
+  context.json = json_;
+  for (const auto& entry : commands_) {
+    if (!entry->app->parsed()) continue;
+    const std::string& name = entry->command.name;
+    if (!entry->command.takes_program && separator != words.end()) {
+      throw Error("'rubato " + name + "' runs no program, found \"--\"", ExitCode::usage);
+    }
+    if (entry->command.takes_program && context.program.empty()) {
+      throw Error("expected a program: rubato " + name + " [options] -- PROGRAM [arguments]",
+                  ExitCode::usage);
+    }
+    return entry->command.run(context);
+  }
+  context.err << app_->help();
+  throw Error("expected a command", ExitCode::usage);
+}
+
+void CommandLine::parse(std::vector<std::string> words, const Context& context) {
+  std::reverse(words.begin(), words.end());  // the order that CLI11 wants
+  try {
+    app_->parse(words);
+  } catch (const CLI::Success& answer) {
+    app_->exit(answer, context.out, context.err);
+    throw Answered{};
+  } catch (const CLI::ParseError& error) {
+    // A mistyped flag is often the cause of another complaint ("--nodes is required"): it goes
+    // first.
+    const auto unknown = app_->remaining(true);
+    if (!unknown.empty()) throw_unknown_word(unknown.front());
+    throw Error(one_line(error.what()), ExitCode::usage);
+  }
+}
+
+void CommandLine::throw_unknown_word(const std::string& word) const {
+  const CLI::App* chosen = nullptr;
+  const Command* command = nullptr;
+  std::vector<std::string> names;
+  for (const auto& entry : commands_) {
+    if (!entry->command.hidden) names.push_back(entry->command.name);
+    if (!entry->app->parsed()) continue;
+    chosen = entry->app;
+    command = &entry->command;
+  }
+  if (is_flag(word)) {
+    std::vector<std::string> flags = flags_of(*app_);
+    if (chosen != nullptr) {
+      for (auto& flag : flags_of(*chosen))
+        flags.push_back(std::move(flag));
+    }
+    const std::string flag = word.substr(0, word.find('='));
+    const std::string help = "; see rubato " + (command ? command->name + " " : "") + "--help";
+    throw Error("unknown flag \"" + flag + "\"" + did_you_mean(flag, flags) + help,
+                ExitCode::usage);
+  }
+  if (command == nullptr) {
+    throw Error(
+        "unknown command \"" + word + "\"" + did_you_mean(word, names) + "; see rubato --help",
+        ExitCode::usage);
+  }
+  const std::string hint = command->takes_program ? "; the program stands behind \"--\"" : "";
+  throw Error("'rubato " + command->name + "' does not expect \"" + word + "\"" + hint,
+              ExitCode::usage);
+}
+
+}  // namespace rubato::tools

@@ -1,0 +1,78 @@
+#pragma once
+// The command line of `rubato`: words in, one command run, an exit code out.
+//
+// Each command stands in a file of its own that offers `void add_<name>(CommandLine&)`;
+// commands.cpp lists them. What is the same for all is done here: --help with examples, --version,
+// --json, the nearest name for a mistyped word, Error -> message on `err` and its exit code. Data
+// goes to Context::out, words for people to Context::err.
+//
+// CLI11 costs seconds a file: it is named here, and included only by .cpp files.
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rubato/base/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace rubato::tools {
+
+// What a command may know besides its own options. Valid during the call that it is passed to.
+struct Context {
+  std::ostream& out;       // data: what a pipe or a file wants
+  std::ostream& err;       // people
+  bool json = false;       // figures as one line of JSON instead of a table
+  bool color_out = false;  // colours are welcome on out
+  bool color_err = false;
+  std::vector<std::string> program;  // the words behind "--"
+};
+
+struct Command {
+  std::string name;
+  std::string group;           // heading in the help: see groups below
+  std::string summary;         // one line
+  std::string examples;        // whole lines, each a command that works
+  bool takes_program = false;  // wants words behind "--"
+  bool hidden = false;
+  std::function<ExitCode(const Context&)> run;  // may throw Error
+};
+
+// Headings of `rubato --help`, in this order.
+inline constexpr const char* kRunGroup = "Run models";
+inline constexpr const char* kMeasureGroup = "Measure and check";
+inline constexpr const char* kClusterGroup = "Machines and jobs";
+
+class CommandLine {
+ public:
+  CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+  ~CommandLine();
+
+  // Adds a command and returns its CLI11 parser, to which its options are added; it lives as long
+  // as this object. REQUIRES: no command has that name.
+  CLI::App& add(Command command);
+
+  // Runs `words` (without the program's name). Never throws: an Error becomes one line on `err` and
+  // its exit code, a usage mistake exit code 2.
+  [[nodiscard]] int run(const std::vector<std::string>& words, std::ostream& out,
+                        std::ostream& err) noexcept;
+
+ private:
+  struct Entry;
+
+  [[nodiscard]] ExitCode run_or_throw(const std::vector<std::string>& words, Context& context);
+  void parse(std::vector<std::string> words, const Context& context);
+  [[noreturn]] void throw_unknown_word(const std::string& word) const;
+
+  std::unique_ptr<CLI::App> app_;
+  std::vector<std::unique_ptr<Entry>> commands_;
+  bool json_ = false;
+};
+
+}  // namespace rubato::tools

@@ -1,0 +1,11 @@
+// The program `rubato`.
+
+#include <iostream>
+
+#include "rubato/tools/commands.hpp"
+
+int main(int argc, char** argv) {
+  rubato::tools::CommandLine line;
+  rubato::tools::add_commands(line);
+  return line.run({argv + 1, argv + argc}, std::cout, std::cerr);
+}

@@ -1,0 +1,27 @@
+#pragma once
+// Child processes of the command: finding, asking and starting programs.
+
+#include <string>
+#include <vector>
+
+namespace rubato::tools {
+
+// The path of an executable file: `name` itself if it has a slash, else the first of that name in
+// PATH; "" if there is none.
+[[nodiscard]] std::string find_program(const std::string& name);
+
+// The path of this program.
+[[nodiscard]] std::string own_path();
+
+// What `words` print on standard output (at most 64 KiB), standard error discarded; "" if they
+// cannot be run. Blocks until the program ends. REQUIRES: words is not empty.
+[[nodiscard]] std::string output_of(const std::vector<std::string>& words);
+
+// Replaces this process by `words`, looked up in PATH. Returns only if that fails, with errno set.
+// REQUIRES: words is not empty.
+void execute(const std::vector<std::string>& words) noexcept;
+
+// The exit code that a shell would report for a wait status: 128 + the signal for a killed process.
+[[nodiscard]] int exit_code_of(int wait_status) noexcept;
+
+}  // namespace rubato::tools
