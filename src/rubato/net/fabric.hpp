@@ -2,8 +2,9 @@
 // Fabric: what moves bytes between the nodes of a job.
 //
 // Delivers whole buffers, in order for each pair of nodes, never lost, never blocking. One fabric a
-// job. Called by one thread of the node at a time (its service thread or an idle core's event loop).
-// Kinds: local (a job of one node), mpi (a plugin for each MPI), sim (virtual nodes in one thread).
+// job. Called by one thread of the node at a time (its service thread or an idle core's event
+// loop). Kinds: local (a job of one node), mpi (a plugin for each MPI), sim (virtual nodes in one
+// thread).
 
 #include <cstddef>
 #include <cstdint>
@@ -32,12 +33,12 @@ class Fabric {
   [[nodiscard]] virtual NodeId node() const noexcept = 0;
   [[nodiscard]] virtual std::uint32_t n_nodes() const noexcept = 0;
 
-  // Takes `bytes` and returns true, or leaves them untouched and returns false if too much is on its
-  // way to `to`: poll, then try again. Sending to oneself is allowed. Never blocks.
+  // Takes `bytes` and returns true, or leaves them untouched and returns false if too much is on
+  // its way to `to`: poll, then try again. Sending to oneself is allowed. Never blocks.
   [[nodiscard]] virtual bool try_send(NodeId to, Bytes& bytes) noexcept = 0;
 
-  // Hands over the next buffer that came, or returns false. Also drives sends that are on their way, so
-  // it is called even by a node that expects nothing. Never blocks.
+  // Hands over the next buffer that came, or returns false. Also drives sends that are on their
+  // way, so it is called even by a node that expects nothing. Never blocks.
   [[nodiscard]] virtual bool poll(Arrival& arrival) noexcept = 0;
 
   // True if all that was sent has left this node's memory.
