@@ -1,0 +1,424 @@
+#include "rubato/tick/dataflow.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rubato::tick {
+
+using detail::MessageHeader;
+using detail::MessageType;
+
+Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
+    : plan_(plan),
+      store_(store),
+      window_(plan.window()),
+      end_(options.ticks),
+      cells_(plan.regions.size() * static_cast<std::size_t>(plan.window())),
+      own_at_(plan.n_own, 0),
+      own_present_(static_cast<std::size_t>(plan.window()), 0),
+      external_missing_(static_cast<std::size_t>(plan.window()), 0),
+      links_(plan.neighbours.size()),
+      source_links_(plan.n_own),
+      barrier_(plan.self, plan.n_nodes),
+      stop_(plan.self, plan.n_nodes, store, options.ticks) {
+  RUBATO_REQUIRE(options.ticks >= 0, options.ticks);
+  for (RegionId region = 0; region < plan_.n_own; ++region) {
+    for (const RegionId input : plan_.inputs[region]) {
+      n_external_inputs_ += plan_.regions[input].own() ? 0 : 1;
+    }
+  }
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    const Neighbour& neighbour = plan_.neighbours[i];
+    neighbour_of_[neighbour.node] = i;
+    links_[i].missing_sources.resize(static_cast<std::size_t>(window_));
+    for (const RegionId source : neighbour.sources)
+      source_links_[source].push_back(i);
+  }
+  figures_.late_by.assign(links_.size(), 0);
+  for (Tick t = 0; t < window_; ++t)
+    reset_tick(t);
+}
+
+Dataflow::~Dataflow() = default;
+
+// Makes the slot of tick t empty: nothing there, every unit lacks all of its inputs.
+void Dataflow::reset_tick(Tick t) {
+  for (RegionId region = 0; region < plan_.regions.size(); ++region) {
+    Cell fresh;
+    for (const RegionId input : plan_.inputs[region]) {
+      ++(plan_.regions[input].own() ? fresh.missing_own : fresh.missing_replica);
+    }
+    cell(region, t) = fresh;
+  }
+  own_present_[slot(t)] = 0;
+  external_missing_[slot(t)] = n_external_inputs_;
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    links_[i].missing_sources[slot(t)] =
+        static_cast<std::uint32_t>(plan_.neighbours[i].sources.size());
+  }
+}
+
+void Dataflow::start(core::Port& port) {
+  own_min_since_ = port.now();
+  for (RegionId region = 0; region < plan_.regions.size(); ++region) {
+    cell(region, 0).status = Status::present;
+  }
+  own_present_[0] = plan_.n_own;
+  // After all are marked, so that no unit counts as waiting in between.
+  for (RegionId region = 0; region < plan_.regions.size(); ++region) {
+    for (const RegionId reader : plan_.readers[region]) {
+      input_arrived(reader, 0, plan_.regions[region].own());
+    }
+  }
+  for (RegionId region = 0; region < plan_.n_own; ++region) {
+    RUBATO_ASSERT(!plan_.inputs[region].empty(), region);
+  }
+}
+
+// The fragment (region, t) is there now.
+void Dataflow::set_present(RegionId region, Tick t) {
+  cell(region, t).status = Status::present;
+  const bool own = plan_.regions[region].own();
+  for (const RegionId reader : plan_.readers[region])
+    input_arrived(reader, t, own);
+  if (own) {
+    own_at_[region] = t;
+    ++own_present_[slot(t)];
+    figures_.most_ahead = std::max(figures_.most_ahead, t - own_min_);
+    source_arrived(region, t);
+  }
+}
+
+void Dataflow::input_arrived(RegionId reader, Tick t, bool own_input) {
+  Cell& unit = cell(reader, t);
+  --(own_input ? unit.missing_own : unit.missing_replica);
+  const bool own = plan_.regions[reader].own();
+  if (own && !own_input) --external_missing_[slot(t)];
+  if (unit.missing_own != 0) return;
+  if (unit.missing_replica == 0) {
+    if (own) {
+      ready_own_.push({t, plan_.regions[reader].order, reader});
+    } else if (cell(reader, t + 1).demanded) {
+      push_replica(reader, t);
+    }
+  } else if (own) {
+    demand_inputs(reader, t);
+  }
+}
+
+// Marks what is missing for unit (region, t) and can be computed here, and what that needs in turn
+// [Ticks Algorithm 3, lines 11-21].
+void Dataflow::demand_inputs(RegionId region, Tick t) {
+  for (const RegionId input : plan_.inputs[region]) {
+    if (plan_.regions[input].own()) continue;
+    Cell& wanted = cell(input, t);
+    if (wanted.status != Status::absent || wanted.demanded) continue;
+    wanted.demanded = true;
+    if (!steppable(input) || t <= floor_) continue;
+    const Cell& unit = cell(input, t - 1);
+    if (unit.missing_replica != 0) {
+      demand_inputs(input, t - 1);
+    } else if (unit.missing_own == 0) {
+      push_replica(input, t - 1);
+    }
+  }
+}
+
+void Dataflow::push_replica(RegionId region, Tick t) {
+  // A fragment that no round brings is as urgent as own work of its tick; one that a late message
+  // may still bring waits until own work of the next tick is done.
+  const Tick urgency = is_round(t + 1) ? t + 1 : t;
+  ready_replica_.push({urgency, static_cast<std::uint32_t>(t + 1 - urgency), region});
+}
+
+void Dataflow::source_arrived(RegionId region, Tick t) {
+  if (!is_round(t)) return;
+  for (const std::uint32_t i : source_links_[region]) {
+    if (--links_[i].missing_sources[slot(t)] != 0) continue;
+    links_[i].packing.push_back(t);
+    ready_packs_.push_back({pack_round, i, t, nullptr});
+  }
+}
+
+void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
+  MessageHeader header;
+  RUBATO_ASSERT(bytes.size() >= sizeof header, bytes.size());
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.type == MessageType::round) {
+    const auto at = neighbour_of_.find(from);
+    RUBATO_ASSERT(at != neighbour_of_.end() && plan_.neighbours[at->second].sends_here, from);
+    Link& link = links_[at->second];
+    link.inbox.emplace(header.tick, std::move(bytes));
+    figures_.inbox_most = std::max(figures_.inbox_most, link.inbox.size());
+    return;
+  }
+  if (header.type == MessageType::barrier) {
+    barrier_.on_message(port, header);
+  } else {
+    stop_.on_message(port, header, ByteView(bytes).subspan(sizeof header));
+    end_ = stop_.end();
+  }
+}
+
+// The last tick at which all that the own query reads is here.
+Tick Dataflow::complete_tick() const noexcept {
+  return external_missing_[slot(own_min_)] == 0 ? own_min_ : own_min_ - 1;
+}
+
+// The last tick that own units may step now.
+Tick Dataflow::own_limit() const noexcept {
+  Tick limit = std::min(end_, stop_.limit()) - 1;
+  limit = std::min(limit, complete_tick() + plan_.policy.depth);
+  // All versions stay below floor + window - 1, so that the fragment after any of them has a slot.
+  limit = std::min(limit, floor_ + window_ - 3);
+  if (plan_.policy.barrier) limit = std::min(limit, barrier_.released());
+  return limit;
+}
+
+bool Dataflow::next_work(std::uint32_t /*core*/, core::Work& work) {
+  if (own_min_ >= end_ && ready_packs_.empty()) return false;
+  const bool taken =
+      take_unpack(work) || take_pack(work) ||
+      (ready_replica_.empty() || (!ready_own_.empty() && ready_own_.top().tick <= own_limit() &&
+                                  ready_own_.top().tick <= ready_replica_.top().tick)
+           ? take_own(work) || take_replica(work)
+           : take_replica(work) || take_own(work));
+  if (taken) ++n_running_;
+  return taken;
+}
+
+bool Dataflow::may_unpack(const Link& link, std::uint32_t neighbour) const {
+  if (link.inbox.empty() || link.unpacking != 0) return false;
+  const Tick t = link.inbox.begin()->first;
+  if (t > floor_ + window_ - 2) return false;
+  // A replica that is being stepped to the same tick first gets there.
+  return std::ranges::none_of(plan_.neighbours[neighbour].regions, [&](RegionId region) {
+    return cell(region, t).status == Status::running;
+  });
+}
+
+bool Dataflow::take_unpack(core::Work& work) {
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    Link& link = links_[i];
+    if (!may_unpack(link, i)) continue;
+    const auto first = link.inbox.begin();
+    Job* job = new_job(i, first->first);
+    job->bytes = std::move(first->second);
+    link.inbox.erase(first);
+    link.unpacking = job->tick;
+    for (const RegionId region : plan_.neighbours[i].regions) {
+      Cell& target = cell(region, job->tick);
+      job->fresh.push_back(target.status == Status::absent ? 1 : 0);
+      if (target.status == Status::absent) {
+        target.status = Status::running;
+      } else {
+        ++figures_.compared_regions;
+      }
+    }
+    work = {unpack_round, i, job->tick, job};
+    return true;
+  }
+  return false;
+}
+
+bool Dataflow::take_pack(core::Work& work) {
+  if (ready_packs_.empty()) return false;
+  work = ready_packs_.front();
+  ready_packs_.pop_front();
+  work.detail = new_job(work.index, work.tick);
+  return true;
+}
+
+bool Dataflow::take_own(core::Work& work) {
+  if (ready_own_.empty() || ready_own_.top().tick > own_limit()) return false;
+  work = {step_own, ready_own_.top().region, ready_own_.top().tick, nullptr};
+  cell(work.index, work.tick + 1).status = Status::running;
+  ready_own_.pop();
+  return true;
+}
+
+bool Dataflow::replica_wanted(RegionId region, Tick t) const {
+  if (t < floor_ || t >= end_ || t >= stop_.limit()) return false;
+  const Cell& target = cell(region, t + 1);
+  if (target.status != Status::absent || !target.demanded) return false;
+  const Link& link = links_[plan_.regions[region].neighbour];
+  return !link.inbox.contains(t + 1);
+}
+
+bool Dataflow::take_replica(core::Work& work) {
+  while (!ready_replica_.empty()) {
+    const Ready top = ready_replica_.top();
+    const Tick t = top.tick + static_cast<Tick>(top.order) - 1;
+    ready_replica_.pop();
+    if (!replica_wanted(top.region, t)) continue;
+    work = {step_replica, top.region, t, nullptr};
+    cell(top.region, t + 1).status = Status::running;
+    running_replicas_.push_back(t);
+    return true;
+  }
+  return false;
+}
+
+Dataflow::Job* Dataflow::new_job(std::uint32_t neighbour, Tick t) {
+  jobs_.push_back(std::make_unique<Job>());
+  jobs_.back()->neighbour = neighbour;
+  jobs_.back()->tick = t;
+  return jobs_.back().get();
+}
+
+void Dataflow::drop_job(Job* job) {
+  std::erase_if(jobs_, [job](const auto& held) { return held.get() == job; });
+}
+
+void Dataflow::run(const core::Work& work, std::uint32_t core) {
+  if (work.kind == step_own || work.kind == step_replica) {
+    store_.step(work.index, work.tick, core);
+    return;
+  }
+  Job& job = *static_cast<Job*>(work.detail);
+  if (work.kind == pack_round) {
+    Writer out;
+    out.put(MessageHeader{MessageType::round, 0, work.tick});
+    store_.pack(job.neighbour, work.tick, out);
+    job.bytes = out.take();
+  } else {
+    store_.unpack(job.neighbour, work.tick, ByteView(job.bytes).subspan(sizeof(MessageHeader)),
+                  job.fresh);
+  }
+}
+
+Nanos Dataflow::cost(const core::Work& work) const {
+  if (work.kind == step_own || work.kind == step_replica) {
+    return store_.step_cost(work.index, work.tick);
+  }
+  return store_.copy_cost(static_cast<const Job*>(work.detail)->bytes.size());
+}
+
+Nanos Dataflow::message_cost(std::size_t n_bytes) const {
+  // Taking or handing over a buffer; its contents are charged when they are packed and unpacked.
+  return n_bytes == 0 ? 0 : 2 * kMicrosecond;
+}
+
+void Dataflow::on_finished(core::Port& port, const core::Work& work) {
+  --n_running_;
+  switch (work.kind) {
+    case step_own: {
+      ++figures_.own_units;
+      set_present(work.index, work.tick + 1);
+      if (stop_.tests(work.tick + 1)) {
+        stop_.add(work.tick + 1, store_.measure(work.index, work.tick + 1));
+        if (own_present_[slot(work.tick + 1)] == plan_.n_own) stop_.complete(port, work.tick + 1);
+        end_ = stop_.end();
+      }
+      advance_own(port);
+      break;
+    }
+    case step_replica:
+      ++figures_.replica_units;
+      running_replicas_.erase(std::ranges::find(running_replicas_, work.tick));
+      set_present(work.index, work.tick + 1);
+      break;
+    case pack_round: {
+      Job* job = static_cast<Job*>(work.detail);
+      ++figures_.messages_sent;
+      figures_.bytes_sent += static_cast<std::int64_t>(job->bytes.size());
+      port.send(plan_.neighbours[job->neighbour].node, std::move(job->bytes));
+      std::erase(links_[job->neighbour].packing, job->tick);
+      drop_job(job);
+      break;
+    }
+    default: {
+      Job* job = static_cast<Job*>(work.detail);
+      finish_unpack(port, *job);
+      drop_job(job);
+      break;
+    }
+  }
+  advance_floor();
+}
+
+void Dataflow::finish_unpack(core::Port& port, const Job& job) {
+  Link& link = links_[job.neighbour];
+  link.unpacking = 0;
+  link.rounds.push_back(job.tick);
+  if (job.tick <= own_min_) {
+    link.base = job.tick;
+    // Own work has stood at this tick without the round.
+    if (job.tick == own_min_) figures_.late_by[job.neighbour] += port.now() - own_min_since_;
+  }
+  const auto& regions = plan_.neighbours[job.neighbour].regions;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    if (job.fresh[i] != 0) set_present(regions[i], job.tick);
+  }
+}
+
+void Dataflow::advance_own(core::Port& port) {
+  while (own_min_ < end_ && own_present_[slot(own_min_ + 1)] == plan_.n_own) {
+    ++own_min_;
+    own_min_since_ = port.now();
+    for (Link& link : links_) {
+      while (!link.rounds.empty() && link.rounds.front() <= own_min_) {
+        link.base = link.rounds.front();
+        link.rounds.pop_front();
+      }
+    }
+    if (plan_.policy.barrier) barrier_.arrive(port, own_min_);
+    advance_floor();
+  }
+}
+
+void Dataflow::advance_floor() {
+  Tick floor = own_min_;
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    if (plan_.neighbours[i].sends_here) floor = std::min(floor, links_[i].base);
+    for (const Tick t : links_[i].packing)
+      floor = std::min(floor, t);
+  }
+  for (const Tick t : running_replicas_)
+    floor = std::min(floor, t);
+  if (floor <= floor_) return;
+  for (Tick t = floor_; t < floor; ++t)
+    reset_tick(t + window_);
+  floor_ = floor;
+  store_.release(floor_);
+}
+
+bool Dataflow::finished() const {
+  if (own_min_ < end_ || n_running_ != 0) return false;
+  return std::ranges::all_of(links_, [](const Link& link) { return link.packing.empty(); });
+}
+
+std::string Dataflow::waiting_for() const {
+  if (finished()) return "";
+  std::string text = "at tick " + std::to_string(own_min_) + " of " + std::to_string(end_);
+  const Tick late = complete_tick() + 1;
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    const auto& regions = plan_.neighbours[i].regions;
+    const bool lacking = std::ranges::any_of(regions, [&](RegionId region) {
+      return plan_.regions[region].layer == 1 && cell(region, late).status != Status::present;
+    });
+    if (lacking && plan_.neighbours[i].sends_here) {
+      text += ", waits for node " + std::to_string(plan_.neighbours[i].node) +
+              " beyond its round " + std::to_string(links_[i].base);
+    }
+  }
+  if (plan_.policy.barrier && barrier_.released() < own_min_) {
+    text += ", waits at the barrier of tick " + std::to_string(own_min_);
+  }
+  if (stop_.limit() <= own_min_ && stop_.limit() < end_) {
+    text +=
+        ", waits for the stop decision that takes effect at tick " + std::to_string(stop_.limit());
+  }
+  return text;
+}
+
+std::size_t Dataflow::bytes() const noexcept {
+  std::size_t n = sizeof *this + cells_.capacity() * sizeof(Cell) + plan_.inputs.bytes() +
+                  plan_.readers.bytes() + plan_.regions.capacity() * sizeof(Region);
+  for (const Link& link : links_) {
+    n += sizeof link + link.missing_sources.capacity() * sizeof(std::uint32_t);
+  }
+  return n;
+}
+
+}  // namespace rubato::tick

@@ -1,0 +1,177 @@
+#pragma once
+// Dataflow: the tick engine's state machine for one node: one mechanism for all policies [Ticks 5].
+//
+// It knows regions, ticks, rounds and messages, no tuples (those are the Store's). A fragment (B,
+// t) is there when region B was stepped to t here, or when round t came from B's owner. Rules:
+//   - unit (A, t) is ready when the fragments (B, t) of all inputs B of A are there;
+//   - own units run up to tick c + d, c being the last tick at which all that the own query reads
+//   is
+//     there; replicas run only when an own unit that has all else waits for them, and their owner's
+//     message is not there (computational replication is done in time that would be lost);
+//   - round t (k divides t) goes to a neighbour once its source regions are at t, even if empty;
+//   - ticks below floor() are released: every own region is past them, every neighbour's replicas
+//   can be
+//     recomputed from a round at or above it, and they are packed.
+// Differs from the paper: Algorithms 2 and 3 wait for the messages of all neighbours together, here
+// each region waits for its own inputs; so at least the units of the paper are eligible (tested).
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "rubato/core/engine.hpp"
+#include "rubato/tick/detail/collective.hpp"
+#include "rubato/tick/plan.hpp"
+#include "rubato/tick/store.hpp"
+
+namespace rubato::tick {
+
+// Kinds of core::Work of this engine.
+enum WorkKind : std::uint32_t { step_own = 0, step_replica = 1, pack_round = 2, unpack_round = 3 };
+
+// What a node did, for the table at the end of a run.
+struct NodeFigures {
+  std::int64_t own_units = 0;
+  std::int64_t replica_units = 0;
+  std::int64_t messages_sent = 0;
+  std::int64_t bytes_sent = 0;
+  std::int64_t compared_regions = 0;  // replicas that a late message confirmed
+  Tick most_ahead = 0;                // of an own region over the slowest
+  std::size_t inbox_most = 0;         // rounds of one neighbour that waited to be taken
+  std::vector<Nanos> late_by;         // [neighbours] time that own work waited for its rounds
+};
+
+class Dataflow final : public core::Engine {
+ public:
+  struct Options {
+    Tick ticks = 0;  // the run ends here, or earlier by the model's stop condition
+  };
+
+  // `plan` and `store` must outlive the engine.
+  Dataflow(const Plan& plan, Store& store, Options options);
+  ~Dataflow() override;
+
+  void start(core::Port& port) override;
+  void on_message(core::Port& port, NodeId from, Bytes bytes) override;
+  void on_finished(core::Port& port, const core::Work& work) override;
+  [[nodiscard]] bool next_work(std::uint32_t core, core::Work& work) override;
+  void run(const core::Work& work, std::uint32_t core) override;
+  [[nodiscard]] Nanos cost(const core::Work& work) const override;
+  [[nodiscard]] Nanos message_cost(std::size_t n_bytes) const override;
+  [[nodiscard]] bool finished() const override;
+  [[nodiscard]] std::string waiting_for() const override;
+
+  // The tick that all own regions have reached, and the one at which the run ends.
+  [[nodiscard]] Tick own_tick() const noexcept { return own_min_; }
+  [[nodiscard]] Tick end() const noexcept { return end_; }
+  [[nodiscard]] Tick floor() const noexcept { return floor_; }
+  [[nodiscard]] const NodeFigures& figures() const noexcept { return figures_; }
+  // Bytes of this state machine itself, the plan included, tuples not.
+  [[nodiscard]] std::size_t bytes() const noexcept;
+
+ private:
+  enum class Status : std::uint8_t { absent, running, present };
+  // One (region, tick) of the window.
+  struct Cell {
+    std::uint16_t missing_own = 0;  // inputs of the unit that are not there
+    std::uint16_t missing_replica = 0;
+    Status status = Status::absent;  // of the fragment
+    bool demanded = false;           // an own unit waits for this fragment
+  };
+  struct Ready {  // in a heap, smallest first
+    Tick tick;
+    std::uint32_t order;
+    RegionId region;
+    bool operator>(const Ready& other) const noexcept {
+      return tick != other.tick     ? tick > other.tick
+             : order != other.order ? order > other.order
+                                    : region > other.region;
+    }
+  };
+  using ReadyHeap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
+
+  // What one neighbour has sent and is owed.
+  struct Link {
+    std::map<Tick, Bytes> inbox;  // rounds that came and are not taken; bounded by the protocol
+    std::deque<Tick> rounds;      // rounds taken, ascending, from base on
+    Tick base = 0;                // the last round taken that is not above own_min_
+    Tick unpacking = 0;           // 0: none
+    std::vector<std::uint32_t> missing_sources;  // [window] of the round to it
+    std::vector<Tick> packing;                   // rounds that are ready or being packed
+  };
+  // A pack or unpack on its way through run(); reached by Work::detail, so that run() needs no
+  // lock.
+  struct Job {
+    std::uint32_t neighbour = 0;
+    Tick tick = 0;
+    Bytes bytes;                      // header and payload
+    std::vector<std::uint8_t> fresh;  // of an unpack
+  };
+
+  [[nodiscard]] std::size_t slot(Tick t) const noexcept {
+    return static_cast<std::size_t>(t % window_);
+  }
+  [[nodiscard]] Cell& cell(RegionId region, Tick t) noexcept {
+    return cells_[region * static_cast<std::size_t>(window_) + slot(t)];
+  }
+  [[nodiscard]] const Cell& cell(RegionId region, Tick t) const noexcept {
+    return cells_[region * static_cast<std::size_t>(window_) + slot(t)];
+  }
+  [[nodiscard]] bool steppable(RegionId region) const noexcept {
+    return plan_.regions[region].layer <= plan_.policy.replica_layers;
+  }
+  [[nodiscard]] bool is_round(Tick t) const noexcept {
+    return t > 0 && t % plan_.policy.period == 0;
+  }
+
+  void reset_tick(Tick t);
+  void set_present(RegionId region, Tick t);
+  void input_arrived(RegionId reader, Tick t, bool own_input);
+  void demand_inputs(RegionId region, Tick t);
+  void push_replica(RegionId region, Tick t);
+  void source_arrived(RegionId region, Tick t);
+  void advance_own(core::Port& port);
+  void advance_floor();
+  void finish_unpack(core::Port& port, const Job& job);
+  [[nodiscard]] bool may_unpack(const Link& link, std::uint32_t neighbour) const;
+  [[nodiscard]] Job* new_job(std::uint32_t neighbour, Tick t);
+  void drop_job(Job* job);
+  [[nodiscard]] bool take_unpack(core::Work& work);
+  [[nodiscard]] bool take_pack(core::Work& work);
+  [[nodiscard]] bool take_own(core::Work& work);
+  [[nodiscard]] bool take_replica(core::Work& work);
+  [[nodiscard]] bool replica_wanted(RegionId region, Tick t) const;
+  [[nodiscard]] Tick complete_tick() const noexcept;
+  [[nodiscard]] Tick own_limit() const noexcept;
+
+  const Plan& plan_;
+  Store& store_;
+  const Tick window_;
+  Tick end_;
+  Tick floor_ = 0;
+  Tick own_min_ = 0;
+  std::vector<Cell> cells_;                      // [regions][window]
+  std::vector<Tick> own_at_;                     // [n_own] last version of each own region
+  std::vector<std::uint32_t> own_present_;       // [window] own regions that have the tick
+  std::vector<std::uint64_t> external_missing_;  // [window] replica inputs that own units lack
+  std::uint64_t n_external_inputs_ = 0;
+  ReadyHeap ready_own_;
+  ReadyHeap ready_replica_;
+  std::deque<core::Work> ready_packs_;
+  std::vector<Link> links_;                               // [neighbours]
+  std::vector<std::vector<std::uint32_t>> source_links_;  // [n_own] neighbours it is packed for
+  std::vector<Tick> running_replicas_;
+  std::map<NodeId, std::uint32_t> neighbour_of_;
+  std::vector<std::unique_ptr<Job>> jobs_;
+  detail::Barrier barrier_;
+  detail::StopTest stop_;
+  std::uint32_t n_running_ = 0;
+  Nanos own_min_since_ = 0;
+  NodeFigures figures_;
+};
+
+}  // namespace rubato::tick

@@ -1,0 +1,86 @@
+#pragma once
+// The two small global agreements of a run, both without a collective in a tick:
+//   - the barrier of policy bulk: dissemination, log2(n) rounds of empty messages;
+//   - the stop test: measures climb a binary tree, the decision comes down it. A decision about
+//   tick c
+//     takes effect at c + lag; no unit of a tick >= c + lag starts before it is known, so every
+//     policy stops at the same tick with exactly that tick's state, however late the decision
+//     comes.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "rubato/core/engine.hpp"
+#include "rubato/tick/store.hpp"
+
+namespace rubato::tick::detail {
+
+enum class MessageType : std::uint32_t { round = 1, barrier = 2, measure = 3, decision = 4 };
+
+// In front of every message of the engine; 16 bytes.
+struct MessageHeader {
+  MessageType type = MessageType::round;
+  std::uint32_t detail = 0;  // barrier: the stage; decision: 1 to stop
+  Tick tick = 0;
+};
+
+class Barrier {
+ public:
+  Barrier(NodeId self, std::uint32_t n_nodes) : self_(self), n_nodes_(n_nodes) {}
+
+  // This node has finished tick t; called for t = 1, 2, ... in order.
+  void arrive(core::Port& port, Tick t);
+  void on_message(core::Port& port, const MessageHeader& header);
+  // All nodes have finished this tick.
+  [[nodiscard]] Tick released() const noexcept { return released_; }
+
+ private:
+  void progress(core::Port& port);
+  void send_stage(core::Port& port);
+
+  NodeId self_;
+  std::uint32_t n_nodes_;
+  Tick released_ = 0;
+  Tick current_ = 0;  // the barrier that this node is in; released_ or released_ + 1
+  std::uint32_t stage_ = 0;
+  std::set<std::pair<Tick, std::uint32_t>> came_;  // at most log2(n) entries
+};
+
+class StopTest {
+ public:
+  StopTest(NodeId self, std::uint32_t n_nodes, Store& store, Tick end);
+
+  [[nodiscard]] bool tests(Tick t) const noexcept {
+    return interval_ > 0 && t > 0 && t % interval_ == 0 && t + lag_ < end_;
+  }
+  // A region's part of the measure of tick t.
+  void add(Tick t, ByteView part);
+  // All regions of this node have given their part of tick t.
+  void complete(core::Port& port, Tick t);
+  void on_message(core::Port& port, const MessageHeader& header, ByteView payload);
+  // Units of this tick and later may not start yet.
+  [[nodiscard]] Tick limit() const noexcept;
+  [[nodiscard]] Tick end() const noexcept { return end_; }
+
+ private:
+  struct Pending {
+    Bytes measure;
+    std::uint32_t missing = 0;  // children and, by one, this node itself
+  };
+  Pending& pending(Tick t);
+  void part_complete(core::Port& port, Tick t);
+  void decided(core::Port& port, Tick t, bool stop);
+
+  NodeId self_;
+  std::uint32_t n_nodes_;
+  Store& store_;
+  Tick interval_;
+  Tick lag_;
+  Tick end_;
+  Tick next_undecided_;
+  std::map<Tick, Pending> pending_;  // at most lag / interval + 1 entries
+};
+
+}  // namespace rubato::tick::detail

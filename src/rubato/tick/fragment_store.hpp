@@ -1,0 +1,241 @@
+#pragma once
+// FragmentStore: the Store of a general model. A version of a region is an immutable State, shared
+// by all that read it; what a unit reads is selected and merged from its inputs' versions by the
+// model's own functions. Nothing is known of the model but Table 1 and its State operations.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rubato/tick/model.hpp"
+#include "rubato/tick/plan_builder.hpp"
+#include "rubato/tick/store.hpp"
+
+namespace rubato::tick {
+
+template <Model M>
+class FragmentStore final : public Store {
+ public:
+  using State = typename M::State;
+  using Query = typename M::Query;
+
+  // Both must outlive the store. Calls model.init() on what the node holds.
+  FragmentStore(const M& model, const TypedPlan<Query>& typed)
+      : model_(model),
+        typed_(typed),
+        window_(typed.plan.window()),
+        versions_(typed.plan.regions.size() * static_cast<std::size_t>(window_)),
+        costs_(typed.plan.regions.size()) {
+    const auto initial = std::make_shared<const State>(model_.init(typed_.held));
+    for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {
+      at(region, 0) = initial;
+    }
+  }
+
+  void step(RegionId region, Tick t, std::uint32_t /*core*/) override {
+    const RegionQuery<Query>& query = typed_.regions[region];
+    State context;
+    for (const auto& source : sources(region, t)) {
+      State part = *source;
+      for (const Query& include : query.includes) {
+        part = model_.select(part, model_.read_dependencies(include));
+      }
+      model_.merge(context, part);
+    }
+    const State to_step = restrict_to(context, query);
+    auto result = std::make_shared<const State>(model_.step(to_step, context, t));
+    if constexpr (HasStepCost<M>) {
+      costs_[region] = static_cast<Nanos>(model_.step_cost(to_step, context));
+    } else {
+      costs_[region] = kMicrosecond;
+    }
+    if constexpr (HasStopCondition<M>) {
+      if (typed_.plan.regions[region].own() && model_.stop_interval() > 0 &&
+          (t + 1) % model_.stop_interval() == 0) {
+        const std::lock_guard lock(measures_mutex_);
+        measures_[{region, t + 1}] = model_.measure(to_step, *result);
+      }
+    }
+    at(region, t + 1) = std::move(result);
+  }
+
+  void pack(std::uint32_t neighbour, Tick t, Writer& out) override {
+    State round;
+    for (const RegionId source : typed_.plan.neighbours[neighbour].sources) {
+      model_.merge(round, model_.select(*at(source, t), typed_.targets[neighbour]));
+    }
+    model_.write(out, round);
+  }
+
+  void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
+              std::span<const std::uint8_t> fresh) override {
+    Reader reader(payload);
+    auto round = std::make_shared<const State>(model_.read(reader));
+    const auto& regions = typed_.plan.neighbours[neighbour].regions;
+    State computed;
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      if (fresh[i] != 0) {
+        at(regions[i], t) = round;
+      } else {
+        model_.merge(computed, model_.select(*at(regions[i], t), typed_.held));
+      }
+    }
+    // What was computed here must be in the round, bit for bit.
+    const State only_here = model_.difference(computed, *round);
+    if (bytes_of(only_here) != bytes_of(State{}) || !equal_where_present(*round, computed)) {
+      throw Error("round " + std::to_string(t) + " from node " +
+                      std::to_string(typed_.plan.neighbours[neighbour].node) +
+                      " differs from what was recomputed here: step is not deterministic or not "
+                      "invariant to splitting; `rubato check` names the tuple",
+                  ExitCode::failed);
+    }
+  }
+
+  void release(Tick floor) override {
+    for (; released_ < floor; ++released_) {
+      for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {
+        at(region, released_) = nullptr;
+      }
+    }
+  }
+
+  Bytes measure(RegionId region, Tick t) override {
+    if constexpr (HasStopCondition<M>) {
+      const std::lock_guard lock(measures_mutex_);
+      const auto found = measures_.find({region, t});
+      RUBATO_ASSERT(found != measures_.end(), region, t);
+      const Bytes bytes = to_bytes(found->second);
+      measures_.erase(found);
+      return bytes;
+    } else {
+      return {};
+    }
+  }
+  void combine(Bytes& into, ByteView from) override {
+    if constexpr (HasStopCondition<M>) {
+      auto sum = from_bytes(into);
+      model_.combine(sum, from_bytes(from));
+      into = to_bytes(sum);
+    }
+  }
+  bool stop(ByteView combined, Tick t) override {
+    if constexpr (HasStopCondition<M>) return model_.stop(from_bytes(combined), t);
+    return false;
+  }
+  [[nodiscard]] Tick stop_interval() const override {
+    if constexpr (HasStopCondition<M>) return model_.stop_interval();
+    return 0;
+  }
+  [[nodiscard]] Tick stop_lag() const override {
+    if constexpr (HasStopCondition<M>) return model_.stop_lag();
+    return 0;
+  }
+
+  [[nodiscard]] Nanos step_cost(RegionId region, Tick /*t*/) const override {
+    return costs_[region];
+  }
+  [[nodiscard]] Nanos copy_cost(std::size_t n_bytes) const override {
+    return kMicrosecond + static_cast<Nanos>(n_bytes / 4);  // about 4 GB/s
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    std::size_t n = 0;
+    const State* last = nullptr;
+    for (const auto& version : versions_) {
+      if (version && version.get() != last) n += bytes_of(*version).size();
+      last = version.get();
+    }
+    return n;
+  }
+
+  // The tuples that the own regions produced at tick t; over all nodes, the global state.
+  [[nodiscard]] State own_state(Tick t) const {
+    State state;
+    for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
+      // The initial state is what the node holds, neighbours' tuples included.
+      model_.merge(state, t == 0 ? model_.select(*at(region, t), typed_.own) : *at(region, t));
+    }
+    return state;
+  }
+
+ private:
+  using Version = std::shared_ptr<const State>;
+
+  [[nodiscard]] Version& at(RegionId region, Tick t) {
+    return versions_[region * static_cast<std::size_t>(window_) +
+                     static_cast<std::size_t>(t % window_)];
+  }
+  [[nodiscard]] const Version& at(RegionId region, Tick t) const {
+    return versions_[region * static_cast<std::size_t>(window_) +
+                     static_cast<std::size_t>(t % window_)];
+  }
+
+  // The different versions that the inputs of (region, t) have.
+  [[nodiscard]] std::vector<Version> sources(RegionId region, Tick t) const {
+    std::vector<Version> list;
+    for (const RegionId input : typed_.plan.inputs[region]) {
+      const Version& version = at(input, t);
+      RUBATO_ASSERT(version != nullptr, region, input, t);
+      if (std::ranges::find(list, version) == list.end()) list.push_back(version);
+    }
+    return list;
+  }
+
+  [[nodiscard]] State restrict_to(const State& context, const RegionQuery<Query>& query) const {
+    State state = context;
+    for (const Query& include : query.includes)
+      state = model_.select(state, include);
+    for (const Query& exclude : query.excludes) {
+      state = model_.difference(state, model_.select(state, exclude));
+    }
+    return state;
+  }
+
+  [[nodiscard]] Bytes bytes_of(const State& state) const {
+    Writer writer;
+    model_.write(writer, state);
+    return writer.take();
+  }
+  // Whether the tuples of `round` that `computed` has too hold the same bits there.
+  [[nodiscard]] bool equal_where_present(const State& round, const State& computed) const {
+    const State shared = model_.difference(round, model_.difference(round, computed));
+    return bytes_of(shared) == bytes_of(computed);
+  }
+
+  struct NoMeasure {};
+  template <class T>
+  struct MeasureOf {
+    using type = NoMeasure;
+  };
+  template <class T>
+  requires HasStopCondition<T>
+  struct MeasureOf<T> {
+    using type = typename T::Measure;
+  };
+  using Measure = typename MeasureOf<M>::type;
+
+  [[nodiscard]] static Bytes to_bytes(const Measure& measure) {
+    Writer writer;
+    writer.put(measure);
+    return writer.take();
+  }
+  [[nodiscard]] static Measure from_bytes(ByteView bytes) {
+    if (bytes.empty()) return Measure{};
+    Reader reader(bytes);
+    return reader.get<Measure>();
+  }
+
+  const M& model_;
+  const TypedPlan<Query>& typed_;
+  const Tick window_;
+  std::vector<Version> versions_;  // [regions][window]
+  std::vector<Nanos> costs_;       // [regions] of the last step
+  Tick released_ = 0;
+  std::mutex measures_mutex_;
+  std::map<std::pair<RegionId, Tick>, Measure> measures_;
+};
+
+}  // namespace rubato::tick

@@ -1,0 +1,135 @@
+#pragma once
+// The general model: what a user gives to have a time-stepped application run [Ticks 4, Table 1].
+//
+// The global state is a set of tables; a Query selects tuples of them; a State holds tuples. A
+// model is any type with the eight functions of Table 1 and five operations on its State:
+//
+//   Table 1     here                                   meaning
+//   PART        part(n)                                n queries that are disjoint and cover all
+//   NEW         init(q)                                the tuples of the initial state that q
+//   selects;
+//                                                      reads nothing else
+//   STEP        step(to_step, context, t)              to_step one tick on, from t to t + 1
+//   R_D         read_dependencies(q)                   selects all that stepping q needs as context
+//   R_X         read_exclusive(q)                      selects what q alone suffices to step
+//   W_D         write_dependencies(q)                  stepping it yields all of q one tick on
+//   W_X         write_exclusive(q)                     what q, stepped, yields in full one tick on
+//   DISJOINT    disjoint(a, b)                         false if a tuple could ever be in both
+//
+//               select(state, q)                       the tuples of state that q selects
+//               difference(a, b)                       the tuples of a whose ids are not in b
+//               merge(into, from)                      union by id; equal ids hold equal bits
+//               write(writer, state), read(reader)     in the order of ids: equal states, equal
+//               bytes
+//
+// All are const, pure (random numbers are a function of seed, id and tick: base/random.hpp) and
+// called on several cores at once. step must be partitionable and distributive (Properties 1 and 2)
+// and see its context only through read_dependencies (Definition 1), writes through
+// write_dependencies (Definition 2): `rubato check` tests all of that. Bits must not depend on how
+// to_step is split or on irrelevant context.
+
+#include <concepts>
+#include <cstdint>
+#include <vector>
+
+#include "rubato/base/bytes.hpp"
+#include "rubato/tick/policy.hpp"
+
+namespace rubato::tick {
+
+template <class M>
+concept HasStateAndQuery = requires {
+  typename M::State;
+  typename M::Query;
+  requires std::copyable<typename M::State> && std::default_initializable<typename M::State>;
+  requires std::copyable<typename M::Query>;
+};
+
+template <class M>
+concept HasPart = requires(const M& m, std::uint32_t n) {
+  { m.part(n) } -> std::convertible_to<std::vector<typename M::Query>>;
+};
+template <class M>
+concept HasInit = requires(const M& m, const typename M::Query& q) {
+  { m.init(q) } -> std::convertible_to<typename M::State>;
+};
+template <class M>
+concept HasStep = requires(const M& m, const typename M::State& s, Tick t) {
+  { m.step(s, s, t) } -> std::convertible_to<typename M::State>;
+};
+template <class M>
+concept HasDependencies = requires(const M& m, const typename M::Query& q) {
+  { m.read_dependencies(q) } -> std::convertible_to<typename M::Query>;
+  { m.read_exclusive(q) } -> std::convertible_to<typename M::Query>;
+  { m.write_dependencies(q) } -> std::convertible_to<typename M::Query>;
+  { m.write_exclusive(q) } -> std::convertible_to<typename M::Query>;
+};
+template <class M>
+concept HasDisjoint = requires(const M& m, const typename M::Query& q) {
+  { m.disjoint(q, q) } -> std::convertible_to<bool>;
+};
+template <class M>
+concept HasStateOperations = requires(const M& m, typename M::State& into,
+                                      const typename M::State& s, const typename M::Query& q,
+                                      Writer& writer, Reader& reader) {
+  { m.select(s, q) } -> std::convertible_to<typename M::State>;
+  { m.difference(s, s) } -> std::convertible_to<typename M::State>;
+  m.merge(into, s);
+  m.write(writer, s);
+  { m.read(reader) } -> std::convertible_to<typename M::State>;
+};
+
+// All of the above: what every policy and every test calls, and nothing besides.
+template <class M>
+concept Model = HasStateAndQuery<M> && HasPart<M> && HasInit<M> && HasStep<M> &&
+    HasDependencies<M> && HasDisjoint<M> && HasStateOperations<M>;
+
+// One readable line for each missing part, instead of a page of substitution failures.
+template <class M>
+consteval void explain_model() {
+  static_assert(HasStateAndQuery<M>, "a model needs copyable member types State and Query");
+  if constexpr (HasStateAndQuery<M>) {
+    static_assert(HasPart<M>, "a model needs: std::vector<Query> part(std::uint32_t n) const");
+    static_assert(HasInit<M>, "a model needs: State init(const Query&) const");
+    static_assert(HasStep<M>,
+                  "a model needs: State step(const State& to_step, const State& context, Tick t) "
+                  "const");
+    static_assert(HasDependencies<M>,
+                  "a model needs: Query read_dependencies(const Query&) const, and likewise "
+                  "read_exclusive, write_dependencies and write_exclusive [Ticks Table 1]");
+    static_assert(HasDisjoint<M>, "a model needs: bool disjoint(const Query&, const Query&) const");
+    static_assert(HasStateOperations<M>,
+                  "a model needs on its State: select(state, query), difference(a, b), merge(into, "
+                  "from), write(Writer&, state) and read(Reader&), all const");
+  }
+}
+
+// Optional: a test that ends the run. Both numbers belong to the model, so that every policy stops
+// at the same tick with that tick's state.
+//   using Measure = ..;                             plain bytes; Measure{} is neutral
+//   Measure measure(before, after) const            of the tuples of one step, before and after it
+//   void combine(Measure&, const Measure&) const    exactly associative and commutative (max,
+//   counts,
+//                                                   base/exact_sum.hpp), since arrival order varies
+//   bool stop(const Measure&, Tick t) const
+//   Tick stop_interval() const, stop_lag() const    tested at multiples of the interval; the run
+//   ends
+//                                                   lag ticks later
+template <class M>
+concept HasStopCondition = requires(const M& m, const typename M::State& s,
+                                    typename M::Measure& a) {
+  requires Plain<typename M::Measure>;
+  { m.measure(s, s) } -> std::convertible_to<typename M::Measure>;
+  m.combine(a, a);
+  { m.stop(a, Tick{}) } -> std::convertible_to<bool>;
+  { m.stop_interval() } -> std::convertible_to<Tick>;
+  { m.stop_lag() } -> std::convertible_to<Tick>;
+};
+
+// Optional: what stepping costs in virtual time, for the simulator: nanoseconds on one core.
+template <class M>
+concept HasStepCost = requires(const M& m, const typename M::State& s) {
+  { m.step_cost(s, s) } -> std::convertible_to<std::int64_t>;
+};
+
+}  // namespace rubato::tick

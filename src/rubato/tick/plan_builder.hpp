@@ -1,0 +1,200 @@
+#pragma once
+// Builds a node's Plan from a model's queries: layers by repeated R_D, W_D, R_X, W_X, dependencies
+// and neighbours by DISJOINT [Ticks 5]. All of it happens once, before the first tick.
+
+#include <algorithm>
+#include <concepts>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rubato/tick/model.hpp"
+#include "rubato/tick/plan.hpp"
+
+namespace rubato::tick {
+
+// A region as queries: the tuples that all of `includes` and none of `excludes` select.
+template <class Query>
+struct RegionQuery {
+  std::vector<Query> includes;
+  std::vector<Query> excludes;
+};
+
+// A Plan with its queries.
+template <class Query>
+struct TypedPlan {
+  Plan plan;
+  std::vector<RegionQuery<Query>> regions;  // [plan.regions]
+  std::vector<Query> targets;  // [plan.neighbours] R_D o (W_D o R_D)^m of their queries
+  Query own;                   // Q
+  Query held;                  // R_D o (W_D o R_D)^m (Q): what init must give
+};
+
+// Optional: a model whose queries are geometric may cut a region into tiles, exactly: the returned
+// queries are disjoint and cover includes minus excludes. Tiles that are no wider than a layer near
+// the border, and sized for the cache inside, let more cores work and more work run ahead.
+template <class M>
+concept HasTiles = requires(const M& m, const RegionQuery<typename M::Query>& region, int layer) {
+  { m.tiles(region, layer) } -> std::convertible_to<std::vector<typename M::Query>>;
+};
+
+namespace detail {
+
+template <Model M>
+class PlanBuilder {
+ public:
+  using Query = typename M::Query;
+
+  PlanBuilder(const M& model, std::span<const Query> queries, NodeId self, const Policy& policy)
+      : model_(model), queries_(queries), self_(self), policy_(policy) {}
+
+  TypedPlan<Query> build() {
+    typed_.plan.self = self_;
+    typed_.plan.n_nodes = static_cast<std::uint32_t>(queries_.size());
+    typed_.plan.policy = policy_;
+    typed_.own = queries_[self_];
+    const int m = policy_.replica_layers;
+    outer_ = outwards(typed_.own, m + 1);
+    typed_.held = model_.read_dependencies(outer_[static_cast<std::size_t>(m)]);
+    add_own_regions();
+    add_neighbours();
+    add_inputs();
+    add_sources();
+    return std::move(typed_);
+  }
+
+ private:
+  // (W_D o R_D)^j(q) for j = 0 .. n.
+  std::vector<Query> outwards(const Query& q, int n) const {
+    std::vector<Query> layers{q};
+    for (int j = 0; j < n; ++j) {
+      layers.push_back(model_.write_dependencies(model_.read_dependencies(layers.back())));
+    }
+    return layers;
+  }
+
+  void add_region(RegionQuery<Query> query, int layer, std::uint32_t neighbour) {
+    if constexpr (HasTiles<M>) {
+      for (Query& tile : model_.tiles(query, layer))
+        push(RegionQuery<Query>{{tile}, {}}, layer, neighbour);
+    } else {
+      push(std::move(query), layer, neighbour);
+    }
+  }
+  void push(RegionQuery<Query> query, int layer, std::uint32_t neighbour) {
+    Region region;
+    region.layer = layer;
+    region.neighbour = neighbour;
+    // The border first: neighbours wait for it.
+    region.order = static_cast<std::uint32_t>(layer < 0 ? -layer : layer);
+    typed_.plan.regions.push_back(region);
+    typed_.regions.push_back(std::move(query));
+    if (neighbour != kNoNeighbour) {
+      typed_.plan.neighbours[neighbour].regions.push_back(
+          static_cast<RegionId>(typed_.plan.regions.size() - 1));
+    }
+  }
+
+  void add_own_regions() {
+    Query layer = typed_.own;
+    for (int depth = 0; depth < policy_.depth; ++depth) {
+      Query inner = model_.read_exclusive(model_.write_exclusive(layer));
+      add_region({{layer}, {inner}}, -depth, kNoNeighbour);
+      layer = std::move(inner);
+    }
+    add_region({{layer}, {}}, -policy_.depth, kNoNeighbour);
+    typed_.plan.n_own = static_cast<std::uint32_t>(typed_.plan.regions.size());
+  }
+
+  void add_neighbours() {
+    const auto m = static_cast<std::size_t>(policy_.replica_layers);
+    for (NodeId node = 0; node < queries_.size(); ++node) {
+      if (node == self_) continue;
+      const std::vector<Query> theirs = outwards(queries_[node], policy_.replica_layers + 1);
+      Neighbour neighbour;
+      neighbour.node = node;
+      neighbour.sends_here = !model_.disjoint(queries_[node], outer_[m + 1]);
+      neighbour.receives = !model_.disjoint(typed_.own, theirs[m + 1]);
+      if (!neighbour.sends_here && !neighbour.receives) continue;
+      const auto index = static_cast<std::uint32_t>(typed_.plan.neighbours.size());
+      typed_.plan.neighbours.push_back(std::move(neighbour));
+      typed_.targets.push_back(model_.read_dependencies(theirs[m]));
+      far_.push_back(theirs[m + 1]);
+      if (!typed_.plan.neighbours[index].sends_here) continue;
+      for (std::size_t layer = 1; layer <= m + 1; ++layer) {
+        if (model_.disjoint(queries_[node], outer_[layer])) continue;
+        add_region({{outer_[layer], queries_[node]}, {outer_[layer - 1]}}, static_cast<int>(layer),
+                   index);
+      }
+    }
+  }
+
+  // B is an input of A if stepping B can yield what A reads. Beside DISJOINT, the layers tell: Lj
+  // reads and is written from within Lj+1 (outwards by definition, inwards by R_X and W_X).
+  void add_inputs() {
+    Plan& plan = typed_.plan;
+    for (RegionId a = 0; a < plan.regions.size(); ++a) {
+      std::vector<RegionId> inputs;
+      if (plan.regions[a].layer <= policy_.replica_layers) {
+        std::vector<Query> reach;
+        for (const Query& include : typed_.regions[a].includes) {
+          reach.push_back(model_.write_dependencies(model_.read_dependencies(include)));
+        }
+        for (RegionId b = 0; b < plan.regions.size(); ++b) {
+          const bool layers_meet = plan.regions[b].layer <= plan.regions[a].layer + 1;
+          if (a == b || (layers_meet && meets(typed_.regions[b], reach))) inputs.push_back(b);
+        }
+      }
+      plan.inputs.append(inputs);
+    }
+    plan.link_readers();
+  }
+
+  void add_sources() {
+    Plan& plan = typed_.plan;
+    for (std::size_t i = 0; i < plan.neighbours.size(); ++i) {
+      if (!plan.neighbours[i].receives) continue;
+      for (RegionId b = 0; b < plan.n_own; ++b) {
+        if (meets(typed_.regions[b], std::vector<Query>{far_[i]})) {
+          plan.neighbours[i].sources.push_back(b);
+          plan.regions[b].order = 0;
+        }
+      }
+      // DISJOINT on the parts may say less than on the whole; the round is sent all the same.
+      if (plan.neighbours[i].sources.empty()) {
+        for (RegionId b = 0; b < plan.n_own; ++b)
+          plan.neighbours[i].sources.push_back(b);
+      }
+    }
+  }
+
+  bool meets(const RegionQuery<Query>& region, const std::vector<Query>& others) const {
+    return std::ranges::all_of(region.includes, [&](const Query& include) {
+      return std::ranges::none_of(
+          others, [&](const Query& other) { return model_.disjoint(include, other); });
+    });
+  }
+
+  const M& model_;
+  std::span<const Query> queries_;
+  NodeId self_;
+  Policy policy_;
+  TypedPlan<Query> typed_{};
+  std::vector<Query> outer_;
+  std::vector<Query> far_;  // [neighbours] (W_D o R_D)^(m+1) of their queries
+};
+
+}  // namespace detail
+
+// The plan of node `self` when node i owns queries[i]. REQUIRES: policy is valid, self <
+// queries.size().
+template <Model M>
+[[nodiscard]] TypedPlan<typename M::Query> build_plan(const M& model,
+                                                      std::span<const typename M::Query> queries,
+                                                      NodeId self, const Policy& policy) {
+  policy.validate();
+  RUBATO_REQUIRE(self < queries.size(), self, queries.size());
+  return detail::PlanBuilder<M>(model, queries, self, policy).build();
+}
+
+}  // namespace rubato::tick

@@ -1,0 +1,124 @@
+#include "rubato/tick/policy.hpp"
+
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "rubato/base/error.hpp"
+
+namespace rubato::tick {
+namespace {
+
+constexpr int kMost = 1000;  // of k, m and d: beyond it memory, not latency, decides
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+  throw Error("policy \"" + std::string(text) + "\": " + why +
+                  "; expected bulk, local, schedule(D), replicate(K,M), "
+                  "replicate(K,M)+schedule(D) or short k3m5d10",
+              ExitCode::usage);
+}
+
+std::optional<int> take_int(std::string_view& rest) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  if (error != std::errc{}) return std::nullopt;
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  return value;
+}
+
+bool take(std::string_view& rest, std::string_view token) {
+  if (!rest.starts_with(token)) return false;
+  rest.remove_prefix(token.size());
+  return true;
+}
+
+// k3m5d10 with each part optional; false if `text` is not of that form.
+bool parse_short(std::string_view text, Policy& policy) {
+  std::string_view rest = text;
+  bool any = false;
+  for (const auto& [letter, field] : {std::pair<std::string_view, int*>{"k", &policy.period},
+                                      {"m", &policy.replica_layers},
+                                      {"d", &policy.depth}}) {
+    if (!take(rest, letter)) continue;
+    const auto value = take_int(rest);
+    if (!value) return false;
+    *field = *value;
+    any = true;
+  }
+  return any && rest.empty();
+}
+
+void parse_term(std::string_view text, std::string_view& rest, Policy& policy) {
+  if (take(rest, "bulk")) {
+    policy.barrier = true;
+  } else if (take(rest, "local")) {
+    return;
+  } else if (take(rest, "schedule(")) {
+    const auto depth = take_int(rest);
+    if (!depth || !take(rest, ")")) refuse(text, "schedule takes one whole number");
+    policy.depth = *depth;
+  } else if (take(rest, "replicate(")) {
+    const auto period = take_int(rest);
+    if (!period || !take(rest, ",")) refuse(text, "replicate takes two whole numbers, K,M");
+    const auto layers = take_int(rest);
+    if (!layers || !take(rest, ")")) refuse(text, "replicate takes two whole numbers, K,M");
+    policy.period = *period;
+    policy.replica_layers = *layers;
+  } else {
+    const std::string word(rest.substr(0, rest.find_first_of("(+")));
+    refuse(text, "unknown term \"" + word + "\"" +
+                     did_you_mean(word, {"bulk", "local", "schedule", "replicate"}));
+  }
+}
+
+}  // namespace
+
+Policy Policy::parse(std::string_view text) {
+  std::string compact;
+  for (const char c : text) {
+    if (c != ' ') compact += c;
+  }
+  Policy policy;
+  if (!parse_short(compact, policy)) {
+    policy = Policy{};
+    std::string_view rest = compact;
+    do
+      parse_term(text, rest, policy);
+    while (take(rest, "+"));
+    if (!rest.empty()) refuse(text, "\"" + std::string(rest) + "\" is left over");
+  }
+  policy.validate();
+  return policy;
+}
+
+void Policy::validate() const {
+  const std::string text = to_string();
+  if (period < 1 || replica_layers < 0 || depth < 0) refuse(text, "K >= 1, M >= 0 and D >= 0");
+  if (period > kMost || replica_layers > kMost || depth > kMost) {
+    refuse(text, "K, M and D are at most " + std::to_string(kMost));
+  }
+  if (period > replica_layers + 1) {
+    refuse(text, "K = " + std::to_string(period) +
+                     " is more than M + 1 = " + std::to_string(replica_layers + 1) +
+                     ": M layers of replicas last for M + 1 ticks [Ticks 5.3]");
+  }
+  if (barrier && (period != 1 || replica_layers != 0 || depth != 0)) {
+    refuse(text, "bulk stands alone");
+  }
+}
+
+std::string Policy::to_string() const {
+  if (barrier && period == 1 && replica_layers == 0 && depth == 0) return "bulk";
+  std::string text = barrier ? "bulk" : "";
+  if (period != 1 || replica_layers != 0) {
+    text += (text.empty() ? "" : "+");
+    text += "replicate(" + std::to_string(period) + "," + std::to_string(replica_layers) + ")";
+  }
+  if (depth != 0) {
+    text += (text.empty() ? "" : "+");
+    text += "schedule(" + std::to_string(depth) + ")";
+  }
+  return text.empty() ? "local" : text;
+}
+
+}  // namespace rubato::tick

@@ -1,0 +1,42 @@
+#pragma once
+// Policy: who may run ahead and what is sent, the three techniques of [Ticks 5] and their
+// combination.
+//
+//   text                       meaning                                                   source
+//   bulk                       a global barrier each tick (the baseline to beat)          [Ticks 1]
+//   local                      wait for the neighbours only                               Algorithm
+//   1 schedule(d)                run up to d ticks ahead where inputs are local Algorithm 2
+//   replicate(k,m)             m layers of neighbours recomputed here, a message round    Algorithm
+//   3
+//                              every k ticks
+//   replicate(k,m)+schedule(d) both [Ticks 6.3]
+// Every policy gives the same bits; they differ in time only.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rubato::tick {
+
+using Tick = std::int64_t;
+
+struct Policy {
+  int period = 1;          // k: ticks between two message rounds
+  int replica_layers = 0;  // m: layers of (W_D o R_D) kept and stepped beyond the own query
+  int depth = 0;           // d: how many ticks the inside may run ahead of late messages
+  bool barrier = false;    // bulk
+
+  // The text form above, or the short one, e.g. "k3m5d10". Throws Error (usage) naming what is
+  // wrong.
+  [[nodiscard]] static Policy parse(std::string_view text);
+
+  // Throws Error (usage) unless 1 <= k <= m + 1, 0 <= m, 0 <= d and a barrier goes with k=1, m=d=0.
+  void validate() const;
+
+  // The longest text form; parse(to_string()) is the same policy.
+  [[nodiscard]] std::string to_string() const;
+
+  bool operator==(const Policy&) const = default;
+};
+
+}  // namespace rubato::tick

@@ -1,0 +1,62 @@
+#pragma once
+// Store: where a node's tuples lie, version by version, and how a region is stepped. The dataflow
+// says what happens when; the store does it.
+//
+// A version (region, t) is what stepping the region from t - 1 to t produced, emigrants included,
+// or what a round message brought in its place; at tick 0 it is the initial state. The union of the
+// own regions' versions over all nodes is the global state of tick t [Ticks Property 1].
+//
+// The dataflow calls step, pack and unpack from several cores at once and guarantees: a version is
+// written once; all inputs of a unit are there; nothing that it reads is released meanwhile.
+
+#include <cstdint>
+#include <span>
+
+#include "rubato/base/bytes.hpp"
+#include "rubato/base/time.hpp"
+#include "rubato/tick/plan.hpp"
+
+namespace rubato::tick {
+
+class Store {
+ public:
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default;
+
+  // Steps `region` from t to t + 1 on `core`. May throw Error: bad values, with the tuple's name.
+  virtual void step(RegionId region, Tick t, std::uint32_t core) = 0;
+
+  // Appends the payload of round t for a neighbour: the tuples of its sources' versions t that lie
+  // in R_D o (W_D o R_D)^m of its query.
+  virtual void pack(std::uint32_t neighbour, Tick t, Writer& out) = 0;
+
+  // Takes the payload of round t from a neighbour. `fresh[i]` tells for the i-th of the neighbour's
+  // regions whether version t is to be inserted; the others are there already, computed here, and
+  // must hold the same bits: if not, throws Error naming the tuple. Nothing present is replaced.
+  virtual void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
+                      std::span<const std::uint8_t> fresh) = 0;
+
+  // Versions before `floor` are not read any more.
+  virtual void release(Tick floor) = 0;
+
+  // The part of the stop test that the step of `region` to tick t contributed; called after it,
+  // before release(t). Empty if the model has none.
+  [[nodiscard]] virtual Bytes measure(RegionId region, Tick t) = 0;
+  virtual void combine(Bytes& into, ByteView from) = 0;
+  // Whether the run ends, given the combined measure of all nodes at tick t.
+  [[nodiscard]] virtual bool stop(ByteView combined, Tick t) = 0;
+  // Ticks between two tests, 0 for none, and between a test and its effect.
+  [[nodiscard]] virtual Tick stop_interval() const = 0;
+  [[nodiscard]] virtual Tick stop_lag() const = 0;
+
+  // Virtual time of the last step of (region, t), and of packing or unpacking `n_bytes`.
+  [[nodiscard]] virtual Nanos step_cost(RegionId region, Tick t) const = 0;
+  [[nodiscard]] virtual Nanos copy_cost(std::size_t n_bytes) const = 0;
+
+  // Bytes of tuples held now, replicas included.
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+};
+
+}  // namespace rubato::tick
