@@ -116,6 +116,7 @@ LineReader::LineReader(const std::string& path, FilePart part)
     if (head.starts_with("\xef\xbb\xbf")) {
       at_ = 3;
       offset_ = 3;
+      n_mark_bytes_ = 3;
     }
   }
   first_offset_ = offset_;
@@ -168,11 +169,12 @@ bool LineReader::owned(std::uint64_t line_begin) const noexcept {
 bool LineReader::next(std::string_view& line) {
   n_joined_ = 0;
   for (;;) {
-    const std::uint64_t line_begin = offset_;
-    if (line_begin >= end_) return false;
+    // The byte order mark belongs to the first line: a part may end between the two.
+    line_begin_ = offset_ == n_mark_bytes_ ? 0 : offset_;
+    if (line_begin_ >= end_) return false;
     line_.clear();
     if (!read_line(line_)) return false;
-    if (!owned(line_begin)) continue;
+    if (!owned(line_begin_)) continue;
     line = line_;
     return true;
   }

@@ -54,6 +54,9 @@ class LineReader {
   // messages only.
   [[nodiscard]] std::uint64_t line_number() const;
 
+  // Where that line begins in the unpacked file. The same line has the same offset in every part.
+  [[nodiscard]] std::uint64_t line_offset() const noexcept { return line_begin_; }
+
   // `start.csv: line 7: <message>`, for the line that next() gave last.
   [[nodiscard]] Error error(std::string_view message) const;
 
@@ -72,10 +75,12 @@ class LineReader {
   std::string path_;
   FilePart part_;
   std::unique_ptr<Source> source_;
-  std::string buffer_;        // unpacked bytes
-  std::size_t at_ = 0;        // the next byte of buffer_
-  std::uint64_t offset_ = 0;  // of buffer_[at_] in the unpacked file
-  std::uint64_t begin_ = 0;   // what this part owns of a plain file
+  std::string buffer_;              // unpacked bytes
+  std::size_t at_ = 0;              // the next byte of buffer_
+  std::uint64_t offset_ = 0;        // of buffer_[at_] in the unpacked file
+  std::uint64_t n_mark_bytes_ = 0;  // of a byte order mark
+  std::uint64_t line_begin_ = 0;
+  std::uint64_t begin_ = 0;  // what this part owns of a plain file
   std::uint64_t end_ = 0;
   std::uint64_t n_lines_read_ = 0;  // since first_offset_
   std::uint64_t n_joined_ = 0;      // of these, lines joined to the current one by extend()
