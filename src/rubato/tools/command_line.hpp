@@ -16,7 +16,7 @@
 
 #include "rubato/base/error.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
 class App;
 }
 

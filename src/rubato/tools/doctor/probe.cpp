@@ -78,8 +78,8 @@ Finding probe_mpi(const std::string& name, const std::string& launcher,
   std::string line;
   std::string version;
   while (std::getline(text, line) && version.empty()) {
-    // "mpirun (Open MPI) 4.1.4", and in Hydra's details "    Version:      4.0.2".
-    if (line.find("Open MPI") != std::string::npos || line.find("Version:") != std::string::npos) {
+    // "mpirun.openmpi (OpenRTE) 4.1.4", and in Hydra's details "    Version:      4.0.2".
+    if (line.rfind("mpirun", 0) == 0 || line.find("Version:") != std::string::npos) {
       version = line.substr(line.find_last_of(" \t") + 1);
     }
   }

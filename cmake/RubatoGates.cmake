@@ -1,0 +1,26 @@
+# The gates: rules of the house that a machine can check, as tests of label tidy, each with a canary
+# that must be found. All are scripts in tools/, which can be called by hand too.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# rubato_gate(name [ARGS ..] [TIMEOUT 60]): the tests tidy.name (tools/check_name.py ARGS) and
+# tidy.name_canary.
+function(rubato_gate name)
+  cmake_parse_arguments(G "" "TIMEOUT" "ARGS" ${ARGN})
+  if(NOT G_TIMEOUT)
+    set(G_TIMEOUT 60)
+  endif()
+  set(tools ${PROJECT_SOURCE_DIR}/tools)
+  add_test(NAME tidy.${name} COMMAND Python3::Interpreter ${tools}/check_${name}.py ${G_ARGS})
+  add_test(NAME tidy.${name}_canary
+           COMMAND Python3::Interpreter ${tools}/canary.py ${name} ${PROJECT_BINARY_DIR})
+  set_tests_properties(tidy.${name} tidy.${name}_canary PROPERTIES LABELS tidy TIMEOUT ${G_TIMEOUT})
+  # It runs two jobs of its own.
+  set_tests_properties(tidy.${name} PROPERTIES PROCESSORS 2)
+endfunction()
+
+rubato_gate(layers)
+rubato_gate(sizes)
+rubato_gate(calls)
+rubato_gate(format)
+rubato_gate(headers ARGS ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} TIMEOUT 300)
+rubato_gate(tidy ARGS ${PROJECT_BINARY_DIR} TIMEOUT 900)
