@@ -40,7 +40,10 @@ function(rubato_layer name)
   if(sources)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
-    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:rubato_warnings> ${L_PRIVATE_LIBS})
+    target_link_libraries(${target} PRIVATE ${L_PRIVATE_LIBS})
+    # Not linked: the export of a static library would name rubato_warnings to its users.
+    target_compile_options(${target}
+                           PRIVATE $<TARGET_PROPERTY:rubato_warnings,INTERFACE_COMPILE_OPTIONS>)
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)

@@ -1,0 +1,33 @@
+# Install and export: find_package(rubato) works from an install prefix and from a build folder
+# (cmake -DCMAKE_PREFIX_PATH=PREFIX_OR_BUILD_FOLDER). Included after all layers.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(layers GLOBAL PROPERTY RUBATO_LAYERS)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/rubato)
+# Packages of imported targets that any layer links; a new one is named here.
+set(RUBATO_PACKAGES Threads fmt ZLIB PNG CLI11 nlohmann_json)
+
+set_target_properties(rubato_flags PROPERTIES EXPORT_NAME flags)
+install(TARGETS rubato_flags ${layers} EXPORT rubatoTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY src/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+install(EXPORT rubatoTargets NAMESPACE rubato:: DESTINATION ${package_folder})
+export(EXPORT rubatoTargets NAMESPACE rubato:: FILE ${PROJECT_BINARY_DIR}/rubatoTargets.cmake)
+
+configure_package_config_file(cmake/rubatoConfig.cmake.in ${PROJECT_BINARY_DIR}/rubatoConfig.cmake
+                              INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/rubatoConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/rubatoConfig.cmake ${PROJECT_BINARY_DIR}/rubatoConfigVersion.cmake
+        DESTINATION ${package_folder})
+
+if(RUBATO_TESTS)
+  foreach(from IN ITEMS build install)
+    add_test(NAME example.external_${from}
+             COMMAND ${CMAKE_COMMAND} -DFROM=${from} -DRUBATO_BUILD=${PROJECT_BINARY_DIR}
+                     -DEXAMPLE=${PROJECT_SOURCE_DIR}/examples/external
+                     -P ${PROJECT_SOURCE_DIR}/cmake/ExternalTest.cmake)
+    set_tests_properties(example.external_${from} PROPERTIES LABELS example TIMEOUT 120)
+  endforeach()
+endif()
