@@ -9,6 +9,15 @@
 #include "rubato/base/random.hpp"
 
 namespace rubato::net {
+namespace {
+
+// What a message weighs in the bound of its pair: empty ones count too, or they would have no
+// bound.
+std::size_t weight(const Bytes& bytes) noexcept {
+  return bytes.size() + 1;
+}
+
+}  // namespace
 
 class SimNetwork::Node final : public Fabric {
  public:
@@ -179,7 +188,7 @@ bool SimNetwork::send(Node& from, NodeId to, Bytes& bytes) {
   RUBATO_REQUIRE(to < options_.n_nodes, to, options_.n_nodes);
   const std::size_t n_bytes = bytes.size();
   Link& way = link(from.node(), to);
-  if (way.n_bytes > 0 && way.n_bytes + n_bytes > options_.pair_bytes_max) {
+  if (way.n_bytes > 0 && way.n_bytes + weight(bytes) > options_.pair_bytes_max) {
     way.refused = true;
     ++from.counts.n_refused;
     return false;
@@ -197,7 +206,7 @@ bool SimNetwork::send(Node& from, NodeId to, Bytes& bytes) {
   // A drawn order of ties must not reorder a pair: give each of its messages an instant of its own.
   if (options_.shuffle_ties) when = std::max(when, way.last + 1);
   way.last = when;
-  way.n_bytes += n_bytes;
+  way.n_bytes += weight(bytes);
   std::uint32_t slot = 0;
   if (free_messages_.empty()) {
     slot = static_cast<std::uint32_t>(messages_.size());
@@ -235,7 +244,7 @@ bool SimNetwork::take(Node& to, Arrival& arrival) {
   if (to.inbox_first == kNone) to.inbox_last = kNone;
   arrival.from = message.from;
   arrival.bytes = std::move(message.bytes);
-  // release() reads the size that has just moved away.
+  // release() weighs the message that has just moved away as empty.
   message.link->n_bytes -= arrival.bytes.size();
   message.bytes = Bytes();
   release(slot);
@@ -246,7 +255,7 @@ bool SimNetwork::take(Node& to, Arrival& arrival) {
 void SimNetwork::release(std::uint32_t slot) {
   Message& message = messages_[slot];
   Link& way = *message.link;
-  way.n_bytes -= message.bytes.size();
+  way.n_bytes -= weight(message.bytes);
   message.bytes = Bytes();
   message.next = kNone;
   const NodeId from = message.from;
