@@ -77,6 +77,8 @@ void Dataflow::start(core::Port& port) {
 
 // The fragment (region, t) is there now.
 void Dataflow::set_present(RegionId region, Tick t) {
+  RUBATO_ASSERT(t > floor_ && t < floor_ + window_ - 1 && cell(region, t).status == Status::running,
+                region, t, floor_, own_min_);
   cell(region, t).status = Status::present;
   const bool own = plan_.regions[region].own();
   for (const RegionId reader : plan_.readers[region])
@@ -152,7 +154,10 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
     figures_.inbox_most = std::max(figures_.inbox_most, link.inbox.size());
     return;
   }
-  if (header.type == MessageType::barrier) {
+  if (header.type == MessageType::taken) {
+    links_[neighbour_of_.at(from)].base = header.tick;
+    advance_floor();
+  } else if (header.type == MessageType::barrier) {
     barrier_.on_message(port, header);
   } else {
     stop_.on_message(port, header, ByteView(bytes).subspan(sizeof header));
@@ -320,10 +325,16 @@ void Dataflow::on_finished(core::Port& port, const core::Work& work) {
       break;
     case pack_round: {
       Job* job = static_cast<Job*>(work.detail);
-      ++figures_.messages_sent;
-      figures_.bytes_sent += static_cast<std::int64_t>(job->bytes.size());
-      port.send(plan_.neighbours[job->neighbour].node, std::move(job->bytes));
-      std::erase(links_[job->neighbour].packing, job->tick);
+      Link& link = links_[job->neighbour];
+      link.packed.emplace(job->tick, std::move(job->bytes));
+      // Two cores may pack two rounds at once; the receiver counts on their order.
+      while (!link.packing.empty() && link.packed.contains(link.packing.front())) {
+        Bytes bytes = std::move(link.packed.extract(link.packing.front()).mapped());
+        link.packing.pop_front();
+        ++figures_.messages_sent;
+        figures_.bytes_sent += static_cast<std::int64_t>(bytes.size());
+        port.send(plan_.neighbours[job->neighbour].node, std::move(bytes));
+      }
       drop_job(job);
       break;
     }
@@ -350,6 +361,15 @@ void Dataflow::finish_unpack(core::Port& port, const Job& job) {
   for (std::size_t i = 0; i < regions.size(); ++i) {
     if (job.fresh[i] != 0) set_present(regions[i], job.tick);
   }
+  tell_taken(port, job.neighbour, job.tick);
+}
+
+// Only to a neighbour that gets no rounds from here, whose ticks would tell the same.
+void Dataflow::tell_taken(core::Port& port, std::uint32_t neighbour, Tick t) {
+  if (plan_.neighbours[neighbour].receives) return;
+  Writer out;
+  out.put(MessageHeader{MessageType::taken, 0, t});
+  port.send(plan_.neighbours[neighbour].node, out.take());
 }
 
 void Dataflow::advance_own(core::Port& port) {
@@ -364,13 +384,18 @@ void Dataflow::advance_own(core::Port& port) {
     }
     if (plan_.policy.barrier) barrier_.arrive(port, own_min_);
     advance_floor();
+    if (own_min_ == end_) {
+      // What comes later is not taken any more.
+      for (std::uint32_t i = 0; i < links_.size(); ++i)
+        tell_taken(port, i, end_);
+    }
   }
 }
 
 void Dataflow::advance_floor() {
   Tick floor = own_min_;
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    if (plan_.neighbours[i].sends_here) floor = std::min(floor, links_[i].base);
+    floor = std::min(floor, links_[i].base);
     for (const Tick t : links_[i].packing)
       floor = std::min(floor, t);
   }

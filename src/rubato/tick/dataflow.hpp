@@ -9,6 +9,9 @@
 //     there; replicas run only when an own unit that has all else waits for them, and their owner's
 //     message is not there (computational replication is done in time that would be lost);
 //   - round t (k divides t) goes to a neighbour once its source regions are at t, even if empty;
+//   - a neighbour that only receives tells which rounds it has taken, so that nobody runs away from
+//   it:
+//     every node is within window() of its neighbours, and so is every inbox;
 //   - ticks below floor() are released: every own region is past them, every neighbour's replicas
 //   can be
 //     recomputed from a round at or above it, and they are packed.
@@ -137,6 +140,7 @@ class Dataflow final : public core::Engine {
   void advance_own(core::Port& port);
   void advance_floor();
   void finish_unpack(core::Port& port, const Job& job);
+  void tell_taken(core::Port& port, std::uint32_t neighbour, Tick t);
   [[nodiscard]] bool may_unpack(const Link& link, std::uint32_t neighbour) const;
   [[nodiscard]] Job* new_job(std::uint32_t neighbour, Tick t);
   void drop_job(Job* job);

@@ -30,12 +30,16 @@ struct TypedPlan {
   Query held;                  // R_D o (W_D o R_D)^m (Q): what init must give
 };
 
-// Optional: a model whose queries are geometric may cut a region into tiles, exactly: the returned
-// queries are disjoint and cover includes minus excludes. Tiles that are no wider than a layer near
-// the border, and sized for the cache inside, let more cores work and more work run ahead.
+// Optional: a model whose queries are exact sets (boxes, vertices) may cut regions itself. The
+// queries that each function returns are disjoint and cover what it was given. Thin tiles near the
+// border let more work run ahead of a late message, inner tiles are sized for cores and caches.
+//   own_tiles(own, policy)      of the node's query, instead of the rings L-j \ L-(j+1)
+//   replica_tiles(region)       of a replica or halo region, includes minus excludes
 template <class M>
-concept HasTiles = requires(const M& m, const RegionQuery<typename M::Query>& region, int layer) {
-  { m.tiles(region, layer) } -> std::convertible_to<std::vector<typename M::Query>>;
+concept HasTiles = requires(const M& m, const typename M::Query& own, const Policy& policy,
+                            const RegionQuery<typename M::Query>& region) {
+  { m.own_tiles(own, policy) } -> std::convertible_to<std::vector<typename M::Query>>;
+  { m.replica_tiles(region) } -> std::convertible_to<std::vector<typename M::Query>>;
 };
 
 namespace detail {
@@ -73,10 +77,10 @@ class PlanBuilder {
     return layers;
   }
 
-  void add_region(RegionQuery<Query> query, int layer, std::uint32_t neighbour) {
+  void add_replica(RegionQuery<Query> query, int layer, std::uint32_t neighbour) {
     if constexpr (HasTiles<M>) {
-      for (Query& tile : model_.tiles(query, layer))
-        push(RegionQuery<Query>{{tile}, {}}, layer, neighbour);
+      for (Query& tile : model_.replica_tiles(query))
+        push({{tile}, {}}, layer, neighbour);
     } else {
       push(std::move(query), layer, neighbour);
     }
@@ -96,13 +100,18 @@ class PlanBuilder {
   }
 
   void add_own_regions() {
-    Query layer = typed_.own;
-    for (int depth = 0; depth < policy_.depth; ++depth) {
-      Query inner = model_.read_exclusive(model_.write_exclusive(layer));
-      add_region({{layer}, {inner}}, -depth, kNoNeighbour);
-      layer = std::move(inner);
+    if constexpr (HasTiles<M>) {
+      for (Query& tile : model_.own_tiles(typed_.own, policy_))
+        push({{tile}, {}}, 0, kNoNeighbour);
+    } else {
+      Query layer = typed_.own;
+      for (int depth = 0; depth < policy_.depth; ++depth) {
+        Query inner = model_.read_exclusive(model_.write_exclusive(layer));
+        push({{layer}, {inner}}, -depth, kNoNeighbour);
+        layer = std::move(inner);
+      }
+      push({{layer}, {}}, -policy_.depth, kNoNeighbour);
     }
-    add_region({{layer}, {}}, -policy_.depth, kNoNeighbour);
     typed_.plan.n_own = static_cast<std::uint32_t>(typed_.plan.regions.size());
   }
 
@@ -123,8 +132,8 @@ class PlanBuilder {
       if (!typed_.plan.neighbours[index].sends_here) continue;
       for (std::size_t layer = 1; layer <= m + 1; ++layer) {
         if (model_.disjoint(queries_[node], outer_[layer])) continue;
-        add_region({{outer_[layer], queries_[node]}, {outer_[layer - 1]}}, static_cast<int>(layer),
-                   index);
+        add_replica({{outer_[layer], queries_[node]}, {outer_[layer - 1]}}, static_cast<int>(layer),
+                    index);
       }
     }
   }

@@ -17,7 +17,7 @@
 
 namespace rubato::tick::detail {
 
-enum class MessageType : std::uint32_t { round = 1, barrier = 2, measure = 3, decision = 4 };
+enum class MessageType : std::uint32_t { round = 1, barrier, measure, decision, taken };
 
 // In front of every message of the engine; 16 bytes.
 struct MessageHeader {
