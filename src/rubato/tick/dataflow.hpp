@@ -104,7 +104,8 @@ class Dataflow final : public core::Engine {
     Tick base = 0;                // the last round taken that is not above own_min_
     Tick unpacking = 0;           // 0: none
     std::vector<std::uint32_t> missing_sources;  // [window] of the round to it
-    std::vector<Tick> packing;                   // rounds that are ready or being packed
+    std::deque<Tick> packing;      // rounds that are ready, being packed or wait for an earlier one
+    std::map<Tick, Bytes> packed;  // done before an earlier one; sent in order
   };
   // A pack or unpack on its way through run(); reached by Work::detail, so that run() needs no
   // lock.
