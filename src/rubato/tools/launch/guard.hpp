@@ -1,0 +1,39 @@
+#pragma once
+// The guard: a small process around each node of a launched job, the same for every MPI. It starts
+// the program, waits, and says on standard error how the node ended, in a line that only `rubato
+// launch` reads. MPIs report a lost process in different words, without its rank or its host, or
+// not at all.
+//
+// A guard ends with its launcher, its program ends with the guard: nothing survives a killed
+// mpirun.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rubato::tools {
+
+// How a node ended, if not well.
+struct NodeEnd {
+  int node = -1;  // rank; -1 if no launcher has said it
+  std::string host;
+  int exit_code = 0;
+  int signal = 0;  // that killed it, or 0
+};
+
+// Runs `program` under guard and returns the code to exit with: the program's own, or 128 + signal.
+// SIGTERM, SIGINT and SIGHUP are passed on as SIGTERM; a program that lives on is killed after
+// kGraceMs. REQUIRES: a process with one thread.
+[[nodiscard]] int run_guarded(const std::vector<std::string>& program);
+
+inline constexpr int kGraceMs = 1000;
+
+// The guard's line, and back. The line may be glued to another one: it is found anywhere in `text`.
+[[nodiscard]] std::string to_report(const NodeEnd& end);
+[[nodiscard]] std::optional<NodeEnd> parse_report(std::string_view text);
+
+// "node 2 (host-3)", "a node (host-3)" if its rank is unknown.
+[[nodiscard]] std::string describe(const NodeEnd& end);
+
+}  // namespace rubato::tools

@@ -1,0 +1,92 @@
+// rubato launch: a job of several nodes under Open MPI or MPICH.
+
+#include <memory>
+#include <numeric>
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+
+#include "rubato/tools/commands.hpp"
+#include "rubato/tools/launch/guard.hpp"
+#include "rubato/tools/launch/mpirun.hpp"
+#include "rubato/tools/launch/supervise.hpp"
+#include "rubato/tools/process.hpp"
+
+namespace rubato::tools {
+namespace {
+
+struct LaunchOptions {
+  std::uint32_t n_nodes = 0;
+  std::string hostfile;
+  std::string mpi;
+  bool dry_run = false;
+};
+
+JobPlan plan_of(const LaunchOptions& options, const std::vector<std::string>& program) {
+  JobPlan plan;
+  if (!options.hostfile.empty()) plan.hosts = read_hostfile(options.hostfile);
+  plan.n_nodes = options.n_nodes;
+  if (plan.n_nodes == 0) {
+    for (const Host& host : plan.hosts)
+      plan.n_nodes += host.n_slots;
+  }
+  if (plan.n_nodes == 0) {
+    throw Error("expected the number of nodes: -n N, or --hostfile FILE", ExitCode::usage);
+  }
+  choose_mpi(options.mpi, plan);
+  plan.program = {own_path(), "guard", "--"};
+  plan.program.insert(plan.program.end(), program.begin(), program.end());
+  return plan;
+}
+
+ExitCode launch(const LaunchOptions& options, const Context& context) {
+  const JobPlan plan = plan_of(options, context.program);
+  const std::vector<std::string> words = mpirun_words(plan);
+  if (options.dry_run) {
+    for (const std::string& word : words)
+      context.out << word << (&word == &words.back() ? "\n" : " ");
+    return ExitCode::ok;
+  }
+  if (find_program(context.program[0]).empty() && plan.hosts.empty()) {
+    throw Error("cannot run " + context.program[0] + ": no such program", ExitCode::usage);
+  }
+  return static_cast<ExitCode>(supervise(words));
+}
+
+}  // namespace
+
+void add_launch(CommandLine& line) {
+  auto options = std::make_shared<LaunchOptions>();
+  CLI::App& app = line.add(
+      {.name = "launch",
+       .group = kClusterGroup,
+       .summary = "Run a program as a job of N nodes under Open MPI or MPICH",
+       .examples =
+           "  rubato launch -n 4 -- ./my_model --ticks 1000\n"
+           "  rubato launch --hostfile hosts --mpi mpich -- ./my_model\n"
+           "  rubato launch -n 2 --dry-run -- ./my_model\n"
+           "A hostfile has a line `HOST slots=N` for each machine. Under Slurm, srun starts\n"
+           "the program itself: srun -n 4 ./my_model",
+       .takes_program = true,
+       .run = [options](const Context& context) { return launch(*options, context); }});
+  app.add_option("-n,--nodes", options->n_nodes,
+                 "Number of nodes (processes); default: all slots of the hostfile")
+      ->check(CLI::Range(1U, 1'000'000U));
+  app.add_option("--hostfile", options->hostfile, "Machines to run on; default: this one");
+  app.add_option("--mpi", options->mpi, "openmpi or mpich; default: the one that is installed");
+  app.add_flag("--dry-run", options->dry_run, "Print the launcher's command instead of running it");
+}
+
+void add_guard(CommandLine& line) {
+  line.add({.name = "guard",
+            .group = kClusterGroup,
+            .summary = "Run one node of a job (used by launch)",
+            .examples = "",
+            .takes_program = true,
+            .hidden = true,
+            .run = [](const Context& context) {
+              return static_cast<ExitCode>(run_guarded(context.program));
+            }});
+}
+
+}  // namespace rubato::tools

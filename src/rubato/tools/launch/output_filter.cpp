@@ -1,0 +1,88 @@
+#include "rubato/tools/launch/output_filter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace rubato::tools {
+namespace {
+
+constexpr std::size_t kRuleLettersMin = 70;  // Open MPI's rules have 74 and 76, Hydra's 83
+constexpr std::size_t kBoxLinesMax = 40;     // a program's own rule, that is never closed
+
+bool is_rule(std::string_view line, char letter) {
+  return line.size() >= kRuleLettersMin &&
+         std::all_of(line.begin(), line.end(), [letter](char c) { return c == letter; });
+}
+
+bool contains(std::string_view line, std::string_view part) {
+  return line.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string OutputFilter::feed(std::string_view bytes) {
+  std::string out;
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    partial_ += bytes.substr(0, end);
+    if (end == std::string_view::npos) break;
+    take_line(std::exchange(partial_, {}), out);
+    bytes.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string OutputFilter::flush() {
+  std::string out;
+  for (const std::string& line : box_)
+    out += line + "\n";
+  box_.clear();
+  // The beginning of a report stays until its line is whole.
+  if (!contains(partial_, "rubato-guard")) out += std::exchange(partial_, {});
+  return out;
+}
+
+void OutputFilter::take_line(std::string line, std::string& out) {
+  if (const auto end = parse_report(line)) {
+    ends_.push_back(*end);
+    line.resize(line.find("rubato-guard"));
+    if (line.empty()) return;
+  }
+  if (!box_.empty() || is_rule(line, '-') || is_rule(line, '=')) {
+    take_boxed_line(std::move(line), out);
+    return;
+  }
+  constexpr std::array kAdvice = {"YOUR APPLICATION TERMINATED WITH", "This typically refers to a",
+                                  "Please see the FAQ page for"};
+  if (after_hydra_box_ && std::any_of(kAdvice.begin(), kAdvice.end(),
+                                      [&](const char* part) { return contains(line, part); })) {
+    return;
+  }
+  out += line + "\n";
+}
+
+void OutputFilter::take_boxed_line(std::string line, std::string& out) {
+  const bool closes = !box_.empty() && line == box_.front();
+  box_.push_back(std::move(line));
+  if (!closes && box_.size() < kBoxLinesMax) return;
+  if (closes && is_failure_box()) {
+    after_hydra_box_ = box_.front().front() == '=';
+    box_.clear();
+    return;
+  }
+  for (const std::string& boxed : box_)
+    out += boxed + "\n";
+  box_.clear();
+}
+
+bool OutputFilter::is_failure_box() const {
+  constexpr std::array kSigns = {"noticed that process rank", "process returned",
+                                 "exited with non-zero status", "BAD TERMINATION OF ONE"};
+  return std::any_of(box_.begin(), box_.end(), [&](const std::string& line) {
+    return std::any_of(kSigns.begin(), kSigns.end(),
+                       [&](const char* sign) { return contains(line, sign); });
+  });
+}
+
+}  // namespace rubato::tools

@@ -1,0 +1,39 @@
+#pragma once
+// What comes through a launcher's output: the program's lines, the guards' reports (guard.hpp), and
+// the launcher's own boxes about failed processes.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rubato/tools/launch/guard.hpp"
+
+namespace rubato::tools {
+
+// Takes the bytes of one stream and gives back what people should see. Reports and the boxes of
+// Open MPI (between lines of dashes) and Hydra (between lines of "=") that merely say that a
+// process failed are taken out; every other line passes unchanged, in order.
+class OutputFilter {
+ public:
+  // Adds `bytes`; returns the text that is now clear to print.
+  [[nodiscard]] std::string feed(std::string_view bytes);
+
+  // What is held back, at the end of the stream or when no more has come for a while: an unfinished
+  // line (a prompt, a progress line) must not wait for its end.
+  [[nodiscard]] std::string flush();
+
+  [[nodiscard]] const std::vector<NodeEnd>& ends() const noexcept { return ends_; }
+
+ private:
+  void take_line(std::string line, std::string& out);
+  void take_boxed_line(std::string line, std::string& out);
+  [[nodiscard]] bool is_failure_box() const;
+
+  std::string partial_;           // of the line that has not ended
+  std::vector<std::string> box_;  // lines of an open box
+  bool after_hydra_box_ = false;  // three lines of advice follow it
+  std::vector<NodeEnd> ends_;
+};
+
+}  // namespace rubato::tools

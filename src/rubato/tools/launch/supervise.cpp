@@ -1,0 +1,209 @@
+#include "rubato/tools/launch/supervise.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rubato/base/time.hpp"
+#include "rubato/tools/launch/output_filter.hpp"
+#include "rubato/tools/process.hpp"
+#include "rubato/tools/terminal.hpp"
+
+namespace rubato::tools {
+namespace {
+
+// A launcher that has not ended its nodes by then is killed, and its guards end them.
+constexpr Nanos kLauncherGrace = 1500 * kMillisecond;
+// After the first node has failed, a launcher may take that long to notice, before it is told.
+constexpr Nanos kNoticeGrace = 1000 * kMillisecond;
+constexpr int kIdleMs = 50;  // an unfinished line is shown after that long
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return;  // nobody reads: the job goes on
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+// One stream of the launcher on its way to ours.
+struct Stream {
+  int from = -1;  // -1 at its end
+  int to = -1;
+  OutputFilter filter;
+
+  void pump() {
+    char buffer[1 << 16];
+    const ssize_t n = read(from, buffer, sizeof buffer);
+    if (n > 0) {
+      write_all(to, filter.feed({buffer, static_cast<std::size_t>(n)}));
+    } else if (n == 0 || errno != EINTR) {
+      write_all(to, filter.flush());
+      close(from);
+      from = -1;
+    }
+  }
+};
+
+class Supervisor {
+ public:
+  explicit Supervisor(const std::vector<std::string>& words) {
+    sigset_t set;
+    sigset_t old;
+    sigemptyset(&set);
+    for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP})
+      sigaddset(&set, signal);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    int out[2];
+    int err[2];
+    if (signals_ < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) fail("start");
+    child_ = fork();
+    if (child_ < 0) fail("start");
+    if (child_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGTERM);
+      // A group of its own: the terminal's Ctrl-C comes to us alone, and is passed on once.
+      setpgid(0, 0);
+      // Outside the terminal's own group a launcher that reads it would be stopped for ever.
+      if (is_terminal(STDIN_FILENO)) dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+      dup2(out[1], STDOUT_FILENO);
+      dup2(err[1], STDERR_FILENO);
+      sigprocmask(SIG_SETMASK, &old, nullptr);
+      execute(words);
+      _exit(127);
+    }
+    setpgid(child_, child_);
+    close(out[1]);
+    close(err[1]);
+    streams_ = {Stream{out[0], STDOUT_FILENO, {}}, Stream{err[0], STDERR_FILENO, {}}};
+  }
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+  ~Supervisor() { close(signals_); }
+
+  // The launcher's exit code.
+  int wait() {
+    while (!ended_ || streams_[0].from >= 0 || streams_[1].from >= 0) {
+      step();
+      // Something that the job left behind may hold a stream open: it is not waited for.
+      if (ended_ && steady_now() - ended_at_ > kLauncherGrace) break;
+    }
+    for (Stream& stream : streams_)
+      write_all(stream.to, stream.filter.flush());
+    return exit_code_of(status_);
+  }
+
+  [[nodiscard]] int received() const noexcept { return received_; }
+  [[nodiscard]] std::vector<NodeEnd> ends() const {
+    std::vector<NodeEnd> all = streams_[0].filter.ends();
+    const auto& more = streams_[1].filter.ends();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+ private:
+  [[noreturn]] static void fail(const char* what) {
+    throw Error(std::string("cannot ") + what + " the launcher: " + std::strerror(errno),
+                ExitCode::failed);
+  }
+
+  void step() {
+    std::array<pollfd, 3> events = {pollfd{signals_, POLLIN, 0},
+                                    pollfd{streams_[0].from, POLLIN, 0},
+                                    pollfd{streams_[1].from, POLLIN, 0}};
+    const int n_ready = poll(events.data(), events.size(), kIdleMs);
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      if (streams_[i].from < 0) continue;
+      if ((events[i + 1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) streams_[i].pump();
+      if (n_ready == 0) write_all(streams_[i].to, streams_[i].filter.flush());
+    }
+    take_signals();
+    end_in_time(steady_now());
+  }
+
+  // Ends the launcher if a node has failed or we were told to end, gently first.
+  void end_in_time(Nanos now) {
+    if (ended_) return;
+    if (failed_at_ == kNever &&
+        !(streams_[0].filter.ends().empty() && streams_[1].filter.ends().empty())) {
+      failed_at_ = now;
+    }
+    if (told_at_ == kNever && failed_at_ != kNever && now - failed_at_ > kNoticeGrace) {
+      kill(-child_, SIGTERM);
+      told_at_ = now;
+    }
+    if (told_at_ != kNever && now - told_at_ > kLauncherGrace) kill(-child_, SIGKILL);
+  }
+
+  void take_signals() {
+    signalfd_siginfo info{};
+    while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      if (info.ssi_signo == SIGCHLD) continue;
+      if (received_ == 0) {
+        received_ = static_cast<int>(info.ssi_signo);
+        told_at_ = steady_now();
+      }
+      kill(-child_, SIGTERM);
+    }
+    if (!ended_ && waitpid(child_, &status_, WNOHANG) == child_) {
+      ended_ = true;
+      ended_at_ = steady_now();
+    }
+  }
+
+  pid_t child_ = -1;
+  int signals_ = -1;
+  std::array<Stream, 2> streams_;
+  int status_ = 0;
+  bool ended_ = false;
+  Nanos ended_at_ = 0;
+  int received_ = 0;          // the first signal that asked us to end
+  Nanos failed_at_ = kNever;  // when a node was first seen to have failed
+  Nanos told_at_ = kNever;    // when the launcher was first told to end
+};
+
+// A broken invariant ends by abort() after its message: the run has failed, no node was lost.
+bool is_lost(const NodeEnd& end) {
+  return end.signal != 0 && end.signal != SIGABRT;
+}
+
+}  // namespace
+
+int supervise(const std::vector<std::string>& words) {
+  RUBATO_REQUIRE(!words.empty());
+  Supervisor supervisor(words);
+  const int code = supervisor.wait();
+  if (supervisor.received() == SIGINT) return static_cast<int>(ExitCode::interrupted);
+  if (supervisor.received() != 0) return static_cast<int>(ExitCode::terminated);
+  const std::vector<NodeEnd> ends = supervisor.ends();
+  // A lost node makes others fail: it comes first, whatever was reported first.
+  for (const NodeEnd& end : ends) {
+    if (!is_lost(end)) continue;
+    throw Error(describe(end) + " was lost: killed by signal " + std::to_string(end.signal) + " (" +
+                    strsignal(end.signal) + ")",
+                ExitCode::node_lost);
+  }
+  for (const NodeEnd& end : ends) {
+    if (end.signal == SIGABRT) {
+      throw Error(describe(end) + " has aborted: its message stands above", ExitCode::failed);
+    }
+    if (end.exit_code != 0) return end.exit_code;
+  }
+  if (code > 128) {
+    throw Error("a node was lost: the launcher ended with exit code " + std::to_string(code) +
+                    " and no node said why",
+                ExitCode::node_lost);
+  }
+  return code;
+}
+
+}  // namespace rubato::tools
