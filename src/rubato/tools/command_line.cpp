@@ -98,6 +98,13 @@ int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
 ExitCode CommandLine::run_or_throw(const std::vector<std::string>& words, Context& context) {
   // The words behind "--" belong to another program: the parser must not see them.
   const auto separator = std::find(words.begin(), words.end(), "--");
+  for (const auto& entry : commands_) {
+    if (entry->command.program != Program::all_words || words.empty()) continue;
+    if (words.front() == entry->command.name) {
+      context.program.assign(words.begin() + 1, words.end());
+      return entry->command.run(context);
+    }
+  }
   if (separator != words.end()) context.program.assign(separator + 1, words.end());
   try {
     parse({words.begin(), separator}, context);
@@ -108,10 +115,10 @@ ExitCode CommandLine::run_or_throw(const std::vector<std::string>& words, Contex
   for (const auto& entry : commands_) {
     if (!entry->app->parsed()) continue;
     const std::string& name = entry->command.name;
-    if (!entry->command.takes_program && separator != words.end()) {
+    if (entry->command.program == Program::none && separator != words.end()) {
       throw Error("'rubato " + name + "' runs no program, found \"--\"", ExitCode::usage);
     }
-    if (entry->command.takes_program && context.program.empty()) {
+    if (entry->command.program == Program::required && context.program.empty()) {
       throw Error("expected a program: rubato " + name + " [options] -- PROGRAM [arguments]",
                   ExitCode::usage);
     }
@@ -163,7 +170,8 @@ void CommandLine::throw_unknown_word(const std::string& word) const {
         "unknown command \"" + word + "\"" + did_you_mean(word, names) + "; see rubato --help",
         ExitCode::usage);
   }
-  const std::string hint = command->takes_program ? "; the program stands behind \"--\"" : "";
+  const std::string hint =
+      command->program != Program::none ? "; the program stands behind \"--\"" : "";
   throw Error("'rubato " + command->name + "' does not expect \"" + word + "\"" + hint,
               ExitCode::usage);
 }

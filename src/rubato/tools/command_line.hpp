@@ -32,12 +32,20 @@ struct Context {
   std::vector<std::string> program;  // the words behind "--"
 };
 
+// Whether a command wants words behind "--".
+enum class Program {
+  none,
+  optional,
+  required,
+  all_words,  // every word behind the command's name belongs to it, with or without "--"
+};
+
 struct Command {
   std::string name;
-  std::string group;           // heading in the help: see groups below
-  std::string summary;         // one line
-  std::string examples;        // whole lines, each a command that works
-  bool takes_program = false;  // wants words behind "--"
+  std::string group;     // heading in the help: see groups below
+  std::string summary;   // one line
+  std::string examples;  // whole lines, each a command that works
+  Program program = Program::none;
   bool hidden = false;
   std::function<ExitCode(const Context&)> run;  // may throw Error
 };

@@ -67,7 +67,7 @@ void add_launch(CommandLine& line) {
            "  rubato launch -n 2 --dry-run -- ./my_model\n"
            "A hostfile has a line `HOST slots=N` for each machine. Under Slurm, srun starts\n"
            "the program itself: srun -n 4 ./my_model",
-       .takes_program = true,
+       .program = Program::required,
        .run = [options](const Context& context) { return launch(*options, context); }});
   app.add_option("-n,--nodes", options->n_nodes,
                  "Number of nodes (processes); default: all slots of the hostfile")
@@ -82,7 +82,7 @@ void add_guard(CommandLine& line) {
             .group = kClusterGroup,
             .summary = "Run one node of a job (used by launch)",
             .examples = "",
-            .takes_program = true,
+            .program = Program::required,
             .hidden = true,
             .run = [](const Context& context) {
               return static_cast<ExitCode>(run_guarded(context.program));

@@ -78,7 +78,8 @@ void OutputFilter::take_boxed_line(std::string line, std::string& out) {
 
 bool OutputFilter::is_failure_box() const {
   constexpr std::array kSigns = {"noticed that process rank", "process returned",
-                                 "exited with non-zero status", "BAD TERMINATION OF ONE"};
+                                 "exited with non-zero status", "has unexpectedly disconnected",
+                                 "BAD TERMINATION OF ONE"};
   return std::any_of(box_.begin(), box_.end(), [&](const std::string& line) {
     return std::any_of(kSigns.begin(), kSigns.end(),
                        [&](const char* sign) { return contains(line, sign); });

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -21,9 +22,12 @@ namespace rubato::tools {
 namespace {
 
 // A launcher that has not ended its nodes by then is killed, and its guards end them.
-constexpr Nanos kLauncherGrace = 1500 * kMillisecond;
+constexpr Nanos kLauncherGrace = 1200 * kMillisecond;
 // After the first node has failed, a launcher may take that long to notice, before it is told.
-constexpr Nanos kNoticeGrace = 1000 * kMillisecond;
+// Telling one that has noticed makes Open MPI complain, so it is longer than its own limits.
+constexpr Nanos kNoticeGrace = 4000 * kMillisecond;
+// How long processes of the job may outlive their launcher.
+constexpr Nanos kOrphanGrace = 300 * kMillisecond;
 constexpr int kIdleMs = 50;  // an unfinished line is shown after that long
 
 void write_all(int fd, std::string_view text) {
@@ -66,6 +70,8 @@ class Supervisor {
     signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     int out[2];
     int err[2];
+    // Orphans of the job become our children, so that we see when the last one is gone.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (signals_ < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) fail("start");
     child_ = fork();
     if (child_ < 0) fail("start");
@@ -90,12 +96,14 @@ class Supervisor {
   Supervisor& operator=(const Supervisor&) = delete;
   ~Supervisor() { close(signals_); }
 
-  // The launcher's exit code.
+  // The launcher's exit code. Nothing of the job is alive on this machine when it returns.
   int wait() {
-    while (!ended_ || streams_[0].from >= 0 || streams_[1].from >= 0) {
+    while (!all_ended_ || streams_[0].from >= 0 || streams_[1].from >= 0) {
       step();
-      // Something that the job left behind may hold a stream open: it is not waited for.
-      if (ended_ && steady_now() - ended_at_ > kLauncherGrace) break;
+      if (!ended_ || steady_now() - ended_at_ < kOrphanGrace) continue;
+      kill_orphans();
+      // A process that has left the job's family may hold a stream open: it is not waited for.
+      if (all_ended_ && steady_now() - ended_at_ > 2 * kOrphanGrace) break;
     }
     for (Stream& stream : streams_)
       write_all(stream.to, stream.filter.flush());
@@ -154,17 +162,29 @@ class Supervisor {
       }
       kill(-child_, SIGTERM);
     }
-    if (!ended_ && waitpid(child_, &status_, WNOHANG) == child_) {
+    int status = 0;
+    pid_t pid = 0;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+      if (pid != child_) continue;
       ended_ = true;
       ended_at_ = steady_now();
+      status_ = status;
     }
+    all_ended_ = pid < 0 && errno == ECHILD;
+  }
+
+  static void kill_orphans() {
+    std::ifstream children("/proc/thread-self/children");
+    for (pid_t pid = 0; children >> pid;)
+      kill(pid, SIGKILL);
   }
 
   pid_t child_ = -1;
   int signals_ = -1;
   std::array<Stream, 2> streams_;
   int status_ = 0;
-  bool ended_ = false;
+  bool ended_ = false;      // the launcher
+  bool all_ended_ = false;  // all that it has started here
   Nanos ended_at_ = 0;
   int received_ = 0;          // the first signal that asked us to end
   Nanos failed_at_ = kNever;  // when a node was first seen to have failed
