@@ -1,8 +1,29 @@
 # rubato_test(NAME n FILES a_test.cpp LIBS rubato_core [NODES 1 2 3] [LABELS slow] [TIMEOUT 20])
 # One GoogleTest program. Without NODES it has one ctest entry for each TEST (label unit). With NODES it
-# has one entry for each node count and installed MPI, run under `rubato launch` (label mpi).
+# has one entry for each node count and installed MPI, named n.<mpi>.<nodes> (label mpi): every process
+# runs all tests, its main is net/testing/nodes_main.cpp, which says what the tests may expect.
+# rubato_test_job(NAME n COMMAND a b [NODES 1 2] [LABELS ..] [TIMEOUT 20]) has the same entries for any
+# program of the build, e.g. an example under MPI.
 find_package(GTest REQUIRED)
 include(GoogleTest)
+include(${CMAKE_CURRENT_LIST_DIR}/RubatoMpi.cmake)
+
+function(rubato_test_job)
+  cmake_parse_arguments(J "" "NAME;TIMEOUT" "COMMAND;NODES;LABELS" ${ARGN})
+  if(NOT J_TIMEOUT)
+    set(J_TIMEOUT 20)
+  endif()
+  foreach(mpi IN LISTS RUBATO_MPIS)
+    foreach(n IN LISTS J_NODES)
+      set(entry ${J_NAME}.${mpi}.${n})
+      add_test(NAME ${entry} COMMAND ${RUBATO_MPI_${mpi}_RUN} ${n} ${J_COMMAND})
+      # PROCESSORS: jobs beside each other on few cores only make each other late.
+      set_tests_properties(${entry} PROPERTIES
+        TIMEOUT ${J_TIMEOUT} LABELS "mpi;${J_LABELS}" PROCESSORS 2
+        ENVIRONMENT "RUBATO_PLUGIN_DIR=${CMAKE_BINARY_DIR}/lib/rubato")
+    endforeach()
+  endforeach()
+endfunction()
 
 function(rubato_test)
   cmake_parse_arguments(T "" "NAME;TIMEOUT" "FILES;LIBS;NODES;LABELS" ${ARGN})
@@ -15,5 +36,12 @@ function(rubato_test)
     target_link_libraries(${T_NAME} PRIVATE GTest::gtest_main)
     gtest_discover_tests(${T_NAME} DISCOVERY_MODE PRE_TEST
                          PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "unit;${T_LABELS}")
+    return()
   endif()
+  target_link_libraries(${T_NAME} PRIVATE rubato_nodes_main)
+  foreach(mpi IN LISTS RUBATO_MPIS)
+    add_dependencies(${T_NAME} rubato_mpi_${mpi})
+  endforeach()
+  rubato_test_job(NAME ${T_NAME} COMMAND $<TARGET_FILE:${T_NAME}> NODES ${T_NODES}
+                  TIMEOUT ${T_TIMEOUT} LABELS ${T_LABELS})
 endfunction()

@@ -5,13 +5,6 @@
 #include <utility>
 
 namespace rubato::net {
-namespace {
-
-// Bookkeeping of a queued message: empty ones count too, or a queue of them would have no bound.
-constexpr std::size_t kEnvelopeBytes = 64;
-
-}  // namespace
-
 DelayFabric::DelayFabric(std::unique_ptr<Fabric> inner, DelayOptions options)
     : inner_(std::move(inner)),
       options_(std::move(options)),

@@ -23,6 +23,10 @@ struct Arrival {
   Bytes bytes;
 };
 
+// What a message weighs beside its bytes in every bound: a queue of empty ones must have an end
+// too.
+inline constexpr std::size_t kEnvelopeBytes = 64;
+
 class Fabric {
  public:
   Fabric() = default;

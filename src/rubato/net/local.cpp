@@ -15,9 +15,8 @@ LocalFabric::LocalFabric(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
 bool LocalFabric::try_send(NodeId to, Bytes& bytes) noexcept {
   RUBATO_REQUIRE(to == 0, to);
-  if (!queue_.empty() && n_bytes_ + bytes.size() > bytes_max_) return false;
-  // Empty messages count too, or a queue of them would have no bound.
-  n_bytes_ += bytes.size() + 1;
+  if (!queue_.empty() && n_bytes_ + bytes.size() + kEnvelopeBytes > bytes_max_) return false;
+  n_bytes_ += bytes.size() + kEnvelopeBytes;
   queue_.push_back(std::exchange(bytes, Bytes()));
   return true;
 }
@@ -27,7 +26,7 @@ bool LocalFabric::poll(Arrival& arrival) noexcept {
   arrival.from = 0;
   arrival.bytes = std::move(queue_.front());
   queue_.pop_front();
-  n_bytes_ -= arrival.bytes.size() + 1;
+  n_bytes_ -= arrival.bytes.size() + kEnvelopeBytes;
   return true;
 }
 

@@ -11,8 +11,7 @@
 namespace rubato::net {
 namespace {
 
-// What a message weighs in the bound of its pair: empty ones count too, or they would have no
-// bound.
+// What a message weighs in the bound of its pair.
 std::size_t weight(const Bytes& bytes) noexcept {
   return bytes.size() + 1;
 }
