@@ -30,7 +30,6 @@ inline constexpr std::uint32_t kNoNeighbour = UINT32_MAX;
 struct Region {
   int layer = 0;                           // <= 0 own, 1..m replica, m + 1 halo
   std::uint32_t neighbour = kNoNeighbour;  // index of its owner in Plan::neighbours
-  bool two_versions = false;               // storage keeps two versions, not the whole window
   std::uint32_t order = 0;                 // among equal ticks the smaller runs first
 
   [[nodiscard]] bool own() const noexcept { return neighbour == kNoNeighbour; }

@@ -1,0 +1,91 @@
+#include "rubato/tick/grid/blocks.hpp"
+
+namespace rubato::tick {
+
+template <int D>
+BlockLayout<D>::BlockLayout(const Space<std::int64_t, D>& space, const CellBox& own,
+                            const CellBox& inner, std::int64_t reach, std::int64_t radius,
+                            std::int64_t n_versions)
+    : radius_(radius), shifts_(periodic_shifts(space)) {
+  CellBox window = own;
+  for (std::size_t d = 0; d < D; ++d) {
+    const std::int64_t extent = space.world.width(d);
+    if (own.width(d) == extent) continue;
+    if (!space.periodic[d]) {
+      window.low[d] = std::max(own.low[d] - reach, space.world.low[d]);
+      window.high[d] = std::min(own.high[d] + reach, space.world.high[d]);
+    } else if (own.width(d) + 2 * reach < extent) {
+      window.low[d] -= reach;
+      window.high[d] += reach;
+    } else {
+      // The replicas of both sides meet: the whole circumference, each cell once.
+      window.low[d] -= (extent - own.width(d)) / 2;
+      window.high[d] = window.low[d] + extent;
+    }
+  }
+  if (inner.empty()) {
+    add_block(window, n_versions);
+    return;
+  }
+  add_block(inner, 2);
+  std::vector<CellBox> strips;
+  subtract(window, inner, strips);
+  for (const CellBox& strip : strips)
+    add_block(strip, n_versions);
+}
+
+template <int D>
+void BlockLayout<D>::add_block(const CellBox& box, std::int64_t n_versions) {
+  BlockShape<D> block;
+  block.box = box;
+  block.grown = box.grown(radius_);
+  block.n_versions = n_versions;
+  // Rows start on a multiple of 8 cells, and not a multiple of 512 apart, where they would share
+  // sets of the first-level cache.
+  block.row = (block.grown.width(0) + 7) / 8 * 8;
+  if (block.row % 512 == 0) block.row += 8;
+  block.plane = block.row * (D > 1 ? block.grown.width(D > 1 ? 1 : 0) : 1);
+  block.n_cells = block.plane * (D > 2 ? block.grown.width(D > 2 ? 2 : 0) : 1);
+  blocks_.push_back(block);
+}
+
+template <int D>
+std::vector<Piece<D>> BlockLayout<D>::locate(const BoxSet<std::int64_t, D>& set) const {
+  std::vector<Piece<D>> pieces;
+  for (const CellBox& box : set.boxes()) {
+    for (const auto& shift : shifts_) {
+      for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
+        const CellBox part = box.moved(shift).intersect(blocks_[i].box);
+        if (!part.empty()) pieces.push_back({i, part, shift});
+      }
+    }
+  }
+  return pieces;
+}
+
+template <int D>
+std::vector<Export<D>> BlockLayout<D>::exports(const Piece<D>& piece) const {
+  std::vector<Export<D>> result;
+  const CellBox world = piece.in_world();
+  for (const auto& shift : shifts_) {
+    for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
+      const CellBox shown = world.moved(shift).intersect(blocks_[i].grown);
+      if (shown.empty()) continue;
+      std::vector<CellBox> margins;
+      subtract(shown, blocks_[i].box, margins);
+      for (const CellBox& margin : margins) {
+        std::array<std::int64_t, D> back{};
+        for (std::size_t d = 0; d < D; ++d)
+          back[d] = piece.shift[d] - shift[d];
+        result.push_back({piece.block, i, margin.moved(back), margin.low});
+      }
+    }
+  }
+  return result;
+}
+
+template class BlockLayout<1>;
+template class BlockLayout<2>;
+template class BlockLayout<3>;
+
+}  // namespace rubato::tick

@@ -1,0 +1,126 @@
+#pragma once
+// Blocks: where the cells of one node lie. The node's window, its own box and the replicas around
+// it, is cut into an inner block, whose cells nobody else needs and which keeps two versions, and
+// strips along the borders with neighbours, which keep all versions of the dataflow's window.
+//
+// A block has a margin of one radius around it, so that a kernel finds all neighbours of a cell at
+// fixed distances. Cells that lie in the margin of another block (or of the same one, around a
+// periodic world) are copied there whenever they get a new version: an Export. A margin's old
+// version is not needed any more by then: whoever reads it is an input of the unit that made the
+// new one.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "rubato/tick/geometry/box.hpp"
+
+namespace rubato::tick {
+
+template <int D>
+struct BlockShape {
+  using CellBox = Box<std::int64_t, D>;
+  CellBox box;           // the cells that it holds, unwrapped around the own box
+  CellBox grown;         // with its margin
+  std::int64_t row = 0;  // cells between neighbours in y, and in z
+  std::int64_t plane = 0;
+  std::int64_t n_cells = 0;  // of one field of one version, margin and padding included
+  std::int64_t n_versions = 2;
+
+  [[nodiscard]] std::int64_t offset(const std::array<std::int64_t, D>& at) const noexcept {
+    std::int64_t result = at[0] - grown.low[0];
+    if constexpr (D > 1) result += (at[1] - grown.low[1]) * row;
+    if constexpr (D > 2) result += (at[2] - grown.low[2]) * plane;
+    return result;
+  }
+};
+
+// Cells of one block: `box` there; subtracting `shift` gives the world's indices.
+template <int D>
+struct Piece {
+  std::uint32_t block = 0;
+  Box<std::int64_t, D> box;
+  std::array<std::int64_t, D> shift{};
+
+  [[nodiscard]] Box<std::int64_t, D> in_world() const noexcept {
+    std::array<std::int64_t, D> back{};
+    for (std::size_t d = 0; d < D; ++d)
+      back[d] = -shift[d];
+    return box.moved(back);
+  }
+};
+
+template <int D>
+struct Export {
+  std::uint32_t from_block = 0;
+  std::uint32_t to_block = 0;
+  Box<std::int64_t, D> from;
+  std::array<std::int64_t, D> to_low{};
+};
+
+// All ways to move a box once around the periodic dimensions, not moving it among them.
+template <int D>
+[[nodiscard]] std::vector<std::array<std::int64_t, D>> periodic_shifts(
+    const Space<std::int64_t, D>& space) {
+  std::vector<std::array<std::int64_t, D>> result{{}};
+  for (std::size_t d = 0; d < D; ++d) {
+    if (!space.periodic[d]) continue;
+    const std::size_t n = result.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      for (const std::int64_t by : {-space.world.width(d), space.world.width(d)}) {
+        result.push_back(result[i]);
+        result.back()[d] = by;
+      }
+    }
+  }
+  return result;
+}
+
+template <int D>
+class BlockLayout {
+ public:
+  using CellBox = Box<std::int64_t, D>;
+
+  // `own` lies in the space's world; `inner` is what of it no neighbour needs; `reach` is how far
+  // the replicas go; strips keep `n_versions`.
+  BlockLayout(const Space<std::int64_t, D>& space, const CellBox& own, const CellBox& inner,
+              std::int64_t reach, std::int64_t radius, std::int64_t n_versions);
+
+  [[nodiscard]] const std::vector<BlockShape<D>>& blocks() const noexcept { return blocks_; }
+  // Where the cells of a set lie; each cell once. Cells that the node does not hold are left out.
+  [[nodiscard]] std::vector<Piece<D>> locate(const BoxSet<std::int64_t, D>& set) const;
+  // Margins that show the piece's cells.
+  [[nodiscard]] std::vector<Export<D>> exports(const Piece<D>& piece) const;
+
+ private:
+  void add_block(const CellBox& box, std::int64_t n_versions);
+
+  std::int64_t radius_;
+  std::vector<std::array<std::int64_t, D>> shifts_;
+  std::vector<BlockShape<D>> blocks_;
+};
+
+// Calls f(low, n) for each row of the box: `low` its first cell, n its cells along x.
+template <int D, class F>
+void for_each_row(const Box<std::int64_t, D>& box, F&& f) {
+  if (box.empty()) return;
+  std::array<std::int64_t, D> at = box.low;
+  const std::int64_t n = box.width(0);
+  if constexpr (D == 1) {
+    f(at, n);
+  } else if constexpr (D == 2) {
+    for (at[1] = box.low[1]; at[1] < box.high[1]; ++at[1])
+      f(at, n);
+  } else {
+    for (at[2] = box.low[2]; at[2] < box.high[2]; ++at[2]) {
+      for (at[1] = box.low[1]; at[1] < box.high[1]; ++at[1])
+        f(at, n);
+    }
+  }
+}
+
+extern template class BlockLayout<1>;
+extern template class BlockLayout<2>;
+extern template class BlockLayout<3>;
+
+}  // namespace rubato::tick

@@ -1,0 +1,224 @@
+#pragma once
+// The generated functions of GridModel (grid/grid_model.hpp).
+
+#include <algorithm>
+#include <cstddef>
+
+#include "rubato/tick/grid/grid_model.hpp"
+
+namespace rubato::tick {
+
+template <GridUser U>
+auto GridModel<U>::init(const Query& q) const -> State {
+  State state;
+  std::vector<std::pair<std::int64_t, std::array<Value, kValues>>> cells;
+  for (const CellBox& box : q.boxes()) {
+    for (std::int64_t i = 0; i < box.volume(); ++i) {
+      Index<kD> at{};
+      std::int64_t rest = i;
+      for (std::size_t d = 0; d < kD; ++d) {
+        at[d] = box.low[d] + rest % box.width(d);
+        rest /= box.width(d);
+      }
+      std::array<Value, kValues> values{};
+      std::array<Value*, kValues + 1> out{};
+      for (std::size_t f = 0; f < kValues; ++f)
+        out[f] = &values[f];
+      user_.init(at, 1, out.data(), out.data() + U::kFields);
+      cells.emplace_back(id_of(at), values);
+    }
+  }
+  std::ranges::sort(cells, {}, &std::pair<std::int64_t, std::array<Value, kValues>>::first);
+  for (const auto& [id, values] : cells) {
+    state.ids.push_back(id);
+    state.values.insert(state.values.end(), values.begin(), values.end());
+  }
+  return state;
+}
+
+template <GridUser U>
+bool GridModel<U>::wrap(Index<kD>& at) const {
+  for (std::size_t d = 0; d < kD; ++d) {
+    const std::int64_t extent = space_.world.high[d];
+    if (at[d] >= 0 && at[d] < extent) continue;
+    if (!space_.periodic[d]) return false;
+    at[d] = (at[d] % extent + extent) % extent;
+  }
+  return true;
+}
+
+template <GridUser U>
+GridSpan<U> GridModel<U>::Surroundings::span() const {
+  GridSpan<U> span;
+  constexpr std::int64_t kR = U::kRadius;
+  const std::int64_t centre = kR + (kD > 1 ? kR * kWidth : 0) + (kD > 2 ? kR * kWidth * kWidth : 0);
+  for (std::size_t f = 0; f < kValues; ++f) {
+    const Value* at = value[f].data() + centre;
+    if (f < U::kFields) {
+      span.field[f] = at;
+    } else {
+      span.fixed[f - U::kFields] = at;
+    }
+  }
+  span.row = kWidth;
+  span.plane = kWidth * kWidth;
+  return span;
+}
+
+template <GridUser U>
+auto GridModel<U>::around(const State& context, const Index<kD>& at) const -> Surroundings {
+  Surroundings result;
+  for (std::size_t i = 0; i < Surroundings::kCells; ++i) {
+    Index<kD> where = at;
+    auto rest = static_cast<std::int64_t>(i);
+    for (std::size_t d = 0; d < kD; ++d) {
+      where[d] += rest % Surroundings::kWidth - U::kRadius;
+      rest /= Surroundings::kWidth;
+    }
+    const bool inside = wrap(where);
+    const auto found =
+        inside ? std::ranges::lower_bound(context.ids, id_of(where)) : context.ids.end();
+    const bool known = found != context.ids.end() && *found == id_of(where);
+    for (std::size_t f = 0; f < kValues; ++f) {
+      if (!inside) {
+        result.value[f][i] = outside(static_cast<int>(f));
+      } else if (known) {
+        const auto index = static_cast<std::size_t>(found - context.ids.begin());
+        result.value[f][i] = context.values[index * kValues + f];
+      } else {
+        // Beyond what the stencil may read from here; a kernel that reads it shows.
+        result.value[f][i] = std::numeric_limits<Value>::has_quiet_NaN
+                                 ? std::numeric_limits<Value>::quiet_NaN()
+                                 : std::numeric_limits<Value>::max();
+      }
+    }
+  }
+  return result;
+}
+
+template <GridUser U>
+auto GridModel<U>::step(const State& to_step, const State& context, Tick t) const -> State {
+  State result;
+  for (std::size_t i = 0; i < to_step.ids.size(); ++i) {
+    append(result, to_step, i);
+    Value* values = result.values.data() + i * kValues;
+    std::array<Value*, U::kFields> out{};
+    for (std::size_t f = 0; f < U::kFields; ++f)
+      out[f] = values + f;
+    const Index<kD> at = index_of(to_step.ids[i]);
+    const Surroundings surroundings = around(context, at);
+    user_.step(surroundings.span(), out.data(), at, 1, t);
+  }
+  return result;
+}
+
+template <GridUser U>
+auto GridModel<U>::measure(const State& before, const State& after) const
+    -> Measure requires GridHasStop<U> {
+  Measure sum{};
+  for (std::size_t i = 0; i < before.ids.size(); ++i) {
+    const Surroundings surroundings = around(before, index_of(before.ids[i]));
+    std::array<const Value*, U::kFields> next{};
+    for (std::size_t f = 0; f < U::kFields; ++f)
+      next[f] = &after.values[i * kValues + f];
+    Measure one{};
+    user_.measure(one, surroundings.span(), next.data(), 1);
+    user_.combine(sum, one);
+  }
+  return sum;
+}
+
+template <GridUser U>
+auto GridModel<U>::select(const State& state, const Query& q) const -> State {
+  State result;
+  for (std::size_t i = 0; i < state.ids.size(); ++i) {
+    if (q.contains(index_of(state.ids[i]))) append(result, state, i);
+  }
+  return result;
+}
+
+template <GridUser U>
+auto GridModel<U>::difference(const State& a, const State& b) const -> State {
+  State result;
+  for (std::size_t i = 0; i < a.ids.size(); ++i) {
+    if (!std::ranges::binary_search(b.ids, a.ids[i])) append(result, a, i);
+  }
+  return result;
+}
+
+template <GridUser U>
+void GridModel<U>::merge(State& into, const State& from) const {
+  State result;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < into.ids.size() || j < from.ids.size()) {
+    const bool take_into =
+        j == from.ids.size() || (i < into.ids.size() && into.ids[i] <= from.ids[j]);
+    if (take_into) {
+      if (j < from.ids.size() && from.ids[j] == into.ids[i]) ++j;
+      append(result, into, i++);
+    } else {
+      append(result, from, j++);
+    }
+  }
+  into = std::move(result);
+}
+
+template <GridUser U>
+auto GridModel<U>::shrunk_where_neighbours(const CellBox& own, std::int64_t by) const -> CellBox {
+  CellBox inner = own;
+  for (std::size_t d = 0; d < kD; ++d) {
+    const std::int64_t extent = space_.world.high[d];
+    const bool whole = own.width(d) == extent;
+    if (!whole && (space_.periodic[d] || own.low[d] > 0)) inner.low[d] += by;
+    if (!whole && (space_.periodic[d] || own.high[d] < extent)) inner.high[d] -= by;
+  }
+  return inner;
+}
+
+template <GridUser U>
+auto GridModel<U>::own_tiles(const Query& own, const Policy& policy) const -> std::vector<Query> {
+  RUBATO_REQUIRE(own.boxes().size() == 1, own.boxes().size());
+  std::vector<CellBox> boxes;
+  CellBox left = own.boxes().front();
+  const std::int64_t frame = (policy.replica_layers + 1) * U::kRadius;
+  const auto cut_to = [&](std::int64_t depth) {
+    const CellBox inner = shrunk_where_neighbours(own.boxes().front(), depth);
+    subtract(left, inner, boxes);
+    left = left.intersect(inner);
+  };
+  for (int ring = 1; ring <= policy.depth && !left.empty(); ++ring)
+    cut_to(ring * U::kRadius);
+  if (policy.depth * U::kRadius < frame && !left.empty()) cut_to(frame);
+  std::vector<Query> tiles;
+  for (const CellBox& box : boxes)
+    tiles.emplace_back(box);
+  if (left.empty()) return tiles;
+  // Bands along the last dimension: whole rows stay contiguous.
+  constexpr std::size_t kLast = kD - 1;
+  const std::int64_t slab = left.volume() / left.width(kLast);
+  const std::int64_t height = std::max<std::int64_t>(1, tile_cells_ / slab);
+  const std::int64_t n_bands = std::max<std::int64_t>(1, (left.width(kLast) + height / 2) / height);
+  for (std::int64_t i = 0; i < n_bands; ++i) {
+    CellBox band = left;
+    band.low[kLast] = left.low[kLast] + left.width(kLast) * i / n_bands;
+    band.high[kLast] = left.low[kLast] + left.width(kLast) * (i + 1) / n_bands;
+    tiles.emplace_back(band);
+  }
+  return tiles;
+}
+
+template <GridUser U>
+auto GridModel<U>::replica_tiles(const RegionQuery<Query>& region) const -> std::vector<Query> {
+  Query rest = region.includes.front();
+  for (std::size_t i = 1; i < region.includes.size(); ++i)
+    rest = rest.intersect(region.includes[i]);
+  for (const Query& exclude : region.excludes)
+    rest = rest.minus(exclude);
+  std::vector<Query> tiles;
+  for (const CellBox& box : rest.boxes())
+    tiles.emplace_back(box);
+  return tiles;
+}
+
+}  // namespace rubato::tick

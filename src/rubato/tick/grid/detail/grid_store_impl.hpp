@@ -1,0 +1,358 @@
+#pragma once
+// The members of GridStore (grid/grid_store.hpp).
+
+#include <algorithm>
+#include <cstring>
+
+#include "rubato/tick/grid/grid_store.hpp"
+
+namespace rubato::tick {
+
+template <GridUser U>
+GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridStoreOptions options)
+    : model_(model), typed_(typed), options_(options) {
+  const Policy& policy = typed.plan.policy;
+  const std::int64_t reach = (policy.replica_layers + 1) * U::kRadius;
+  const CellBox& own = typed.own.boxes().front();
+  const BlockLayout<kD> layout(model.space(), own, model.shrunk_where_neighbours(own, reach), reach,
+                               U::kRadius, typed.plan.window());
+  for (const auto& shape : layout.blocks()) {
+    Block block{shape, {}, {}};
+    const std::size_t field_bytes = static_cast<std::size_t>(shape.n_cells) * sizeof(Value);
+    for (std::int64_t v = 0; v < shape.n_versions; ++v) {
+      block.versions.emplace_back(field_bytes * U::kFields);
+    }
+    block.fixed = detail::Pages(field_bytes * U::kFixed);
+    fill_outside(block);
+    fill_initial(block);
+    blocks_.push_back(std::move(block));
+  }
+  for (const auto& query : typed.regions) {
+    Region region;
+    region.pieces = layout.locate(query.includes.front());
+    for (const auto& piece : region.pieces) {
+      for (const auto& each : layout.exports(piece))
+        region.exports.push_back(each);
+      region.n_cells += piece.box.volume();
+      region.n_rows += piece.box.volume() / piece.box.width(0);
+    }
+    regions_.push_back(std::move(region));
+  }
+  for (std::size_t i = 0; i < typed.plan.neighbours.size(); ++i) {
+    packed_.push_back(layout.locate(typed.own.intersect(typed.targets[i])));
+  }
+}
+
+// Beyond the edge of a world that is not periodic the values never change; what lies inside is
+// overwritten by fill_initial and by exports.
+template <GridUser U>
+void GridStore<U>::fill_outside(Block& block) {
+  std::vector<CellBox> beyond;
+  CellBox world = model_.space().world;
+  for (std::size_t d = 0; d < kD; ++d) {
+    if (model_.space().periodic[d]) {
+      world.low[d] = block.shape.grown.low[d];
+      world.high[d] = block.shape.grown.high[d];
+    }
+  }
+  subtract(block.shape.grown, world, beyond);
+  for (const CellBox& box : beyond) {
+    for_each_row(box, [&](const Index<kD>& at, std::int64_t n) {
+      const std::int64_t offset = block.shape.offset(at);
+      for (int f = 0; f < U::kFields; ++f) {
+        for (std::int64_t v = 0; v < block.shape.n_versions; ++v) {
+          std::fill_n(values(block, v, static_cast<std::size_t>(f)) + offset, n, model_.outside(f));
+        }
+      }
+      for (int f = 0; f < U::kFixed; ++f) {
+        std::fill_n(fixed(block, static_cast<std::size_t>(f)) + offset, n,
+                    model_.outside(U::kFields + f));
+      }
+    });
+  }
+}
+
+// The initial state and the fixed fields of what the node holds, margins included.
+template <GridUser U>
+void GridStore<U>::fill_initial(Block& block) {
+  std::array<Value*, static_cast<std::size_t>(U::kFields) + 1> fields{};
+  std::array<Value*, static_cast<std::size_t>(U::kFixed) + 1> fixed_fields{};
+  for (const CellBox& box : typed_.held.boxes()) {
+    for (const auto& shift : periodic_shifts(model_.space())) {
+      for_each_row(box.moved(shift).intersect(block.shape.grown),
+                   [&](const Index<kD>& at, std::int64_t n) {
+                     const std::int64_t offset = block.shape.offset(at);
+                     for (std::size_t f = 0; f < U::kFields; ++f) {
+                       fields[f] = values(block, 0, f) + offset;
+                     }
+                     for (std::size_t f = 0; f < U::kFixed; ++f) {
+                       fixed_fields[f] = fixed(block, f) + offset;
+                     }
+                     Index<kD> in_world = at;
+                     for (std::size_t d = 0; d < kD; ++d)
+                       in_world[d] -= shift[d];
+                     model_.user().init(in_world, n, fields.data(), fixed_fields.data());
+                   });
+    }
+  }
+}
+
+template <GridUser U>
+GridSpan<U> GridStore<U>::span_at(const Block& block, Tick t, std::int64_t offset) const {
+  GridSpan<U> span;
+  for (std::size_t f = 0; f < U::kFields; ++f)
+    span.field[f] = values(block, t, f) + offset;
+  for (std::size_t f = 0; f < U::kFixed; ++f)
+    span.fixed[f] = fixed(block, f) + offset;
+  span.row = block.shape.row;
+  span.plane = block.shape.plane;
+  return span;
+}
+
+template <GridUser U>
+void GridStore<U>::step_piece(const Piece<kD>& piece, Tick t, Measure* measured) {
+  const Block& block = blocks_[piece.block];
+  std::array<Value*, U::kFields> next{};
+  for (std::size_t f = 0; f < U::kFields; ++f)
+    next[f] = values(block, t + 1, f);
+  for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
+    const std::int64_t offset = block.shape.offset(at);
+    const GridSpan<U> span = span_at(block, t, offset);
+    std::array<Value*, U::kFields> out{};
+    for (std::size_t f = 0; f < U::kFields; ++f)
+      out[f] = next[f] + offset;
+    Index<kD> in_world = at;
+    for (std::size_t d = 0; d < kD; ++d)
+      in_world[d] -= piece.shift[d];
+    model_.user().step(span, out.data(), in_world, n, t);
+    if constexpr (GridHasStop<U>) {
+      if (measured != nullptr) model_.user().measure(*measured, span, out.data(), n);
+    }
+  });
+}
+
+template <GridUser U>
+void GridStore<U>::publish(const Region& region, Tick t) {
+  for (const Export<kD>& each : region.exports) {
+    const Block& from = blocks_[each.from_block];
+    const Block& to = blocks_[each.to_block];
+    for_each_row(each.from, [&](const Index<kD>& at, std::int64_t n) {
+      Index<kD> target = each.to_low;
+      for (std::size_t d = 0; d < kD; ++d)
+        target[d] += at[d] - each.from.low[d];
+      const std::int64_t source_offset = from.shape.offset(at);
+      const std::int64_t target_offset = to.shape.offset(target);
+      for (std::size_t f = 0; f < U::kFields; ++f) {
+        std::copy_n(values(from, t, f) + source_offset, n, values(to, t, f) + target_offset);
+      }
+    });
+  }
+}
+
+template <GridUser U>
+void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
+  Measure measured{};
+  bool wanted = false;
+  if constexpr (GridHasStop<U>) {
+    const Tick interval = model_.user().stop_interval();
+    wanted = typed_.plan.regions[region].own() && interval > 0 && (t + 1) % interval == 0;
+  }
+  for (const auto& piece : regions_[region].pieces) {
+    step_piece(piece, t, wanted ? &measured : nullptr);
+  }
+  publish(regions_[region], t + 1);
+  if (wanted) {
+    const std::lock_guard lock(measures_mutex_);
+    measures_[{region, t + 1}] = measured;
+  }
+}
+
+template <GridUser U>
+void GridStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
+  std::size_t n_bytes = sizeof(std::uint32_t);
+  for (const auto& piece : packed_[neighbour]) {
+    n_bytes +=
+        sizeof(CellBox) + static_cast<std::size_t>(piece.box.volume()) * U::kFields * sizeof(Value);
+  }
+  out.reserve(out.size() + n_bytes);
+  out.put(static_cast<std::uint32_t>(packed_[neighbour].size()));
+  for (const auto& piece : packed_[neighbour]) {
+    const Block& block = blocks_[piece.block];
+    out.put(piece.in_world());
+    for (std::size_t f = 0; f < U::kFields; ++f) {
+      for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
+        out.append(values(block, t, f) + block.shape.offset(at),
+                   static_cast<std::size_t>(n) * sizeof(Value));
+      });
+    }
+  }
+}
+
+template <GridUser U>
+void GridStore<U>::unpack(std::uint32_t neighbour, Tick t, ByteView payload,
+                          std::span<const std::uint8_t> fresh) {
+  Reader reader(payload);
+  const auto n_boxes = reader.get<std::uint32_t>();
+  std::vector<Value> data;
+  for (std::uint32_t i = 0; i < n_boxes; ++i) {
+    const auto box = reader.get<CellBox>();
+    data.resize(static_cast<std::size_t>(box.volume()) * U::kFields);
+    reader.get_span(std::span<Value>(data));
+    take_box(box, data.data(), neighbour, t, fresh);
+  }
+  const auto& regions = typed_.plan.neighbours[neighbour].regions;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    if (fresh[i] != 0) publish(regions_[regions[i]], t);
+  }
+}
+
+// Puts the cells of `box` where they belong, or compares them with what was computed here.
+template <GridUser U>
+void GridStore<U>::take_box(const CellBox& box, const Value* data, std::uint32_t neighbour, Tick t,
+                            std::span<const std::uint8_t> fresh) {
+  const auto& regions = typed_.plan.neighbours[neighbour].regions;
+  BlockShape<kD> packed;  // the layout of `data`: no margin, no padding
+  packed.box = packed.grown = box;
+  packed.row = box.width(0);
+  packed.plane = kD > 1 ? packed.row * box.width(kD > 1 ? 1 : 0) : packed.row;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    for (const auto& piece : regions_[regions[i]].pieces) {
+      const Block& block = blocks_[piece.block];
+      for_each_row(box.intersect(piece.in_world()), [&](const Index<kD>& at, std::int64_t n) {
+        Index<kD> here = at;
+        for (std::size_t d = 0; d < kD; ++d)
+          here[d] += piece.shift[d];
+        const auto n_bytes = static_cast<std::size_t>(n) * sizeof(Value);
+        for (std::size_t f = 0; f < U::kFields; ++f) {
+          const Value* from =
+              data + static_cast<std::ptrdiff_t>(f) * box.volume() + packed.offset(at);
+          Value* to = values(block, t, f) + block.shape.offset(here);
+          if (fresh[i] != 0) {
+            std::memcpy(to, from, n_bytes);
+          } else if (std::memcmp(to, from, n_bytes) != 0) {
+            std::int64_t x = 0;
+            while (std::memcmp(to + x, from + x, sizeof(Value)) == 0)
+              ++x;
+            Index<kD> bad = at;
+            bad[0] += x;
+            refuse(neighbour, t, bad, f, to[x], from[x]);
+          }
+        }
+      });
+    }
+  }
+}
+
+template <GridUser U>
+void GridStore<U>::refuse(std::uint32_t neighbour, Tick t, const Index<kD>& at, std::size_t field,
+                          Value here, Value there) const {
+  std::string where;
+  for (const std::int64_t i : at)
+    where += (where.empty() ? "" : ", ") + std::to_string(i);
+  throw Error("cell (" + where + "), field " + std::to_string(field) + ", tick " +
+                  std::to_string(t) + ": recomputed here as " + std::to_string(here) + ", node " +
+                  std::to_string(typed_.plan.neighbours[neighbour].node) + " has " +
+                  std::to_string(there) +
+                  ": the step is not deterministic or depends on how rows are cut",
+              ExitCode::failed);
+}
+
+template <GridUser U>
+Bytes GridStore<U>::measure(RegionId region, Tick t) {
+  if constexpr (GridHasStop<U>) {
+    const std::lock_guard lock(measures_mutex_);
+    const auto found = measures_.extract({region, t});
+    RUBATO_ASSERT(!found.empty(), region, t);
+    Writer writer;
+    writer.put(found.mapped());
+    return writer.take();
+  }
+  return {};
+}
+
+template <GridUser U>
+void GridStore<U>::combine(Bytes& into, ByteView from) {
+  if constexpr (GridHasStop<U>) {
+    Measure sum = into.empty() ? Measure{} : Reader(into).get<Measure>();
+    model_.user().combine(sum, Reader(from).get<Measure>());
+    Writer writer;
+    writer.put(sum);
+    into = writer.take();
+  }
+}
+
+template <GridUser U>
+bool GridStore<U>::stop(ByteView combined, Tick t) {
+  if constexpr (GridHasStop<U>) return model_.user().stop(Reader(combined).get<Measure>(), t);
+  return false;
+}
+
+template <GridUser U>
+Tick GridStore<U>::stop_interval() const {
+  if constexpr (GridHasStop<U>) return model_.user().stop_interval();
+  return 0;
+}
+
+template <GridUser U>
+Tick GridStore<U>::stop_lag() const {
+  if constexpr (GridHasStop<U>) return model_.user().stop_lag();
+  return 0;
+}
+
+template <GridUser U>
+Nanos GridStore<U>::step_cost(RegionId region, Tick /*t*/) const {
+  return static_cast<Nanos>(options_.ns_per_cell * static_cast<double>(regions_[region].n_cells) +
+                            options_.ns_per_row * static_cast<double>(regions_[region].n_rows));
+}
+
+template <GridUser U>
+std::size_t GridStore<U>::bytes() const {
+  std::size_t n = 0;
+  for (const Block& block : blocks_) {
+    for (const auto& version : block.versions)
+      n += version.size();
+    n += block.fixed.size();
+  }
+  return n;
+}
+
+template <GridUser U>
+template <class F>
+void GridStore<U>::for_each_own_row(Tick t, F&& f) const {
+  std::array<const Value*, Model::kValues> fields{};
+  for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
+    for (const auto& piece : regions_[region].pieces) {
+      const Block& block = blocks_[piece.block];
+      for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
+        const std::int64_t offset = block.shape.offset(at);
+        for (std::size_t i = 0; i < U::kFields; ++i)
+          fields[i] = values(block, t, i) + offset;
+        for (std::size_t i = 0; i < U::kFixed; ++i) {
+          fields[U::kFields + i] = fixed(block, i) + offset;
+        }
+        Index<kD> in_world = at;
+        for (std::size_t d = 0; d < kD; ++d)
+          in_world[d] -= piece.shift[d];
+        f(in_world, n, fields);
+      });
+    }
+  }
+}
+
+template <GridUser U>
+auto GridStore<U>::own_state(Tick t) const -> typename Model::State {
+  typename Model::State all;
+  for_each_own_row(t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
+    typename Model::State row;
+    Index<kD> where = at;
+    for (std::int64_t i = 0; i < n; ++i, ++where[0]) {
+      row.ids.push_back(model_.id_of(where));
+      for (const Value* field : fields)
+        row.values.push_back(field[i]);
+    }
+    model_.merge(all, row);
+  });
+  return all;
+}
+
+}  // namespace rubato::tick

@@ -1,0 +1,231 @@
+#pragma once
+// The kind `grid`: fields of numbers on a regular grid in 1 to 3 dimensions, stepped by a stencil.
+//
+// The user gives the shape, the initial values and a kernel over a row of cells; GridModel
+// generates the eight functions of [Ticks Table 1] from them: queries are unions of boxes, R_D
+// grows them by the radius, W_D is the identity since cells do not move [Ticks B.1]. GridStore
+// (grid_store.hpp) runs the same plan on dense arrays.
+//
+//   struct Diffusion {
+//     using Value = double;
+//     static constexpr int kDimensions = 2, kRadius = 1, kFields = 1, kFixed = 0;
+//     GridShape<2> shape() const { return {{100, 100}, {false, false}}; }
+//     void init(Index<2> at, std::int64_t n, double* const* fields, double* const*) const;
+//     void step(const GridSpan<Diffusion>& in, double* const* out, Index<2> at, std::int64_t n,
+//     Tick) const {
+//       const double* u = in.field[0];
+//       for (std::int64_t i = 0; i < n; ++i)
+//         out[0][i] = 0.25 * (u[i - 1] + u[i + 1] + u[i - in.row] + u[i + in.row]);
+//     }
+//   };
+// Kernels must not depend on how rows are cut: no sums over the cells of a span.
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "rubato/tick/geometry/box.hpp"
+#include "rubato/tick/grid/partition.hpp"
+#include "rubato/tick/model.hpp"
+#include "rubato/tick/plan_builder.hpp"
+
+namespace rubato::tick {
+
+template <int D>
+using Index = std::array<std::int64_t, D>;
+
+template <int D>
+struct GridShape {
+  Index<D> extent{};  // cells, x first
+  std::array<bool, D> periodic{};
+};
+
+// A row of cells with its surroundings: field[f][i + dx + dy * row + dz * plane] is the value of
+// field f at the i-th cell moved by (dx, dy, dz), each at most the radius. Outside a world that is
+// not periodic the value is outside(f).
+template <class U>
+struct GridSpan {
+  std::array<const typename U::Value*, U::kFields> field{};
+  std::array<const typename U::Value*, (U::kFixed > 0 ? U::kFixed : 1)> fixed{};
+  std::int64_t row = 0;
+  std::int64_t plane = 0;
+};
+
+template <class U>
+concept GridUser = requires(const U& u, Index<U::kDimensions> at, std::int64_t n, Tick t,
+                            typename U::Value* const* out, const GridSpan<U>& in) {
+  requires U::kDimensions >= 1 && U::kDimensions <= 3;
+  requires U::kRadius >= 1 && U::kFields >= 1 && U::kFixed >= 0;
+  requires std::is_arithmetic_v<typename U::Value>;
+  { u.shape() } -> std::convertible_to<GridShape<U::kDimensions>>;
+  // The n cells from `at` along x; fixed fields never change.
+  u.init(at, n, out, out);
+  u.step(in, out, at, n, t);
+};
+
+// Optional: the value of a field (fixed fields count on from kFields) beyond the edge; 0 without
+// it.
+template <class U>
+concept GridHasOutside = requires(const U& u, int field) {
+  { u.outside(field) } -> std::convertible_to<typename U::Value>;
+};
+
+// Optional: the stop condition of tick/model.hpp, with a measure over a row before and after its
+// step.
+template <class U>
+concept GridHasStop = requires(const U& u, typename U::Measure& m, const GridSpan<U>& in,
+                               const typename U::Value* const* after, std::int64_t n) {
+  u.measure(m, in, after, n);
+  u.combine(m, m);
+  { u.stop(m, Tick{}) } -> std::convertible_to<bool>;
+  { u.stop_interval() } -> std::convertible_to<Tick>;
+  { u.stop_lag() } -> std::convertible_to<Tick>;
+};
+
+// Cells by their linear index, ascending; values[i * (kFields + kFixed) ..] belong to ids[i]. The
+// slow, general form of a grid's state: tests, checks and output use it, runs do not.
+template <class Value>
+struct GridCells {
+  std::vector<std::int64_t> ids;
+  std::vector<Value> values;
+  bool operator==(const GridCells&) const = default;
+};
+
+template <GridUser U>
+class GridModel {
+ public:
+  static constexpr int kD = U::kDimensions;
+  static constexpr std::size_t kValues = static_cast<std::size_t>(U::kFields + U::kFixed);
+  using User = U;
+  using Value = typename U::Value;
+  using State = GridCells<Value>;
+  using Query = BoxSet<std::int64_t, kD>;
+  using CellBox = Box<std::int64_t, kD>;
+
+  // `tile_cells`: cells of an inner tile, the unit of scheduling.
+  explicit GridModel(U user, std::int64_t tile_cells = 32768)
+      : user_(std::move(user)), tile_cells_(tile_cells) {
+    const auto shape = user_.shape();
+    for (std::size_t d = 0; d < kD; ++d) {
+      if (shape.extent[d] < 1) throw Error("a grid needs at least one cell in each dimension");
+      if (shape.periodic[d] && shape.extent[d] < 2 * U::kRadius + 1) {
+        throw Error("a periodic dimension of " + std::to_string(shape.extent[d]) +
+                    " cells is narrower than the stencil, " + std::to_string(2 * U::kRadius + 1));
+      }
+      space_.world.high[d] = shape.extent[d];
+    }
+    space_.periodic = shape.periodic;
+  }
+
+  [[nodiscard]] const U& user() const noexcept { return user_; }
+  [[nodiscard]] const Space<std::int64_t, kD>& space() const noexcept { return space_; }
+  [[nodiscard]] Query everything() const { return Query(space_.world); }
+  [[nodiscard]] Value outside(int field) const {
+    if constexpr (GridHasOutside<U>) return user_.outside(field);
+    return Value{0};
+  }
+
+  [[nodiscard]] std::vector<Query> part(std::uint32_t n) const {
+    std::vector<Query> parts;
+    for (const auto& box : cut_evenly(space_.world, n))
+      parts.emplace_back(box);
+    return parts;
+  }
+  [[nodiscard]] Query read_dependencies(const Query& q) const {
+    return space_.grown(q, U::kRadius);
+  }
+  [[nodiscard]] Query read_exclusive(const Query& q) const { return space_.shrunk(q, U::kRadius); }
+  [[nodiscard]] Query write_dependencies(const Query& q) const { return q; }
+  [[nodiscard]] Query write_exclusive(const Query& q) const { return q; }
+  [[nodiscard]] bool disjoint(const Query& a, const Query& b) const { return !a.meets(b); }
+
+  [[nodiscard]] State init(const Query& q) const;
+  [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const;
+  [[nodiscard]] State select(const State& state, const Query& q) const;
+  [[nodiscard]] State difference(const State& a, const State& b) const;
+  void merge(State& into, const State& from) const;
+  void write(Writer& writer, const State& state) const {
+    writer.put_vector(state.ids);
+    writer.put_vector(state.values);
+  }
+  [[nodiscard]] State read(Reader& reader) const {
+    State state;
+    state.ids = reader.get_vector<std::int64_t>();
+    state.values = reader.get_vector<Value>();
+    if (state.values.size() != state.ids.size() * kValues) throw Error("a grid state of odd size");
+    return state;
+  }
+
+  // Rings of one radius up to the scheduling depth, so that the inside may run ahead as far as
+  // [Ticks 5.2] has it; a frame as deep as what is packed; bands along the last dimension inside.
+  [[nodiscard]] std::vector<Query> own_tiles(const Query& own, const Policy& policy) const;
+  [[nodiscard]] std::vector<Query> replica_tiles(const RegionQuery<Query>& region) const;
+  // `box` less `by` cells at each side where the world goes on beyond it.
+  [[nodiscard]] CellBox shrunk_where_neighbours(const CellBox& own, std::int64_t by) const;
+
+  [[nodiscard]] std::int64_t id_of(const Index<kD>& at) const noexcept {
+    std::int64_t id = 0;
+    for (std::size_t d = kD; d-- > 0;)
+      id = id * space_.world.high[d] + at[d];
+    return id;
+  }
+  [[nodiscard]] Index<kD> index_of(std::int64_t id) const noexcept {
+    Index<kD> at{};
+    for (std::size_t d = 0; d < kD; ++d) {
+      at[d] = id % space_.world.high[d];
+      id /= space_.world.high[d];
+    }
+    return at;
+  }
+
+  // The stop condition, over states; the fast store measures rows.
+  struct NoMeasure {};
+  template <class T>
+  struct MeasureOf {
+    using type = NoMeasure;
+  };
+  template <GridHasStop T>
+  struct MeasureOf<T> {
+    using type = typename T::Measure;
+  };
+  using Measure = typename MeasureOf<U>::type;
+  [[nodiscard]] Measure measure(const State& before,
+                                const State& after) const requires GridHasStop<U>;
+  void combine(Measure& into, const Measure& from) const requires GridHasStop<U> {
+    user_.combine(into, from);
+  }
+  [[nodiscard]] bool stop(const Measure& m, Tick t) const requires GridHasStop<U> {
+    return user_.stop(m, t);
+  }
+  [[nodiscard]] Tick stop_interval() const requires GridHasStop<U> { return user_.stop_interval(); }
+  [[nodiscard]] Tick stop_lag() const requires GridHasStop<U> { return user_.stop_lag(); }
+
+ private:
+  // A cell's surroundings copied out of `context`, for a kernel call on that cell alone.
+  struct Surroundings {
+    static constexpr std::int64_t kWidth = 2 * U::kRadius + 1;
+    static constexpr std::size_t kCells =
+        static_cast<std::size_t>(kWidth * (kD > 1 ? kWidth : 1) * (kD > 2 ? kWidth : 1));
+    std::array<std::array<Value, kCells>, kValues> value{};
+    [[nodiscard]] GridSpan<U> span() const;
+  };
+  [[nodiscard]] Surroundings around(const State& context, const Index<kD>& at) const;
+  // The cell, wrapped; false if it lies beyond an edge.
+  [[nodiscard]] bool wrap(Index<kD>& at) const;
+  void append(State& to, const State& from, std::size_t i) const {
+    to.ids.push_back(from.ids[i]);
+    const auto first = from.values.begin() + static_cast<std::ptrdiff_t>(i * kValues);
+    to.values.insert(to.values.end(), first, first + kValues);
+  }
+
+  U user_;
+  std::int64_t tile_cells_;
+  Space<std::int64_t, kD> space_;
+};
+
+}  // namespace rubato::tick
+
+#include "rubato/tick/grid/detail/grid_model_impl.hpp"

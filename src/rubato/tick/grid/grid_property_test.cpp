@@ -1,0 +1,80 @@
+// The kind `grid`: the dense store and the general one, over random shapes, policies, partitions
+// and interleavings, each equal to the serial reference bit for bit.
+
+#include <gtest/gtest.h>
+
+#include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/testing/grid_worlds.hpp"
+#include "rubato/tick/testing/property.hpp"
+
+namespace rubato::tick {
+namespace {
+
+using testing::MixingGrid;
+
+template <int D, int R, int F>
+MixingGrid<D, R, F> random_grid(RandomStream& random) {
+  MixingGrid<D, R, F> user;
+  user.seed = random();
+  for (std::size_t d = 0; d < D; ++d) {
+    user.grid.extent[d] = random.between(2 * R + 1, D == 1 ? 80 : D == 2 ? 24 : 10);
+    user.grid.periodic[d] = random.between(0, 1) != 0;
+  }
+  if (random.between(0, 3) == 0) {
+    user.interval = random.between(1, 4);
+    user.lag = random.between(0, 6);
+    user.stop_below = 0.999;
+  }
+  return user;
+}
+
+template <int D, int R, int F>
+void check(std::uint64_t seed) {
+  RandomStream random(seed, 11);
+  const GridModel<MixingGrid<D, R, F>> model(random_grid<D, R, F>(random), random.between(1, 60));
+  testing::RunCase c = testing::random_run(random);
+  std::string text = "seed " + std::to_string(seed) + ", " + std::to_string(D) + "D, radius " +
+                     std::to_string(R) + ", " + testing::describe(c) + ", extent";
+  for (std::size_t d = 0; d < D; ++d) {
+    text +=
+        " " + std::to_string(model.space().world.high[d]) + (model.space().periodic[d] ? "p" : "");
+  }
+  SCOPED_TRACE(text);
+  // A shape may not have that many boxes.
+  try {
+    (void)model.part(c.n_nodes);
+  } catch (const Error&) {
+    c.n_nodes = 1;
+  }
+  const auto reference = run_reference(model, model.everything(), c.ticks);
+  using Dense = GridStore<MixingGrid<D, R, F>>;
+  testing::expect_equal_run<Dense>(model, c, seed, reference);
+  if (seed % 4 == 0) {
+    testing::expect_equal_run<FragmentStore<GridModel<MixingGrid<D, R, F>>>>(model, c, seed,
+                                                                             reference);
+  }
+}
+
+TEST(GridProperty, two_dimensions_equal_the_reference) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+    check<2, 1, 1>(seed);
+  }
+}
+TEST(GridProperty, two_fields_and_radius_two_equal_the_reference) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 2 && !HasFailure(); ++seed) {
+    check<2, 2, 2>(seed);
+  }
+}
+TEST(GridProperty, one_dimension_equals_the_reference) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+    check<1, 1, 2>(seed);
+  }
+}
+TEST(GridProperty, three_dimensions_equal_the_reference) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed) {
+    check<3, 1, 1>(seed);
+  }
+}
+
+}  // namespace
+}  // namespace rubato::tick

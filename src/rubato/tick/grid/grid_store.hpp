@@ -1,0 +1,107 @@
+#pragma once
+// GridStore: the Store of the kind `grid` on dense arrays (blocks.hpp). Same plan, same messages
+// and same bits as FragmentStore gives for the generated eight functions; no allocation in a run
+// but for messages, and every kernel call works on whole rows in place.
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rubato/tick/grid/blocks.hpp"
+#include "rubato/tick/grid/detail/pages.hpp"
+#include "rubato/tick/grid/grid_model.hpp"
+#include "rubato/tick/store.hpp"
+
+namespace rubato::tick {
+
+struct GridStoreOptions {
+  double ns_per_cell = 0.5;  // virtual time of one cell's step
+  double ns_per_row = 5;     // and of starting a row
+  double bytes_per_ns = 4;   // of packing and unpacking
+};
+
+template <GridUser U>
+class GridStore final : public Store {
+ public:
+  static constexpr int kD = U::kDimensions;
+  using Model = GridModel<U>;
+  using Value = typename U::Value;
+  using CellBox = Box<std::int64_t, kD>;
+  using Query = BoxSet<std::int64_t, kD>;
+
+  // Both must outlive the store. Calls the user's init on what the node holds, and on nothing else.
+  GridStore(const Model& model, const TypedPlan<Query>& typed, GridStoreOptions options = {});
+
+  void step(RegionId region, Tick t, std::uint32_t core) override;
+  void pack(std::uint32_t neighbour, Tick t, Writer& out) override;
+  void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
+              std::span<const std::uint8_t> fresh) override;
+  void release(Tick /*floor*/) override {}
+  Bytes measure(RegionId region, Tick t) override;
+  void combine(Bytes& into, ByteView from) override;
+  bool stop(ByteView combined, Tick t) override;
+  [[nodiscard]] Tick stop_interval() const override;
+  [[nodiscard]] Tick stop_lag() const override;
+  [[nodiscard]] Nanos step_cost(RegionId region, Tick t) const override;
+  [[nodiscard]] Nanos copy_cost(std::size_t n_bytes) const override {
+    return kMicrosecond + static_cast<Nanos>(static_cast<double>(n_bytes) / options_.bytes_per_ns);
+  }
+  [[nodiscard]] std::size_t bytes() const override;
+
+  // Calls f(at, n, fields) for each row of own cells: `at` in the world, fields[f] the values of
+  // field f at tick t (fixed fields follow). REQUIRES: t is the tick that all own regions have.
+  template <class F>
+  void for_each_own_row(Tick t, F&& f) const;
+  // The same as the general state, for tests.
+  [[nodiscard]] typename Model::State own_state(Tick t) const;
+
+ private:
+  struct Region {
+    std::vector<Piece<kD>> pieces;
+    std::vector<Export<kD>> exports;
+    std::int64_t n_cells = 0;
+    std::int64_t n_rows = 0;
+  };
+  struct Block {
+    BlockShape<kD> shape;
+    std::vector<detail::Pages> versions;  // [n_versions], each with all fields
+    detail::Pages fixed;
+  };
+  using Measure = typename Model::Measure;
+
+  [[nodiscard]] Value* values(const Block& block, Tick t, std::size_t field) const noexcept {
+    const auto version = static_cast<std::size_t>(t % block.shape.n_versions);
+    return static_cast<Value*>(block.versions[version].data()) +
+           static_cast<std::ptrdiff_t>(field) * block.shape.n_cells;
+  }
+  [[nodiscard]] Value* fixed(const Block& block, std::size_t field) const noexcept {
+    return static_cast<Value*>(block.fixed.data()) +
+           static_cast<std::ptrdiff_t>(field) * block.shape.n_cells;
+  }
+  [[nodiscard]] GridSpan<U> span_at(const Block& block, Tick t, std::int64_t offset) const;
+  void fill_outside(Block& block);
+  void fill_initial(Block& block);
+  void publish(const Region& region, Tick t);
+  void step_piece(const Piece<kD>& piece, Tick t, Measure* measured);
+  void take_box(const CellBox& box, const Value* data, std::uint32_t neighbour, Tick t,
+                std::span<const std::uint8_t> fresh);
+  [[noreturn]] void refuse(std::uint32_t neighbour, Tick t, const Index<kD>& at, std::size_t field,
+                           Value here, Value there) const;
+
+  const Model& model_;
+  const TypedPlan<Query>& typed_;
+  GridStoreOptions options_;
+  std::vector<Block> blocks_;
+  std::vector<Region> regions_;                 // [plan.regions]
+  std::vector<std::vector<Piece<kD>>> packed_;  // [plan.neighbours] own cells that it needs
+  std::mutex measures_mutex_;
+  std::map<std::pair<RegionId, Tick>, Measure> measures_;
+};
+
+}  // namespace rubato::tick
+
+#include "rubato/tick/grid/detail/grid_store_impl.hpp"

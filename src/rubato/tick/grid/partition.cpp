@@ -1,0 +1,64 @@
+#include "rubato/tick/grid/partition.hpp"
+
+#include <limits>
+#include <string>
+
+#include "rubato/base/error.hpp"
+
+namespace rubato::tick {
+namespace {
+
+struct Search {
+  const std::vector<std::int64_t>& extent;
+  std::vector<std::int64_t> now;
+  std::vector<std::int64_t> best;
+  double best_border = std::numeric_limits<double>::infinity();
+
+  // Cells on the borders of a part, for parts of equal size.
+  [[nodiscard]] double border() const {
+    double volume = 1;
+    for (std::size_t d = 0; d < extent.size(); ++d) {
+      volume *= static_cast<double>(extent[d]) / static_cast<double>(now[d]);
+    }
+    double sum = 0;
+    for (std::size_t d = 0; d < extent.size(); ++d) {
+      if (now[d] > 1) sum += volume * static_cast<double>(now[d]) / static_cast<double>(extent[d]);
+    }
+    return sum;
+  }
+  void run(std::size_t d, std::int64_t left) {
+    if (d + 1 == extent.size()) {
+      now[d] = left;
+      if (left <= extent[d] && border() < best_border) {
+        best_border = border();
+        best = now;
+      }
+      return;
+    }
+    for (std::int64_t f = 1; f <= left && f <= extent[d]; ++f) {
+      if (left % f != 0) continue;
+      now[d] = f;
+      run(d + 1, left / f);
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<std::int64_t> grid_factors(std::int64_t n, const std::vector<std::int64_t>& extent) {
+  Search search{extent,
+                std::vector<std::int64_t>(extent.size(), 1),
+                {},
+                std::numeric_limits<double>::infinity()};
+  search.run(0, n);
+  if (search.best.empty()) {
+    std::string text;
+    for (const std::int64_t e : extent)
+      text += (text.empty() ? "" : " x ") + std::to_string(e);
+    throw Error("a grid of " + text + " cells cannot be cut into " + std::to_string(n) +
+                " boxes of whole cells; use fewer nodes, or a number with smaller factors");
+  }
+  return search.best;
+}
+
+}  // namespace rubato::tick
