@@ -20,18 +20,22 @@ std::function<void(const std::string&)>& hook() {
 }
 thread_local const char* place = nullptr;
 
-// Levenshtein distance with two rows; words here are short.
+// Edit distance in which swapped neighbours count once (optimal string alignment), with three rows;
+// words here are short.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before.swap(last);
+    last.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t up = row[j];
-      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({up + 1, row[j - 1] + 1, change});
-      diagonal = up;
+      const std::size_t change = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, change});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();
@@ -63,7 +67,9 @@ void set_fatal_hook(std::function<void(const std::string&)> new_hook) {
   hook() = std::move(new_hook);
 }
 
-void set_fatal_place(const char* text) noexcept { place = text; }
+void set_fatal_place(const char* text) noexcept {
+  place = text;
+}
 
 namespace detail {
 
@@ -73,7 +79,8 @@ void fail_assertion(const char* kind, const char* condition, const char* file, i
   std::string message = std::string("rubato: broken ") + kind + ": " + condition;
   if (values.size() != 0) {
     message += " [";
-    for (const auto& value : values) message += (message.back() == '[' ? "" : ", ") + value.text();
+    for (const auto& value : values)
+      message += (message.back() == '[' ? "" : ", ") + value.text();
     message += "]";
   }
   message += std::string(" at ") + file + ":" + std::to_string(line);

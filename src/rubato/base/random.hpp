@@ -1,12 +1,12 @@
 #pragma once
-// Counter-based random numbers: a value is a pure function of (seed, id, tick, draw), so that a replica,
-// a restart and any number of nodes draw the same bits in any order. Philox4x32-10 (Salmon et al.,
-// "Parallel random numbers: as easy as 1, 2, 3", SC 2011) from the Random123 library.
-
-#include <Random123/philox.h>
+// Counter-based random numbers: a value is a pure function of (seed, id, tick, draw), so that a
+// replica, a restart and any number of nodes draw the same bits in any order. Philox4x32-10 (Salmon
+// et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) from the Random123 library.
 
 #include <array>
 #include <cstdint>
+
+#include <Random123/philox.h>
 
 namespace rubato {
 
@@ -37,7 +37,8 @@ namespace rubato {
   return std::uint64_t{words[0]} << 32 | words[1];
 }
 
-// A sequential generator over one stream, for tests and set-up code. Meets UniformRandomBitGenerator.
+// A sequential generator over one stream, for tests and set-up code. Meets
+// UniformRandomBitGenerator.
 class RandomStream {
  public:
   using result_type = std::uint64_t;
@@ -50,13 +51,13 @@ class RandomStream {
   std::uint64_t operator()() noexcept { return hash_words(seed_, stream_, n_drawn_++); }
 
   // Uniform in [0, 1).
-  [[nodiscard]] double unit() noexcept {
-    return static_cast<double>((*this)() >> 11) * 0x1.0p-53;
-  }
+  [[nodiscard]] double unit() noexcept { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
   // Uniform in [low, high], both included. REQUIRES: low <= high.
   [[nodiscard]] std::int64_t between(std::int64_t low, std::int64_t high) noexcept {
-    const auto width = static_cast<std::uint64_t>(high - low) + 1;
-    return low + static_cast<std::int64_t>(width == 0 ? (*this)() : (*this)() % width);
+    // Unsigned, since the width of the whole range does not fit a signed number.
+    const auto first = static_cast<std::uint64_t>(low);
+    const std::uint64_t width = static_cast<std::uint64_t>(high) - first + 1;
+    return static_cast<std::int64_t>(first + (width == 0 ? (*this)() : (*this)() % width));
   }
 
  private:
