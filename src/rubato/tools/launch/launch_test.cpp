@@ -1,0 +1,112 @@
+// The launcher with real processes under each MPI that is installed: sh plays the node.
+
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rubato/base/time.hpp"
+#include "rubato/tools/process.hpp"
+
+namespace rubato::tools {
+namespace {
+
+constexpr Nanos kPatience = 15 * kSecond;
+
+std::vector<std::string> installed_mpis() {
+  std::vector<std::string> names;
+  if (!find_program("mpirun.openmpi").empty()) names.emplace_back("openmpi");
+  if (!find_program("mpirun.mpich").empty()) names.emplace_back("mpich");
+  return names;
+}
+
+class Launch : public ::testing::TestWithParam<std::string> {
+ protected:
+  // Starts 3 nodes that run `script` with their rank in $r; their output goes to a file.
+  void start(const std::string& script) {
+    output_ = ::testing::TempDir() + "/launch-" + std::to_string(getpid());
+    child_ = fork();
+    if (child_ != 0) return;
+    std::freopen(output_.c_str(), "w", stdout);
+    dup2(STDOUT_FILENO, STDERR_FILENO);
+    execute({RUBATO_PROGRAM, "launch", "-n", "3", "--mpi", GetParam(), "--", "sh", "-c",
+             "r=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; " + script});
+    _exit(99);
+  }
+
+  // Waits for the text to appear in the output.
+  bool wait_for(const std::string& text) {
+    for (const Nanos begin = steady_now(); steady_now() - begin < kPatience; nap(kMillisecond)) {
+      if (output().find(text) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  std::string output() const {
+    std::ostringstream text;
+    text << std::ifstream(output_).rdbuf();
+    return text.str();
+  }
+
+  int exit_code() {
+    int status = 0;
+    waitpid(child_, &status, 0);
+    return exit_code_of(status);
+  }
+
+  void TearDown() override { std::remove(output_.c_str()); }
+
+  pid_t child_ = -1;
+  std::string output_;
+};
+
+TEST_P(Launch, RunsAllNodes) {
+  start("echo node $r");
+  EXPECT_EQ(exit_code(), 0);
+  for (const char* line : {"node 0\n", "node 1\n", "node 2\n"}) {
+    EXPECT_NE(output().find(line), std::string::npos) << output();
+  }
+}
+
+TEST_P(Launch, ANodesExitCodeIsTheJobs) {
+  start("[ $r = 1 ] && exit 3; sleep 60");
+  EXPECT_EQ(exit_code(), 3) << output();
+}
+
+TEST_P(Launch, AKilledNodeEndsTheJobWithItsName) {
+  start("[ $r = 2 ] && kill -9 $$; sleep 60");
+  EXPECT_EQ(exit_code(), 5);
+  EXPECT_NE(output().find("rubato: node 2 ("), std::string::npos) << output();
+  EXPECT_NE(output().find("was lost: killed by signal 9"), std::string::npos) << output();
+}
+
+TEST_P(Launch, SignalsEndNodesThatIgnoreThem) {
+  for (const auto& [signal, code] : {std::pair{SIGTERM, 143}, {SIGINT, 130}}) {
+    start("trap '' TERM INT; echo pid-$$-; sleep 60");
+    ASSERT_TRUE(wait_for("pid-")) << output();
+    kill(child_, signal);
+    EXPECT_EQ(exit_code(), code) << output();
+    const std::string text = output();
+    for (std::size_t at = text.find("pid-"); at != std::string::npos;
+         at = text.find("pid-", at + 1)) {
+      const pid_t node = std::atoi(text.c_str() + at + 4);
+      EXPECT_NE(kill(node, 0), 0) << "process " << node << " is still alive";
+    }
+  }
+}
+
+TEST_P(Launch, AProgramThatIsMissingIsAUsageError) {
+  EXPECT_EQ(output_of({RUBATO_PROGRAM, "launch", "-n", "2", "--", "/no/such/program"}), "");
+  start("exec /no/such/program");
+  EXPECT_EQ(exit_code(), 127) << output();
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, Launch, ::testing::ValuesIn(installed_mpis()),
+                         [](const auto& mpi) { return mpi.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Launch);
+
+}  // namespace
+}  // namespace rubato::tools

@@ -1,0 +1,55 @@
+#include "rubato/tools/progress.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace rubato::tools {
+namespace {
+
+constexpr Nanos kQuiet = 2 * kSecond;
+constexpr Nanos kTerminalInterval = 200 * kMillisecond;
+constexpr Nanos kLogInterval = 10 * kSecond;
+
+}  // namespace
+
+Progress::Progress(std::ostream& err, bool is_terminal, std::string title, Nanos begin)
+    : err_(err),
+      is_terminal_(is_terminal),
+      title_(std::move(title)),
+      begin_(begin),
+      next_(begin + (is_terminal ? kQuiet : kLogInterval)) {}
+
+Progress::~Progress() {
+  if (is_terminal_ && shown_) err_ << "\r\033[K" << std::flush;
+}
+
+void Progress::update(Nanos now, double part, std::string_view note) {
+  if (now < next_) return;
+  next_ = now + (is_terminal_ ? kTerminalInterval : kLogInterval);
+  part = std::clamp(part, 0.0, 1.0);
+  std::string line = fmt::format("{}: {:.0f} %", title_, part * 100);
+  if (!note.empty()) line += fmt::format(", {}", note);
+  // Below a thousandth the guess would be wild.
+  if (part > 1e-3) {
+    const double left = static_cast<double>(now - begin_) * (1 - part) / part;
+    line += ", " + describe_span(static_cast<Nanos>(left)) + " left";
+  }
+  if (is_terminal_) {
+    err_ << "\r\033[K" << line << std::flush;
+  } else {
+    err_ << "rubato: " << line << '\n' << std::flush;
+  }
+  shown_ = true;
+}
+
+std::string describe_span(Nanos span) {
+  const Nanos seconds = (std::max<Nanos>(0, span) + kSecond / 2) / kSecond;
+  if (seconds < 60) return fmt::format("{} s", seconds);
+  if (seconds < 3600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+  return fmt::format("{} h {} min", seconds / 3600, seconds % 3600 / 60);
+}
+
+}  // namespace rubato::tools

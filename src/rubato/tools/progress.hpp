@@ -1,0 +1,38 @@
+#pragma once
+// Progress of long work, for people: nothing in the first 2 s, then one line that is refreshed on a
+// terminal, or a plain line every 10 s where there is none (a log file).
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include "rubato/base/time.hpp"
+
+namespace rubato::tools {
+
+class Progress {
+ public:
+  // Writes to `err`, which must outlive this. `begin` is when the work began.
+  Progress(std::ostream& err, bool is_terminal, std::string title, Nanos begin);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  // Clears the line of a terminal.
+  ~Progress();
+
+  // `part` of the work is done, in [0, 1]; `note` is shown behind it, e.g. "1200 ticks/s, waiting
+  // 12 %". Costs next to nothing if it is not yet time for a line: call it as often as you like.
+  void update(Nanos now, double part, std::string_view note);
+
+ private:
+  std::ostream& err_;
+  bool is_terminal_;
+  std::string title_;
+  Nanos begin_;
+  Nanos next_;  // no line before
+  bool shown_ = false;
+};
+
+// A span of time in the unit that a person would choose: "4 s", "3 min 20 s", "2 h 5 min".
+[[nodiscard]] std::string describe_span(Nanos span);
+
+}  // namespace rubato::tools

@@ -1,0 +1,47 @@
+#include "rubato/tools/progress.hpp"
+
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace rubato::tools {
+namespace {
+
+TEST(Progress, SaysNothingInTheFirstTwoSeconds) {
+  std::ostringstream err;
+  {
+    Progress progress(err, true, "fish", 0);
+    progress.update(2 * kSecond - 1, 0.5, "");
+  }
+  EXPECT_EQ(err.str(), "");
+}
+
+TEST(Progress, RefreshesOneLineOfATerminalAndClearsIt) {
+  std::ostringstream err;
+  {
+    Progress progress(err, true, "fish", 0);
+    progress.update(4 * kSecond, 0.25, "100 ticks/s");
+    progress.update(4 * kSecond + kMillisecond, 0.26, "");  // too soon for another
+  }
+  EXPECT_EQ(err.str(), "\r\033[Kfish: 25 %, 100 ticks/s, 12 s left\r\033[K");
+}
+
+TEST(Progress, WritesAPlainLineEveryTenSecondsElsewhere) {
+  std::ostringstream err;
+  {
+    Progress progress(err, false, "fish", 0);
+    for (int s = 0; s <= 25; ++s)
+      progress.update(s * kSecond, s / 50.0, "");
+  }
+  EXPECT_EQ(err.str(), "rubato: fish: 20 %, 40 s left\nrubato: fish: 40 %, 30 s left\n");
+}
+
+TEST(Progress, DescribesSpansAsPeopleDo) {
+  EXPECT_EQ(describe_span(-kSecond), "0 s");
+  EXPECT_EQ(describe_span(59 * kSecond), "59 s");
+  EXPECT_EQ(describe_span(200 * kSecond), "3 min 20 s");
+  EXPECT_EQ(describe_span(7500 * kSecond), "2 h 5 min");
+}
+
+}  // namespace
+}  // namespace rubato::tools
