@@ -1,0 +1,437 @@
+#include "rubato/core/detail/node_run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <sched.h>
+#include <signal.h>
+
+#include "rubato/core/placement.hpp"
+#include "rubato/core/signals.hpp"
+
+namespace rubato::core::detail {
+namespace {
+
+// Rounds of yielding before the first nap: some 10 us, which is what a message inside a machine
+// takes.
+constexpr std::uint32_t kYieldRounds = 16;
+// Of idle cores that need not look for messages, since another one does.
+constexpr Nanos kLongNap = 200 * kMicrosecond;
+constexpr Nanos kServeNapMax = 2 * kMillisecond;
+constexpr Nanos kServeNapAlone = 5 * kMillisecond;
+constexpr Nanos kWatchInterval = kSecond;
+constexpr std::size_t kWaitingLinesMax = 64;
+
+Error as_error(const std::exception& e) {
+  const auto* error = dynamic_cast<const Error*>(&e);
+  return error != nullptr ? *error : Error(e.what(), ExitCode::failed);
+}
+
+}  // namespace
+
+NodeRun::NodeRun(NodeLink& link, const NodeHostOptions& options,
+                 const std::vector<std::uint32_t>& processors, Engine& engine)
+    : link_(link),
+      options_(options),
+      processors_(processors),
+      engine_(engine),
+      port_(*this),
+      alone_(link.shape().n_nodes == 1),
+      cores_(link.shape().n_cores),
+      watchdog_(link.shape().n_cores, options.busy_after) {}
+
+NodeRun::~NodeRun() {
+  const std::lock_guard lock(link_.mutex());
+  link_.stop_listening();
+}
+
+NodeFigures NodeRun::run() {
+  {
+    const std::lock_guard lock(link_.mutex());
+    start();
+  }
+  n_threads_ = link_.shape().n_cores;
+  std::vector<std::thread> threads;
+  for (std::uint32_t core = 0; core < link_.shape().n_cores; ++core) {
+    cores_[core].place =
+        "node " + std::to_string(link_.shape().node) + " core " + std::to_string(core);
+    threads.emplace_back([this, core] { core_thread(core); });
+  }
+  serve();
+  for (auto& thread : threads)
+    thread.join();
+  if (state_ == State::failed) leave_failed();
+  if (!link_.drain(10 * kSecond)) {
+    throw Error("messages did not leave the node within 10 s of the end of the run",
+                ExitCode::failed);
+  }
+  return figures();
+}
+
+// --- core threads
+// ------------------------------------------------------------------------------------
+
+void NodeRun::core_thread(std::uint32_t core) {
+  if (!processors_.empty()) pin_thread(processors_[core]);
+  lower_timer_slack();
+  set_fatal_place(cores_[core].place.c_str());
+  core_loop(core);
+  set_fatal_place(nullptr);
+  n_threads_.fetch_sub(1);
+  server_sleeper_.wake_all();
+}
+
+void NodeRun::core_loop(std::uint32_t core) {
+  CoreFigures& figures = cores_[core].figures;
+  const Nanos begin = steady_now();
+  bool has_run = false;
+  std::uint32_t n_rounds = 0;
+  while (true) {
+    // Read before looking for work: a wake that comes later is not slept through.
+    const std::uint32_t seen = cores_sleeper_.seen();
+    const bool found = take(core, has_run);
+    has_run = false;
+    if (state_ != State::running) break;
+    if (link_.wire().posted()) {
+      const Nanos t = steady_now();
+      link_.wire().pump(false);
+      figures.sending += steady_now() - t;
+    }
+    if (found) {
+      n_rounds = 0;
+      execute(core);
+      has_run = true;
+    } else {
+      idle(core, seen, n_rounds++);
+    }
+  }
+  figures.wall = steady_now() - begin;
+}
+
+bool NodeRun::take(std::uint32_t core, bool has_run) {
+  Core& me = cores_[core];
+  bool found = false;
+  bool wake_one = false;
+  bool wake_all = false;
+  {
+    const std::lock_guard lock(link_.mutex());
+    const Nanos now = steady_now();
+    if (has_run) {
+      me.since = kNever;
+      event_time_ = now;
+      event([&] { engine_.on_finished(port_, me.work); });
+    }
+    if (timer_at_ <= now) run_timer(now);
+    if (state_ != State::running) return false;
+    try {
+      found = engine_.next_work(core, me.work);
+      if (found) {
+        me.since = now;
+        wake_one = cores_sleeper_.anyone() && engine_.more_work();
+      } else {
+        me.idle_epoch = epoch_;
+        look_for_end(now);
+        // The end is found when every core has looked since the last event.
+        wake_all = cores_sleeper_.anyone() && engine_.finished() &&
+                   std::any_of(cores_.begin(), cores_.end(), [&](const Core& c) {
+                     return c.since == kNever && c.idle_epoch != epoch_;
+                   });
+      }
+    } catch (const std::exception& e) {
+      fail(as_error(e));
+    }
+  }
+  if (wake_all) {
+    cores_sleeper_.wake_all();
+  } else if (wake_one) {
+    cores_sleeper_.wake_one();
+  }
+  return found && state_ == State::running;
+}
+
+void NodeRun::execute(std::uint32_t core) {
+  Core& me = cores_[core];
+  const Work work = me.work;
+  const Nanos begin = steady_now();
+  try {
+    engine_.run(work, core);
+  } catch (const std::exception& e) {
+    const std::lock_guard lock(link_.mutex());
+    fail(as_error(e));
+  }
+  const Nanos end = steady_now();
+  me.figures.add_busy(work.kind, end - begin);
+  if (options_.observer != nullptr) {
+    options_.observer->on_work(link_.shape().node, core, work, begin, end);
+  }
+  if (end - link_.wire().last_poll() >= options_.poll_interval) {
+    link_.wire().pump(true);
+    me.figures.sending += steady_now() - end;
+  }
+}
+
+void NodeRun::idle(std::uint32_t core, std::uint32_t seen, std::uint32_t n_rounds) {
+  CoreFigures& figures = cores_[core].figures;
+  const Nanos begin = steady_now();
+  const bool polls = !polled_.exchange(true);
+  const std::uint32_t n_delivered = polls ? link_.wire().pump(true) : 0;
+  if (n_delivered == 0) {
+    if (n_rounds < kYieldRounds) {
+      sched_yield();
+    } else {
+      cores_sleeper_.nap(seen, nap_time(polls, n_rounds));
+    }
+  }
+  if (polls) polled_ = false;
+  (n_delivered > 0 ? figures.sending : figures.idle) += steady_now() - begin;
+}
+
+Nanos NodeRun::nap_time(bool polls, std::uint32_t n_rounds) const {
+  Nanos time = kLongNap;
+  if (polls && !alone_) {
+    // Five microseconds longer each time: fast answers to short waits, few wake-ups in long ones.
+    const Nanos grown = options_.nap_min + (n_rounds - kYieldRounds) * 5 * kMicrosecond;
+    time = std::min(grown, options_.nap_max);
+  }
+  const Nanos timer = timer_at_;
+  return timer == kNever ? time : std::min(time, timer - steady_now());
+}
+
+// --- events, under the lock
+// --------------------------------------------------------------------------
+
+// The caller has set event_time_.
+template <class F>
+void NodeRun::event(F call) {
+  if (state_ != State::running) return;
+  ++epoch_;
+  try {
+    call();
+  } catch (const std::exception& e) {
+    fail(as_error(e));
+  }
+}
+
+void NodeRun::start() {
+  start_time_ = event_time_ = steady_now();
+  if (link_.termination().state() != Termination::State::running) link_.termination().restart();
+  link_.listen({[this](NodeId from, Bytes bytes) { on_message(from, std::move(bytes)); },
+                [this](const Error& error) {
+                  error_ = error;
+                  failed_at_ = steady_now();
+                  end(State::failed);
+                }},
+               [this] { event([&] { engine_.start(port_); }); });
+}
+
+void NodeRun::on_message(NodeId from, Bytes bytes) {
+  ++counts_.n_received;
+  counts_.bytes_received += bytes.size();
+  event_time_ = steady_now();
+  if (options_.observer != nullptr) {
+    options_.observer->on_taken(link_.shape().node, from, bytes.size(), event_time_);
+  }
+  event([&] { engine_.on_message(port_, from, std::move(bytes)); });
+  if (cores_sleeper_.anyone() && engine_.more_work()) cores_sleeper_.wake_one();
+}
+
+void NodeRun::send(NodeId to, Bytes bytes) {
+  ++counts_.n_sent;
+  counts_.bytes_sent += bytes.size();
+  if (options_.observer != nullptr) {
+    options_.observer->on_sent(link_.shape().node, to, bytes.size(), event_time_);
+  }
+  link_.post_to_engine(to, std::move(bytes));
+}
+
+void NodeRun::EnginePort::wake_at(Nanos when) {
+  if (when < run_.timer_at_) run_.timer_at_ = when;
+}
+
+void NodeRun::run_timer(Nanos now) {
+  timer_at_ = kNever;
+  event_time_ = now;
+  event([&] { engine_.on_time(port_); });
+}
+
+bool NodeRun::passive() const {
+  return std::all_of(cores_.begin(), cores_.end(), [&](const Core& core) {
+    return core.since == kNever && core.idle_epoch == epoch_;
+  });
+}
+
+void NodeRun::look_for_end(Nanos now) {
+  if (collecting_) return;
+  const bool finished = engine_.finished();
+  // Timers of a finished engine keep nobody waiting.
+  const bool may_wait =
+      finished || (timer_at_ == kNever && now - event_time_ >= options_.suspect_after);
+  const Termination::Local local{counts_.n_sent, counts_.n_received, may_wait && passive(),
+                                 finished};
+  switch (link_.termination().update(link_.control_port(), local)) {
+    case Termination::State::running:
+      return;
+    case Termination::State::terminated:
+      end(State::done);
+      return;
+    case Termination::State::deadlocked:
+      collect_waiting();
+  }
+}
+
+// All nodes know of the deadlock; they put together who waits for what, and node 0 says it.
+void NodeRun::collect_waiting() {
+  collecting_ = true;
+  struct Lines {
+    static Bytes write(std::uint64_t n_waiting, const std::vector<std::string>& lines) {
+      Writer out;
+      out.put(n_waiting);
+      out.put(static_cast<std::uint64_t>(lines.size()));
+      for (const auto& line : lines)
+        out.put_string(line);
+      return out.take();
+    }
+    static std::uint64_t read(ByteView bytes, std::vector<std::string>& lines) {
+      Reader in(bytes);
+      const auto n_waiting = in.get<std::uint64_t>();
+      const auto n_lines = in.get<std::uint64_t>();
+      for (std::uint64_t i = 0; i < n_lines; ++i) {
+        std::string line = in.get_string();
+        if (lines.size() < kWaitingLinesMax) lines.push_back(std::move(line));
+      }
+      return n_waiting;
+    }
+  };
+  std::vector<std::string> mine;
+  if (!engine_.finished()) {
+    const std::string reason = engine_.waiting_for();
+    const NodeId node = link_.shape().node;
+    mine.push_back("node " + std::to_string(node) + " (" + link_.fabric().host(node) +
+                   ") waits for " + (reason.empty() ? "nothing it names" : reason));
+  }
+  link_.nodes().async_allreduce(
+      link_.control_port(), link_.shape().node, Lines::write(mine.size(), mine),
+      [](Bytes& into, ByteView later) {
+        std::vector<std::string> lines;
+        const std::uint64_t n = Lines::read(into, lines) + Lines::read(later, lines);
+        into = Lines::write(n, lines);
+      },
+      [this](Port&, const Bytes& all) {
+        if (link_.shape().node != 0) return;
+        std::vector<std::string> lines;
+        const std::uint64_t n = Lines::read(all, lines);
+        std::string text = "deadlock: all cores are idle, no message is on its way, and " +
+                           std::to_string(n) + " of " + std::to_string(link_.shape().n_nodes) +
+                           " nodes wait:";
+        for (const auto& line : lines)
+          text += "\n  " + line;
+        if (n > lines.size()) text += "\n  and " + std::to_string(n - lines.size()) + " more";
+        link_.fail(Error(text, ExitCode::failed));
+      });
+}
+
+void NodeRun::end(State state) {
+  if (state_ != State::running) return;
+  state_ = state;
+  end_time_ = steady_now();
+  cores_sleeper_.wake_all();
+  server_sleeper_.wake_all();
+}
+
+void NodeRun::fail(const Error& error) {
+  if (state_ != State::running) return;
+  const NodeId node = link_.shape().node;
+  link_.fail(
+      alone_ ? error
+             : error.in("node " + std::to_string(node) + " (" + link_.fabric().host(node) + ")"));
+}
+
+// --- the service thread
+// ------------------------------------------------------------------------------
+
+void NodeRun::serve() {
+  const Nanos nap_max = alone_ ? kServeNapAlone : kServeNapMax;
+  Nanos nap_time = alone_ ? kServeNapAlone : options_.serve_interval;
+  Nanos watched_at = steady_now();
+  lower_timer_slack();
+  while (true) {
+    const std::uint32_t seen = server_sleeper_.seen();
+    if (n_threads_ == 0) return;
+    server_sleeper_.nap(seen, nap_time);
+    check_signal();
+    const Nanos now = steady_now();
+    if (state_ == State::failed) {
+      if (now - failed_at_ > options_.stop_grace) {
+        link_.fabric().abort(static_cast<int>(error_->code()), error_->what());
+      }
+      // Work is under way on the cores: the news must not wait for it.
+      link_.wire().pump(true);
+      nap_time = options_.serve_interval;
+    }
+    if (state_ != State::running) continue;
+    if (timer_at_ <= now) {
+      const std::lock_guard lock(link_.mutex());
+      if (timer_at_ <= now) run_timer(now);
+    }
+    if (now - link_.wire().last_poll() > options_.serve_interval) {
+      link_.wire().pump(true);
+      nap_time = alone_ ? nap_max : options_.serve_interval;
+    } else {
+      // The cores look for themselves: stay out of their way for longer and longer.
+      nap_time = std::min(2 * nap_time, nap_max);
+      if (link_.wire().posted()) link_.wire().pump(false);
+    }
+    if (now - watched_at > std::min(kWatchInterval, options_.busy_after)) {
+      watched_at = now;
+      check_busy(now);
+    }
+  }
+}
+
+void NodeRun::check_signal() {
+  if (!options_.owns_process) return;
+  const int number = SignalScope::received();
+  if (number == 0 || state_ != State::running) return;
+  const std::lock_guard lock(link_.mutex());
+  link_.fail(number == SIGINT ? Error("interrupted", ExitCode::interrupted)
+                              : Error("terminated", ExitCode::terminated));
+}
+
+void NodeRun::check_busy(Nanos now) {
+  const std::lock_guard lock(link_.mutex());
+  for (std::uint32_t core = 0; core < cores_.size(); ++core) {
+    const std::string line =
+        watchdog_.look(core, cores_[core].since, cores_[core].work, now, engine_);
+    if (line.empty()) continue;
+    const std::string text =
+        (alone_ ? "" : "node " + std::to_string(link_.shape().node) + ", ") + line;
+    if (options_.report) {
+      options_.report(text);
+    } else {
+      std::fprintf(stderr, "rubato: %s\n", text.c_str());
+    }
+  }
+}
+
+// The cores of this node have stopped. Messages may still be on their way, which keeps some fabrics
+// from ending; so all nodes tell each other that they have stopped, and empty the network.
+void NodeRun::leave_failed() {
+  const Nanos left = failed_at_ + options_.stop_grace - steady_now();
+  if (!link_.last_words(std::max<Nanos>(left, 0)) || !link_.drain(std::max<Nanos>(left, 0))) {
+    link_.fabric().abort(static_cast<int>(error_->code()), error_->what());
+  }
+  engine_.on_failed(*error_);
+  throw *error_;  // NOLINT: a copy
+}
+
+NodeFigures NodeRun::figures() {
+  NodeFigures out = counts_;
+  out.node = link_.shape().node;
+  out.host = link_.fabric().host(out.node);
+  out.wall = end_time_ - start_time_;
+  for (const auto& core : cores_)
+    out.cores.push_back(core.figures);
+  return out;
+}
+
+}  // namespace rubato::core::detail

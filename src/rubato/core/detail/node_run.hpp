@@ -1,0 +1,112 @@
+#pragma once
+// NodeRun: one run of one engine on the cores of a node. The essay stands in node_host.hpp.
+//
+// What is shared lies under the node's lock, but for the flags that threads look at without it. A
+// core takes the lock once for each piece of work: to hand in what it has run and to take the next.
+
+#include <atomic>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "rubato/core/detail/node_link.hpp"
+#include "rubato/core/detail/sleeper.hpp"
+#include "rubato/core/node_host.hpp"
+#include "rubato/core/watchdog.hpp"
+
+namespace rubato::core::detail {
+
+class NodeRun {
+ public:
+  // All outlive the run. `processors` is empty or has one entry for each core.
+  NodeRun(NodeLink& link, const NodeHostOptions& options,
+          const std::vector<std::uint32_t>& processors, Engine& engine);
+
+  NodeRun(const NodeRun&) = delete;
+  NodeRun& operator=(const NodeRun&) = delete;
+  ~NodeRun();
+
+  // To the end; throws the Error that ended it.
+  NodeFigures run();
+
+ private:
+  enum class State : std::uint8_t { running, done, failed };
+
+  struct alignas(64) Core {
+    // Under the lock.
+    Work work;
+    Nanos since = kNever;          // its work began; kNever: it has none
+    std::uint64_t idle_epoch = 0;  // no work was found when this many events had happened
+    // Of the core's thread; read after it has ended.
+    CoreFigures figures;
+    std::string place;
+  };
+
+  class EnginePort final : public Port {
+   public:
+    explicit EnginePort(NodeRun& run) : run_(run) {}
+    void send(NodeId to, Bytes bytes) override { run_.send(to, std::move(bytes)); }
+    void wake_at(Nanos when) override;
+    [[nodiscard]] Nanos now() const noexcept override { return run_.event_time_; }
+
+   private:
+    NodeRun& run_;
+  };
+
+  // Threads.
+  void core_thread(std::uint32_t core);
+  void core_loop(std::uint32_t core);
+  void serve();
+
+  // Of a core thread, without the lock.
+  [[nodiscard]] bool take(std::uint32_t core, bool has_run);
+  void execute(std::uint32_t core);
+  void idle(std::uint32_t core, std::uint32_t seen, std::uint32_t n_rounds);
+  [[nodiscard]] Nanos nap_time(bool polls, std::uint32_t n_rounds) const;
+
+  // Under the lock.
+  void start();
+  void on_message(NodeId from, Bytes bytes);
+  void send(NodeId to, Bytes bytes);
+  template <class F>
+  void event(F call);
+  void run_timer(Nanos now);
+  void look_for_end(Nanos now);
+  [[nodiscard]] bool passive() const;
+  void collect_waiting();
+  void end(State state);
+  void fail(const Error& error);
+
+  // Of the service thread.
+  void check_signal();
+  void check_busy(Nanos now);
+  void leave_failed();
+  NodeFigures figures();
+
+  NodeLink& link_;
+  const NodeHostOptions& options_;
+  const std::vector<std::uint32_t>& processors_;
+  Engine& engine_;
+  EnginePort port_;
+  const bool alone_;  // a job of one node: nobody sends but the engine to itself
+
+  std::atomic<State> state_{State::running};
+  std::atomic<Nanos> timer_at_{kNever};
+  std::atomic<bool> polled_{false};  // an idle core looks for messages
+  std::atomic<std::uint32_t> n_threads_{0};
+  Sleeper cores_sleeper_;
+  Sleeper server_sleeper_;
+
+  std::vector<Core> cores_;
+  std::uint64_t epoch_ = 1;  // counts events; a core is idle for sure if it looked in this epoch
+  Nanos event_time_ = 0;
+  Nanos start_time_ = 0;
+  Nanos end_time_ = 0;
+  Nanos failed_at_ = kNever;
+  bool collecting_ = false;
+  std::optional<Error> error_;
+  NodeFigures counts_;  // messages and bytes
+  Watchdog watchdog_;
+};
+
+}  // namespace rubato::core::detail

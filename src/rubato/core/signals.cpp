@@ -1,0 +1,52 @@
+#include "rubato/core/signals.hpp"
+
+#include <atomic>
+#include <mutex>
+
+#include <signal.h>
+
+namespace rubato::core {
+namespace {
+
+std::atomic<int> signal_received{0};
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not lock");
+
+std::mutex scope_mutex;
+int n_scopes = 0;
+struct sigaction former_int;
+struct sigaction former_term;
+
+void on_signal(int number) {
+  signal_received.store(number, std::memory_order_relaxed);
+  // Only async-signal-safe calls here: sigaction is one.
+  sigaction(number, number == SIGINT ? &former_int : &former_term, nullptr);
+}
+
+}  // namespace
+
+SignalScope::SignalScope() noexcept {
+  const std::lock_guard lock(scope_mutex);
+  if (n_scopes++ > 0) return;
+  signal_received.store(0, std::memory_order_relaxed);
+  struct sigaction ours = {};
+  ours.sa_handler = on_signal;
+  ours.sa_flags = SA_RESTART;
+  sigaction(SIGINT, nullptr, &former_int);
+  sigaction(SIGTERM, nullptr, &former_term);
+  // Whoever ignores SIGINT (a background job of a shell) goes on ignoring it.
+  if (former_int.sa_handler != SIG_IGN) sigaction(SIGINT, &ours, nullptr);
+  sigaction(SIGTERM, &ours, nullptr);
+}
+
+SignalScope::~SignalScope() {
+  const std::lock_guard lock(scope_mutex);
+  if (--n_scopes > 0) return;
+  sigaction(SIGINT, &former_int, nullptr);
+  sigaction(SIGTERM, &former_term, nullptr);
+}
+
+int SignalScope::received() noexcept {
+  return signal_received.load(std::memory_order_relaxed);
+}
+
+}  // namespace rubato::core
