@@ -2,21 +2,25 @@
 # One GoogleTest program. Without NODES it has one ctest entry for each TEST (label unit). With NODES it
 # has one entry for each node count and installed MPI, named n.<mpi>.<nodes> (label mpi): every process
 # runs all tests, its main is net/testing/nodes_main.cpp, which says what the tests may expect.
-# rubato_test_job(NAME n COMMAND a b [NODES 1 2] [LABELS ..] [TIMEOUT 20]) has the same entries for any
-# program of the build, e.g. an example under MPI.
+# rubato_test_job(NAME n COMMAND a b NODES 1 2 [EXIT 0] [LABELS ..] [TIMEOUT 20]) has the same entries for
+# any program of the build, e.g. an example under MPI; the launcher must return EXIT.
 find_package(GTest REQUIRED)
 include(GoogleTest)
 include(${CMAKE_CURRENT_LIST_DIR}/RubatoMpi.cmake)
 
 function(rubato_test_job)
-  cmake_parse_arguments(J "" "NAME;TIMEOUT" "COMMAND;NODES;LABELS" ${ARGN})
+  cmake_parse_arguments(J "" "NAME;TIMEOUT;EXIT" "COMMAND;NODES;LABELS" ${ARGN})
   if(NOT J_TIMEOUT)
     set(J_TIMEOUT 20)
   endif()
+  set(check "")
   foreach(mpi IN LISTS RUBATO_MPIS)
     foreach(n IN LISTS J_NODES)
       set(entry ${J_NAME}.${mpi}.${n})
-      add_test(NAME ${entry} COMMAND ${RUBATO_MPI_${mpi}_RUN} ${n} ${J_COMMAND})
+      if(J_EXIT)
+        set(check sh -c "\"$0\" \"$@\" && exit 1 || test $? -eq ${J_EXIT}")
+      endif()
+      add_test(NAME ${entry} COMMAND ${check} ${RUBATO_MPI_${mpi}_RUN} ${n} ${J_COMMAND})
       # PROCESSORS: jobs beside each other on few cores only make each other late.
       set_tests_properties(${entry} PROPERTIES
         TIMEOUT ${J_TIMEOUT} LABELS "mpi;${J_LABELS}" PROCESSORS 2

@@ -11,6 +11,17 @@ DelayFabric::DelayFabric(std::unique_ptr<Fabric> inner, DelayOptions options)
       start_(options_.clock()),
       egress_(options_.profile.rate_mbit) {}
 
+DelayFabric::~DelayFabric() {
+  Arrival dropped;
+  while (!outgoing_.empty()) {
+    pump_out(now());
+    // The inner fabric may need to receive before it can send.
+    while (!outgoing_.empty() && inner_->poll(dropped))
+      pump_out(now());
+    if (!outgoing_.empty()) nap(20 * kMicrosecond);
+  }
+}
+
 LinkSampler& DelayFabric::link_from(NodeId from) {
   const Profile& profile = from == node() ? no_delay_ : options_.profile;
   return links_.try_emplace(from, profile, options_.seed, from, node()).first->second;

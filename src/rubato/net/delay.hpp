@@ -30,6 +30,8 @@ struct DelayOptions {
 class DelayFabric final : public Fabric {
  public:
   DelayFabric(std::unique_ptr<Fabric> inner, DelayOptions options);
+  // Blocks until what was sent has crossed the wire; then ends the inner fabric.
+  ~DelayFabric() override;
 
   [[nodiscard]] NodeId node() const noexcept override { return inner_->node(); }
   [[nodiscard]] std::uint32_t n_nodes() const noexcept override { return inner_->n_nodes(); }

@@ -132,6 +132,23 @@ TEST(DelayFabric, HoldsABoundedNumberOfBytes) {
   EXPECT_EQ(n_inner, 7);
 }
 
+TEST(DelayFabric, LeavesOnlyWhenAllHasCrossedTheWire) {
+  SimNetwork net({2, {}, 1});
+  Nanos time = 0;
+  DelayOptions options;
+  options.profile = parse_profile("none,rate=8");
+  options.clock = [&time] { return time += 10 * kMicrosecond; };
+  {
+    DelayFabric fabric(std::make_unique<Borrowed>(net.fabric(0)), options);
+    for (int i = 0; i < 3; ++i) {
+      Bytes bytes(1000);
+      ASSERT_TRUE(fabric.try_send(1, bytes));
+    }
+  }
+  EXPECT_EQ(net.counts(0).n_messages, 3U);
+  EXPECT_GE(time, 3 * kMillisecond);
+}
+
 TEST(DelayFabric, DoesNotDelayANodeToItself) {
   Pair pair("const,rate=1");
   ASSERT_TRUE(pair.send(1, 1, 1000));

@@ -35,6 +35,7 @@ MpiFabric::MpiFabric(const RubatoMpiApi& api, const RubatoMpiInfo& info, std::si
 }
 
 MpiFabric::~MpiFabric() {
+  if (inside_mpi_) return;
   const Nanos start = steady_now();
   bool told = false;
   // MPI may hang in its own end while messages are unmatched, so nobody stops it before all of ours
@@ -145,7 +146,9 @@ void MpiFabric::post(NodeId to, PeerOut& peer, const Piece& piece,
 }
 
 void MpiFabric::progress() {
+  inside_mpi_ = true;
   const int n_events = api_.progress(events_.data());
+  inside_mpi_ = false;
   require(n_events >= 0);
   for (int i = 0; i < n_events; ++i) {
     const RubatoMpiEvent& event = events_[static_cast<std::size_t>(i)];
@@ -262,6 +265,12 @@ std::string MpiFabric::host(NodeId node) const {
 void MpiFabric::abort(int code, const std::string& message) noexcept {
   std::fprintf(stderr, "rubato: node %u (%s): %s\n", info_.rank, info_.host, message.c_str());
   std::fflush(nullptr);
+  inside_mpi_ = true;
+  // MPICH ends this process with exit(), which must not destroy what is in use. The last handler
+  // that was registered is the first to run.
+  static int code_of_exit = 0;
+  code_of_exit = code;
+  std::atexit([] { std::_Exit(code_of_exit); });
   api_.abort(code);
   std::_Exit(code);
 }

@@ -121,6 +121,9 @@ class MpiFabric final : public Fabric {
   std::vector<RubatoMpiEvent> events_;
   std::deque<Arrival> ready_;  // at most what one progress() brought
   std::uint32_t n_polls_ = 0;
+  // Within a call of MPI that may end the process: MPICH does so with exit(), which destroys static
+  // objects, and one of them may own us.
+  bool inside_mpi_ = false;
 };
 
 }  // namespace rubato::net::detail

@@ -13,10 +13,9 @@
 namespace rubato::net::testing {
 namespace {
 
-std::unique_ptr<Fabric>& fabric() {
-  static std::unique_ptr<Fabric> f;
-  return f;
-}
+// Owned by run(), not by a static: an MPI that ends the process with exit() would destroy it
+// meanwhile.
+Fabric* fabric = nullptr;
 
 class EndOfJob : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo& info) override {
@@ -26,32 +25,32 @@ class EndOfJob : public ::testing::EmptyTestEventListener {
     for (int i = 0; i < result.total_part_count(); ++i) {
       why += std::string("\n") + result.GetTestPartResult(i).message();
     }
-    fabric()->abort(1, why);
+    fabric->abort(1, why);
   }
 };
 
 }  // namespace
 
 Fabric& job_fabric() {
-  return *fabric();
+  return *fabric;
 }
 
 int run(int argc, char** argv) {
   // A test that ctest ends for its time must not leave its processes behind.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::testing::InitGoogleTest(&argc, argv);
+  std::unique_ptr<Fabric> owned;
   try {
-    fabric() = make_fabric();
+    owned = make_fabric();
   } catch (const Error& e) {
     std::fprintf(stderr, "rubato: %s\n", e.what());
     return static_cast<int>(e.code());
   }
+  fabric = owned.get();
   auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
-  if (fabric()->node() != 0) delete listeners.Release(listeners.default_result_printer());
+  if (fabric->node() != 0) delete listeners.Release(listeners.default_result_printer());
   listeners.Append(new EndOfJob);
-  const int result = RUN_ALL_TESTS();
-  fabric().reset();
-  return result;
+  return RUN_ALL_TESTS();
 }
 
 }  // namespace rubato::net::testing
