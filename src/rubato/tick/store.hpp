@@ -18,6 +18,9 @@
 
 namespace rubato::tick {
 
+// A hash of one tuple; the sum over all tuples is the checksum of a state, in any order.
+[[nodiscard]] std::uint64_t tuple_hash(std::uint64_t id, ByteView bytes) noexcept;
+
 class Store {
  public:
   Store() = default;

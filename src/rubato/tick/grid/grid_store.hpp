@@ -56,6 +56,8 @@ class GridStore final : public Store {
   // field f at tick t (fixed fields follow). REQUIRES: t is the tick that all own regions have.
   template <class F>
   void for_each_own_row(Tick t, F&& f) const;
+  // The checksum of the own cells at the tick that all own regions have (tick/problem.hpp).
+  [[nodiscard]] std::uint64_t checksum(Tick t) const;
   // The same as the general state, for tests.
   [[nodiscard]] typename Model::State own_state(Tick t) const;
 

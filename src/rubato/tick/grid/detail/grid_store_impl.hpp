@@ -340,6 +340,21 @@ void GridStore<U>::for_each_own_row(Tick t, F&& f) const {
 }
 
 template <GridUser U>
+std::uint64_t GridStore<U>::checksum(Tick t) const {
+  std::uint64_t sum = 0;
+  std::array<Value, Model::kValues> cell{};
+  for_each_own_row(t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
+    const auto id = static_cast<std::uint64_t>(model_.id_of(at));
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::size_t f = 0; f < cell.size(); ++f)
+        cell[f] = fields[f][i];
+      sum += tuple_hash(id + static_cast<std::uint64_t>(i), std::as_bytes(std::span(cell)));
+    }
+  });
+  return sum;
+}
+
+template <GridUser U>
 auto GridStore<U>::own_state(Tick t) const -> typename Model::State {
   typename Model::State all;
   for_each_own_row(t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {

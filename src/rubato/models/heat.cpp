@@ -1,0 +1,19 @@
+#include "rubato/models/heat.hpp"
+
+#include "rubato/base/random.hpp"
+
+namespace rubato::models {
+
+void UniformHeat::init(tick::Index<2> at, std::int64_t n, double* const* fields,
+                       double* const* /*fixed*/) const {
+  const double radius = static_cast<double>(std::min(o_.width, o_.height)) / 4;
+  for (std::int64_t i = 0; i < n; ++i, ++at[0]) {
+    const double x = static_cast<double>(at[0]) - static_cast<double>(o_.width) / 2;
+    const double y = static_cast<double>(at[1]) - static_cast<double>(o_.height) / 2;
+    const auto id = static_cast<std::uint64_t>(at[1] * o_.width + at[0]);
+    const double rough = unit_double(static_cast<std::uint32_t>(id * 2654435761U), 0);
+    fields[0][i] = o_.start + rough + (x * x + y * y < radius * radius ? 100 : 0);
+  }
+}
+
+}  // namespace rubato::models

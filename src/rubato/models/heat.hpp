@@ -1,0 +1,84 @@
+#pragma once
+// heat: heat conduction on a raster, to the steady state (Jacobi iteration) or in time.
+//
+// The state is one temperature a cell. Each tick a cell takes the mean of its four neighbours,
+// weighted by the conductivity of the faces between them; sources keep their temperature, walls
+// conduct nothing, and the edge of the raster is insulated or held at a temperature. With equal
+// conductivity, no walls and a held edge this is the solver of [Ticks B.1].
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rubato/tick/grid/grid_store.hpp"
+
+namespace rubato::models {
+
+// What the cells are made of; row by row, y * width + x.
+struct HeatRaster {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+  std::vector<float> conductivity;  // >= 0; 0 is a wall; empty: 1 everywhere
+  std::vector<float> source;        // NaN: free; else the temperature it is held at; empty: none
+};
+
+struct HeatOptions {
+  std::int64_t width = 256;
+  std::int64_t height = 256;
+  double edge = 0;       // temperature beyond the edge
+  double start = 0;      // temperature of free cells at tick 0
+  double tolerance = 0;  // > 0: ends when no cell changes by more in a tick
+  tick::Tick test_interval = 50;
+  tick::Tick test_lag = 50;
+};
+
+// Uniform material without sources inside: a kernel that is nothing but the mean of four
+// neighbours.
+class UniformHeat {
+ public:
+  using Value = double;
+  static constexpr int kDimensions = 2;
+  static constexpr int kRadius = 1;
+  static constexpr int kFields = 1;
+  static constexpr int kFixed = 0;
+
+  explicit UniformHeat(HeatOptions options) : o_(options) {}
+
+  [[nodiscard]] tick::GridShape<2> shape() const { return {{o_.width, o_.height}, {}}; }
+  [[nodiscard]] double outside(int /*field*/) const { return o_.edge; }
+  // A warm disc in the middle and a rough surface, so that every cell matters.
+  void init(tick::Index<2> at, std::int64_t n, double* const* fields, double* const* fixed) const;
+
+  void step(const tick::GridSpan<UniformHeat>& in, double* const* out, tick::Index<2> /*at*/,
+            std::int64_t n, tick::Tick /*t*/) const {
+    const double* __restrict u = in.field[0];
+    const double* __restrict above = u - in.row;
+    const double* __restrict below = u + in.row;
+    double* __restrict next = out[0];
+    for (std::int64_t i = 0; i < n; ++i) {
+      next[i] = 0.25 * ((u[i - 1] + u[i + 1]) + (above[i] + below[i]));
+    }
+  }
+
+  using Measure = double;  // the largest change of a cell
+  void measure(double& most, const tick::GridSpan<UniformHeat>& in, const double* const* after,
+               std::int64_t n) const {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double change = after[0][i] - in.field[0][i];
+      const double size = change < 0 ? -change : change;
+      most = size > most ? size : most;
+    }
+  }
+  void combine(double& into, const double& from) const { into = from > into ? from : into; }
+  [[nodiscard]] bool stop(const double& most, tick::Tick /*t*/) const {
+    return most <= o_.tolerance;
+  }
+  [[nodiscard]] tick::Tick stop_interval() const { return o_.tolerance > 0 ? o_.test_interval : 0; }
+  [[nodiscard]] tick::Tick stop_lag() const { return o_.test_lag; }
+
+ private:
+  HeatOptions o_;
+};
+
+}  // namespace rubato::models

@@ -1,0 +1,145 @@
+#pragma once
+// Problem: a model with its parameters set, ready to run, without its types: what runners,
+// comparisons and commands work with. ProblemOf makes one from a Model and the Store that runs it.
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "rubato/tick/dataflow.hpp"
+#include "rubato/tick/fragment_store.hpp"
+#include "rubato/tick/model.hpp"
+#include "rubato/tick/plan_builder.hpp"
+
+namespace rubato::tick {
+
+// Optional for a model: calls f(id, bytes) for each tuple of a state. Checksums and `rubato check`
+// need it.
+template <class M>
+concept HasTuples = requires(const M& m, const typename M::State& s,
+                             const std::function<void(std::uint64_t, ByteView)>& f) {
+  m.for_each_tuple(s, f);
+};
+
+// One node of a run: its plan, its tuples and its state machine.
+class NodeRun {
+ public:
+  NodeRun() = default;
+  NodeRun(const NodeRun&) = delete;
+  NodeRun& operator=(const NodeRun&) = delete;
+  virtual ~NodeRun() = default;
+
+  [[nodiscard]] virtual Dataflow& engine() = 0;
+  [[nodiscard]] virtual Store& store() = 0;
+  [[nodiscard]] virtual const Plan& plan() const = 0;
+  // Of the own tuples at the end of the run; the sum over nodes is the same for every policy, node
+  // count and fabric.
+  [[nodiscard]] virtual std::uint64_t checksum() const = 0;
+};
+
+// Who owns what, for one number of nodes; shared by the virtual nodes of a simulation.
+class Partition {
+ public:
+  Partition() = default;
+  Partition(const Partition&) = delete;
+  Partition& operator=(const Partition&) = delete;
+  virtual ~Partition() = default;
+
+  // Builds the plan and the initial state of one node.
+  [[nodiscard]] virtual std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy,
+                                                           Tick ticks) const = 0;
+};
+
+class Problem {
+ public:
+  Problem() = default;
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
+  virtual ~Problem() = default;
+
+  // Calls the model's part(). Throws Error if the model cannot be cut so. The problem outlives it.
+  [[nodiscard]] virtual std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const = 0;
+};
+
+template <Model M, class StoreType, class StoreOptions = std::monostate>
+class ProblemOf final : public Problem {
+ public:
+  using Query = typename M::Query;
+
+  explicit ProblemOf(M model, StoreOptions options = {})
+      : model_(std::move(model)), options_(std::move(options)) {}
+
+  [[nodiscard]] const M& model() const noexcept { return model_; }
+
+  [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const override {
+    return std::make_unique<Parts>(*this, model_.part(n_nodes));
+  }
+
+  // A node's run with its types, for output.
+  class Node final : public NodeRun {
+   public:
+    Node(const ProblemOf& problem, std::span<const Query> queries, NodeId self,
+         const Policy& policy, Tick ticks)
+        : problem_(problem),
+          typed_(build_plan(problem.model_, queries, self, policy)),
+          store_(make_store()),
+          flow_(typed_.plan, *store_, Dataflow::Options{ticks}) {}
+
+    [[nodiscard]] Dataflow& engine() override { return flow_; }
+    [[nodiscard]] StoreType& store() override { return *store_; }
+    [[nodiscard]] const StoreType& store() const { return *store_; }
+    [[nodiscard]] const Plan& plan() const override { return typed_.plan; }
+    [[nodiscard]] const TypedPlan<Query>& typed_plan() const { return typed_; }
+    [[nodiscard]] std::uint64_t checksum() const override {
+      if constexpr (requires { store_->checksum(Tick{}); }) {
+        return store_->checksum(flow_.end());
+      } else {
+        static_assert(HasTuples<M>, "checksums need for_each_tuple(state, f) const in the model");
+        std::uint64_t sum = 0;
+        problem_.model_.for_each_tuple(
+            store_->own_state(flow_.end()),
+            [&](std::uint64_t id, ByteView bytes) { sum += tuple_hash(id, bytes); });
+        return sum;
+      }
+    }
+
+   private:
+    std::unique_ptr<StoreType> make_store() const {
+      if constexpr (std::same_as<StoreOptions, std::monostate>) {
+        return std::make_unique<StoreType>(problem_.model_, typed_);
+      } else {
+        return std::make_unique<StoreType>(problem_.model_, typed_, problem_.options_);
+      }
+    }
+
+    const ProblemOf& problem_;
+    TypedPlan<Query> typed_;
+    std::unique_ptr<StoreType> store_;
+    Dataflow flow_;
+  };
+
+ private:
+  class Parts final : public Partition {
+   public:
+    Parts(const ProblemOf& problem, std::vector<Query> queries)
+        : problem_(problem), queries_(std::move(queries)) {}
+    [[nodiscard]] std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy,
+                                                     Tick ticks) const override {
+      return std::make_unique<Node>(problem_, queries_, self, policy, ticks);
+    }
+
+   private:
+    const ProblemOf& problem_;
+    std::vector<Query> queries_;
+  };
+
+  M model_;
+  StoreOptions options_;
+};
+
+}  // namespace rubato::tick

@@ -1,0 +1,68 @@
+#pragma once
+// Running a Problem: in the simulator (any number of virtual nodes, one thread, virtual time) or on
+// this node of a real job. Both give the same RunResult, and the same checksum.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rubato/core/figures.hpp"
+#include "rubato/core/node_host.hpp"
+#include "rubato/core/observer.hpp"
+#include "rubato/net/profile.hpp"
+#include "rubato/tick/problem.hpp"
+
+namespace rubato::tick {
+
+// What one node did: the host's figures (time) and the engine's (units, rounds).
+struct NodeResult {
+  core::NodeFigures time;
+  NodeFigures work;
+  std::uint64_t state_bytes = 0;
+};
+
+struct RunResult {
+  Policy policy;
+  Tick ticks = 0;              // where the run ended
+  Nanos wall = 0;              // of the slowest node, virtual in the simulator
+  std::uint64_t checksum = 0;  // of the final state
+  std::vector<NodeResult> nodes;
+
+  [[nodiscard]] double ticks_per_second() const noexcept {
+    return wall > 0 ? static_cast<double>(ticks) * 1e9 / static_cast<double>(wall) : 0;
+  }
+  // Share of all cores' time that was spent waiting.
+  [[nodiscard]] double waiting_share() const noexcept;
+};
+
+struct SimulationOptions {
+  std::uint32_t n_nodes = 16;
+  std::uint32_t n_cores = 1;  // of each node
+  net::Profile profile;       // its rate is each node's egress
+  std::uint64_t seed = 1;
+  std::vector<double> slowdowns;  // [n_nodes] or empty: how much slower each node computes
+  core::Observer* observer = nullptr;
+  // Called for each node when the run has ended, before its state goes.
+  std::function<void(NodeId, NodeRun&)> at_end;
+};
+
+// Blocks; uses one thread. Throws Error as the model's functions do, or at a deadlock.
+[[nodiscard]] RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
+                                 const SimulationOptions& options);
+
+struct ExecutionOptions {
+  std::function<void(NodeRun&)> at_end;  // on every node, collectively
+};
+
+// Collective over the nodes of `host`; blocks. At node 0 the result is whole, elsewhere `nodes`
+// holds this node alone; ticks and checksum are everywhere those of the job. Throws the same Error
+// on all nodes.
+[[nodiscard]] RunResult execute(const Problem& problem, const Policy& policy, Tick ticks,
+                                core::NodeHost& host, const ExecutionOptions& options);
+
+// The table of a run for people, a line a node, with the straggler named.
+[[nodiscard]] std::string describe_nodes(const RunResult& result);
+
+}  // namespace rubato::tick
