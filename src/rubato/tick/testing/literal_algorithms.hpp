@@ -80,8 +80,13 @@ class LiteralProcess {
 
   LiteralProcess(const M& model, const std::vector<Query>& queries, std::uint32_t self,
                  const Policy& policy, Tick ticks)
-      : model_(model), self_(self), q_(queries[self]), k_(policy.period),
-        m_(policy.replica_layers), d_(policy.depth), T_(ticks),
+      : model_(model),
+        self_(self),
+        q_(queries[self]),
+        k_(policy.period),
+        m_(policy.replica_layers),
+        d_(policy.depth),
+        T_(ticks),
         S_(static_cast<std::size_t>(ticks) + 1) {
     RUBATO_REQUIRE(!policy.barrier && (m_ == 0 || d_ == 0), m_, d_);
     for (std::uint32_t j = 0; j < queries.size(); ++j) {
@@ -229,10 +234,10 @@ class LiteralProcess {
   Query q_;
   int k_, m_, d_;
   Tick T_;
-  std::vector<State> S_;                                   // [T + 1]
-  std::map<std::uint32_t, Query> receivers_;               // j and what it is sent
+  std::vector<State> S_;                      // [T + 1]
+  std::map<std::uint32_t, Query> receivers_;  // j and what it is sent
   std::set<std::uint32_t> senders_;
-  std::map<Tick, std::map<std::uint32_t, State>> came_;    // by round and sender
+  std::map<Tick, std::map<std::uint32_t, State>> came_;  // by round and sender
   std::vector<LiteralMessage<M>> sent_;
   std::set<Unit> stepped_;
   std::uint64_t progress_ = 0;
@@ -264,8 +269,7 @@ template <Model M>
   std::vector<std::unique_ptr<LiteralProcess<M>>> processes;
   std::vector<Turns> turns;
   for (std::uint32_t i = 0; i < n; ++i) {
-    processes.push_back(
-        std::make_unique<LiteralProcess<M>>(model, queries, i, policy, ticks));
+    processes.push_back(std::make_unique<LiteralProcess<M>>(model, queries, i, policy, ticks));
     turns.push_back(processes.back()->start());
   }
   RandomStream random(seed, 9);

@@ -1,0 +1,88 @@
+#include "rubato/tick/app.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace rubato::tick {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, std::string_view text,
+                         const std::string& expected) {
+  throw Error("--" + name + ": expected " + expected + ", found \"" + std::string(text) + "\"",
+              ExitCode::usage);
+}
+
+template <class T>
+void set_number(const std::string& name, T& target, std::string_view text, const char* expected) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) refuse(name, text, expected);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!(value - value == 0)) refuse(name, text, "a finite number");
+  }
+  target = value;
+}
+
+std::string shown(double value) {
+  char buffer[32];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return error == std::errc{} ? std::string(buffer, end) : std::to_string(value);
+}
+
+}  // namespace
+
+void Parameters::add(std::string name, std::int64_t& target, std::string help) {
+  list_.push_back({name, std::move(help), std::to_string(target), [name, &target](auto text) {
+                     set_number(name, target, text, "a whole number");
+                   }});
+}
+void Parameters::add(std::string name, std::uint64_t& target, std::string help) {
+  list_.push_back({name, std::move(help), std::to_string(target), [name, &target](auto text) {
+                     set_number(name, target, text, "a whole number >= 0");
+                   }});
+}
+void Parameters::add(std::string name, double& target, std::string help) {
+  list_.push_back({name, std::move(help), shown(target),
+                   [name, &target](auto text) { set_number(name, target, text, "a number"); }});
+}
+void Parameters::add(std::string name, std::string& target, std::string help) {
+  list_.push_back(
+      {name, std::move(help), target, [&target](auto text) { target = std::string(text); }});
+}
+void Parameters::add(std::string name, bool& target, std::string help) {
+  list_.push_back({name, std::move(help), target ? "true" : "false",
+                   [name, &target](auto text) {
+                     if (text != "true" && text != "false") refuse(name, text, "true or false");
+                     target = text == "true";
+                   },
+                   true});
+}
+void Parameters::add(std::string name, std::string& target, std::vector<std::string> choices,
+                     std::string help) {
+  std::string expected;
+  for (const auto& choice : choices)
+    expected += (expected.empty() ? "" : ", ") + choice;
+  list_.push_back({name, std::move(help) + " (" + expected + ")", target,
+                   [name, &target, choices, expected](auto text) {
+                     if (std::ranges::find(choices, text) == choices.end()) {
+                       throw Error("--" + name + ": expected one of " + expected + ", found \"" +
+                                       std::string(text) + "\"" + did_you_mean(text, choices),
+                                   ExitCode::usage);
+                     }
+                     target = std::string(text);
+                   }});
+}
+
+void Parameters::set(std::string_view name, std::string_view text) {
+  const auto found = std::ranges::find(list_, name, &Parameter::name);
+  if (found == list_.end()) {
+    std::vector<std::string> names;
+    for (const auto& parameter : list_)
+      names.push_back(parameter.name);
+    throw Error("unknown parameter \"" + std::string(name) + "\"" + did_you_mean(name, names),
+                ExitCode::usage);
+  }
+  found->set(text);
+}
+
+}  // namespace rubato::tick

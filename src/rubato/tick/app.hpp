@@ -1,0 +1,77 @@
+#pragma once
+// App: a model as people meet it: a name, parameters with help, and a way to build a Problem from
+// them. The command line, comparisons and reports are made from this; a user's model gives one of
+// these and gets all of them.
+//
+//   class HeatApp final : public App {
+//    public:
+//     std::string name() const override { return "heat"; }
+//     std::string summary() const override { return "heat conduction on a raster"; }
+//     void declare(Parameters& p) override { p.add("width", width_, "cells along x"); }
+//     std::unique_ptr<Problem> build() override { return ..; }
+//   };
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rubato/base/error.hpp"
+#include "rubato/tick/problem.hpp"
+
+namespace rubato::tick {
+
+// Named values that a user may set as text.
+class Parameters {
+ public:
+  struct Parameter {
+    std::string name;
+    std::string help;
+    std::string default_text;
+    std::function<void(std::string_view)> set;  // throws Error (usage) if the text is no such value
+    bool is_flag = false;
+  };
+
+  // `target` holds the default, takes the value that is set, and outlives this. The whole text must
+  // be a number of its type.
+  void add(std::string name, std::int64_t& target, std::string help);
+  void add(std::string name, std::uint64_t& target, std::string help);
+  void add(std::string name, double& target, std::string help);
+  void add(std::string name, std::string& target, std::string help);
+  void add(std::string name, bool& target, std::string help);
+  // One of `choices`.
+  void add(std::string name, std::string& target, std::vector<std::string> choices,
+           std::string help);
+
+  // Throws Error (usage): unknown name, with the nearest; or bad value, with what is expected.
+  void set(std::string_view name, std::string_view text);
+  [[nodiscard]] const std::vector<Parameter>& list() const noexcept { return list_; }
+
+ private:
+  std::vector<Parameter> list_;
+};
+
+class App {
+ public:
+  App() = default;
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+  virtual ~App() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;     // one word
+  [[nodiscard]] virtual std::string summary() const = 0;  // one line
+  // Whole lines, each the words behind "rubato run": "heat --width 400 --ticks 1000".
+  [[nodiscard]] virtual std::vector<std::string> examples() const { return {}; }
+  // Binds parameters to members; called once, before build().
+  virtual void declare(Parameters& parameters) = 0;
+  [[nodiscard]] virtual Tick default_ticks() const { return 100; }
+  // Reads input files and checks the parameters; throws Error. Called on every node. The App
+  // outlives the problem.
+  [[nodiscard]] virtual std::unique_ptr<Problem> build() = 0;
+};
+
+using AppMaker = std::function<std::unique_ptr<App>()>;
+
+}  // namespace rubato::tick

@@ -1,0 +1,231 @@
+#include "rubato/tick/points/partition.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "rubato/base/error.hpp"
+#include "rubato/tick/grid/partition.hpp"
+
+namespace rubato::tick::points {
+
+template <int D>
+CellCounts<D>::CellCounts(const Index<D>& n_cells) {
+  constexpr std::int64_t kMost = std::int64_t{1} << (D == 2 ? 10 : 6);  // along one dimension
+  std::int64_t total = 1;
+  for (std::size_t d = 0; d < D; ++d) {
+    block_[d] = (n_cells[d] + kMost - 1) / kMost;
+    n_[d] = (n_cells[d] + block_[d] - 1) / block_[d];
+    total *= n_[d];
+  }
+  counts_.resize(static_cast<std::size_t>(total));
+}
+
+template <int D>
+std::vector<double> CellCounts<D>::profile(const UnitBox<D>& box, std::size_t axis) const {
+  std::vector<double> by_unit(static_cast<std::size_t>(box.width(axis)), 0.0);
+  Index<D> first{};
+  Index<D> last{};
+  for (std::size_t d = 0; d < D; ++d) {
+    first[d] = box.low[d] / (block_[d] * kUnitsPerCell);
+    last[d] = (box.high[d] - 1) / (block_[d] * kUnitsPerCell);
+  }
+  Index<D> at = first;
+  for (bool more = true; more;) {
+    UnitBox<D> block;
+    std::int64_t number = 0;
+    for (std::size_t d = D; d-- > 0;) {
+      number = number * n_[d] + at[d];
+      block.low[d] = at[d] * block_[d] * kUnitsPerCell;
+      block.high[d] = block.low[d] + block_[d] * kUnitsPerCell;
+    }
+    const UnitBox<D> part = block.intersect(box);
+    const double share = static_cast<double>(counts_[static_cast<std::size_t>(number)]) *
+                         static_cast<double>(part.volume()) / static_cast<double>(block.volume());
+    const double each = share / static_cast<double>(part.width(axis));
+    for (std::int64_t u = part.low[axis]; u < part.high[axis]; ++u) {
+      by_unit[static_cast<std::size_t>(u - box.low[axis])] += each;
+    }
+    more = false;
+    for (std::size_t d = 0; d < D && !more; ++d) {
+      more = ++at[d] <= last[d];
+      if (!more) at[d] = first[d];
+    }
+  }
+  return by_unit;
+}
+
+template <int D>
+std::vector<UnitBox<D>> part_by_grid(const UnitBox<D>& units, std::uint32_t n) {
+  UnitBox<D> cells;
+  for (std::size_t d = 0; d < D; ++d)
+    cells.high[d] = units.high[d] / kUnitsPerCell;
+  std::vector<UnitBox<D>> boxes;
+  try {
+    boxes = cut_evenly(cells, std::int64_t{n});
+  } catch (const Error&) {
+    // Fewer cells than parts along a dimension: cut through them.
+    return cut_evenly(units, std::int64_t{n});
+  }
+  for (auto& box : boxes) {
+    for (std::size_t d = 0; d < D; ++d) {
+      box.low[d] *= kUnitsPerCell;
+      box.high[d] *= kUnitsPerCell;
+    }
+  }
+  return boxes;
+}
+
+namespace {
+
+// Where along its longest side a box of n leaves is cut, with the leaves of the lower part.
+struct Cut {
+  std::size_t axis = 0;
+  std::int64_t at = 0;
+  std::uint32_t n_low = 0;
+};
+
+template <int D>
+Cut find_cut(const UnitBox<D>& box, const CellCounts<D>& counts, std::uint32_t n) {
+  Cut cut;
+  for (std::size_t d = 1; d < D; ++d) {
+    if (box.width(d) > box.width(cut.axis)) cut.axis = d;
+  }
+  cut.n_low = n / 2;
+  const std::int64_t width = box.width(cut.axis);
+  // Both sides must have room for their leaves, which are boxes of at least one unit.
+  const std::int64_t slice = box.volume() / width;
+  const std::int64_t least = (std::int64_t{cut.n_low} + slice - 1) / slice;
+  const std::int64_t most = width - (std::int64_t{n - cut.n_low} + slice - 1) / slice;
+  if (least > most || most >= width) {
+    throw Error("a world of " + std::to_string(box.volume()) + " units cannot be cut into " +
+                std::to_string(n) + " parts; use fewer nodes or a smaller cell_size");
+  }
+  const std::vector<double> profile = counts.profile(box, cut.axis);
+  double total = 0;
+  for (const double value : profile)
+    total += value;
+  const double wanted = static_cast<double>(cut.n_low) / static_cast<double>(n);
+  double below = 0;
+  double best = INFINITY;
+  const bool has_borders = width >= 2 * kUnitsPerCell && slice > std::int64_t{n};
+  for (std::int64_t i = 1; i < width; ++i) {
+    below += profile[static_cast<std::size_t>(i - 1)];
+    if (i < least || i > most) continue;
+    if (has_borders && (box.low[cut.axis] + i) % kUnitsPerCell != 0) continue;
+    // An empty box is cut by its size.
+    const double share =
+        total > 0 ? below / total : static_cast<double>(i) / static_cast<double>(width);
+    // Among cuts with equal counts, as in wide empty space, the middle one.
+    const double middle = std::abs(static_cast<double>(i) / static_cast<double>(width) - wanted);
+    const double badness = std::abs(share - wanted) + 1e-6 * middle;
+    if (badness < best) {
+      best = badness;
+      cut.at = box.low[cut.axis] + i;
+    }
+  }
+  if (best == INFINITY) cut.at = box.low[cut.axis] + std::max(least, std::int64_t{1});
+  return cut;
+}
+
+template <int D>
+void split(const UnitBox<D>& box, const CellCounts<D>& counts, std::uint32_t n,
+           std::vector<UnitBox<D>>& leaves) {
+  if (n == 1) {
+    leaves.push_back(box);
+    return;
+  }
+  const Cut cut = find_cut(box, counts, n);
+  UnitBox<D> low = box;
+  UnitBox<D> high = box;
+  low.high[cut.axis] = high.low[cut.axis] = cut.at;
+  split(low, counts, cut.n_low, leaves);
+  split(high, counts, n - cut.n_low, leaves);
+}
+
+}  // namespace
+
+template <int D>
+std::vector<UnitBox<D>> part_by_counts(const UnitBox<D>& units, const CellCounts<D>& counts,
+                                       std::uint32_t n) {
+  std::vector<UnitBox<D>> leaves;
+  split(units, counts, n, leaves);
+  return leaves;
+}
+
+template <int D>
+void cut_tiles(const UnitBox<D>& box, const Index<D>& edge, std::vector<UnitBox<D>>& tiles) {
+  std::array<std::vector<std::int64_t>, D> cuts;
+  for (std::size_t d = 0; d < D; ++d) {
+    const std::int64_t width = box.width(d);
+    const std::int64_t n = std::max<std::int64_t>(1, (width + edge[d] / 2) / edge[d]);
+    cuts[d].push_back(box.low[d]);
+    for (std::int64_t i = 1; i < n; ++i) {
+      const std::int64_t exact = box.low[d] + width * i / n;
+      const std::int64_t border = (exact + kUnitsPerCell / 2) / kUnitsPerCell * kUnitsPerCell;
+      if (border > cuts[d].back() && border < box.high[d]) cuts[d].push_back(border);
+    }
+    cuts[d].push_back(box.high[d]);
+  }
+  Index<D> at{};
+  for (bool more = !box.empty(); more;) {
+    UnitBox<D> tile;
+    for (std::size_t d = 0; d < D; ++d) {
+      tile.low[d] = cuts[d][static_cast<std::size_t>(at[d])];
+      tile.high[d] = cuts[d][static_cast<std::size_t>(at[d] + 1)];
+    }
+    tiles.push_back(tile);
+    more = false;
+    for (std::size_t d = 0; d < D && !more; ++d) {
+      more = ++at[d] + 1 < static_cast<std::int64_t>(cuts[d].size());
+      if (!more) at[d] = 0;
+    }
+  }
+}
+
+template <int D>
+std::vector<UnitBox<D>> own_tiles(const Space<std::int64_t, D>& space, const UnitSet<D>& own,
+                                  const Policy& policy, const TileOptions& options) {
+  std::vector<UnitBox<D>> tiles;
+  UnitSet<D> layer = own;
+  const auto peel = [&](std::int64_t depth, std::int64_t edge_units) {
+    const UnitSet<D> inner = space.shrunk(layer, depth);
+    Index<D> edge;
+    edge.fill(edge_units);
+    for (const auto& box : layer.minus(inner).boxes())
+      cut_tiles(box, edge, tiles);
+    layer = inner;
+  };
+  for (int ring = 0; ring < policy.depth && !layer.empty(); ++ring)
+    peel(options.ring, 2 * options.edge);
+  // What emigrated into a neighbour's reach started one R further inside; m + 1 rings hold it.
+  const int frame = policy.replica_layers + 1 - policy.depth;
+  if (frame > 0 && !layer.empty()) peel(frame * options.ring, options.edge);
+  std::int64_t edge_units = options.edge;
+  const std::size_t n_border = tiles.size();
+  do {
+    tiles.resize(n_border);
+    Index<D> edge;
+    edge.fill(edge_units);
+    for (const auto& box : layer.boxes())
+      cut_tiles(box, edge, tiles);
+    edge_units /= 2;
+  } while (edge_units >= kUnitsPerCell &&
+           static_cast<std::int64_t>(tiles.size() - n_border) < options.tiles_least &&
+           !layer.empty());
+  return tiles;
+}
+
+#define RUBATO_POINTS_INSTANTIATE(D)                                                            \
+  template class CellCounts<D>;                                                                 \
+  template std::vector<UnitBox<D>> part_by_grid<D>(const UnitBox<D>&, std::uint32_t);           \
+  template std::vector<UnitBox<D>> part_by_counts<D>(const UnitBox<D>&, const CellCounts<D>&,   \
+                                                     std::uint32_t);                            \
+  template void cut_tiles<D>(const UnitBox<D>&, const Index<D>&, std::vector<UnitBox<D>>&);     \
+  template std::vector<UnitBox<D>> own_tiles<D>(const Space<std::int64_t, D>&,                  \
+                                                const UnitSet<D>&, const Policy&,               \
+                                                const TileOptions&);
+RUBATO_POINTS_INSTANTIATE(2)
+RUBATO_POINTS_INSTANTIATE(3)
+
+}  // namespace rubato::tick::points
