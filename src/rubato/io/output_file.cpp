@@ -19,8 +19,8 @@ constexpr mode_t kMode = 0666;  // less the umask
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path)
-    : path_(path), target_(detail::resolve_links(path)) {
+OutputFile::OutputFile(const std::string& path, Durable durable)
+    : durable_(durable), path_(path), target_(detail::resolve_links(path)) {
   static std::atomic<std::uint64_t> counter{0};
   if (std::filesystem::is_directory(target_)) {
     throw Error("writing " + path_ + ": expected a file name, found a folder");
@@ -72,7 +72,7 @@ void OutputFile::commit() {
     return;
   }
   try {
-    detail::commit_by_rename(fd, temporary_, target_, path_);
+    detail::commit_by_rename(fd, {temporary_, target_, path_, durable_ == Durable::yes});
   } catch (...) {
     ::unlink(temporary_.c_str());
     throw;
@@ -125,7 +125,7 @@ void SharedOutputFile::commit(std::uint64_t n_bytes_total) {
                 ExitCode::failed);
   }
   try {
-    detail::commit_by_rename(std::exchange(fd_, -1), temporary_, target_, path_);
+    detail::commit_by_rename(std::exchange(fd_, -1), {temporary_, target_, path_, true});
   } catch (...) {
     abandon();
     throw;

@@ -45,17 +45,21 @@ class StringSink final : public ByteSink {
   std::string text_;
 };
 
+// Whether commit() waits until the bytes are on the disk: a result should outlive a crash of the
+// machine, a file that the same job reads again and removes need not.
+enum class Durable { yes, no };
+
 class OutputFile final : public ByteSink {
  public:
   // Creates the temporary file, so that an unwritable path fails before the work and not after it.
-  explicit OutputFile(const std::string& path);
+  explicit OutputFile(const std::string& path, Durable durable = Durable::yes);
   ~OutputFile() override;
 
   // Buffered: an error may show at a later write or at commit().
   void write(std::string_view bytes) override;
 
-  // Flushes, syncs to the disk and renames: after it returns the file is there and whole. To be
-  // called once; nothing may be written after it.
+  // Flushes, syncs to the disk if durable, and renames: after it returns the file is there and
+  // whole. To be called once; nothing may be written after it.
   void commit();
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -64,6 +68,7 @@ class OutputFile final : public ByteSink {
  private:
   void flush();
 
+  Durable durable_;
   std::string path_;       // as the caller named it, for messages
   std::string target_;     // links resolved
   std::string temporary_;  // "" if the target is written directly

@@ -119,7 +119,7 @@ struct Leftovers {
 }  // namespace
 
 SortedPart::SortedPart(const std::string& path, std::uint64_t job_id, std::uint32_t part)
-    : file_(std::make_unique<OutputFile>(part_name(path, job_id, part))) {}
+    : file_(std::make_unique<OutputFile>(part_name(path, job_id, part), Durable::no)) {}
 
 SortedPart::~SortedPart() = default;
 
@@ -146,7 +146,7 @@ void merge_parts(const std::string& path, std::uint64_t job_id, std::uint32_t n_
     names.erase(names.begin(), names.begin() + kFanIn);
     names.push_back(part_name(path, job_id, next_name++));
     leftovers.names.push_back(names.back());
-    OutputFile bigger(names.back());
+    OutputFile bigger(names.back(), Durable::no);
     merge(group, path,
           [&](std::uint64_t id, const std::string& text) { write_frame(bigger, id, text); });
     bigger.commit();

@@ -56,8 +56,10 @@ std::string open_file(const char* type) {
 std::string joined(const VtkExtent& extent) {
   std::string text;
   for (std::size_t i = 0; i < 3; ++i) {
-    text +=
-        (i == 0 ? "" : " ") + std::to_string(extent.low[i]) + " " + std::to_string(extent.high[i]);
+    if (i > 0) text += ' ';
+    append_number(text, extent.low[i]);
+    text += ' ';
+    append_number(text, extent.high[i]);
   }
   return text;
 }

@@ -71,20 +71,24 @@ bool is_special(const std::string& path) noexcept {
 
 std::string beside(const std::string& target, const std::string& suffix) {
   const fs::path full(target);
-  return (full.parent_path() / ("." + full.filename().string() + "." + suffix)).string();
+  std::string name = ".";
+  name.append(full.filename().string()).append(".").append(suffix);
+  return (full.parent_path() / name).string();
 }
 
-void commit_by_rename(int fd, const std::string& temporary, const std::string& target,
-                      const std::string& path) {
-  const bool synced = ::fsync(fd) == 0;
+void commit_by_rename(int fd, const Rename& names) {
+  const bool synced = !names.durable || ::fsync(fd) == 0;
   const int cause = errno;
   const bool closed = ::close(fd) == 0;
   if (!synced) errno = cause;
-  if (!synced || !closed) throw system_error("writing", path);
-  if (::rename(temporary.c_str(), target.c_str()) != 0) throw system_error("writing", path);
+  if (!synced || !closed) throw system_error("writing", names.shown);
+  if (::rename(names.temporary.c_str(), names.target.c_str()) != 0) {
+    throw system_error("writing", names.shown);
+  }
+  if (!names.durable) return;
   // The rename itself is durable only when its folder is. Some file systems refuse to sync a
   // folder; then the file is there all the same, so that a failure is no error.
-  const fs::path parent = fs::path(target).parent_path();
+  const fs::path parent = fs::path(names.target).parent_path();
   const int folder =
       ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {

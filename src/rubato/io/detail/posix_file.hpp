@@ -30,9 +30,16 @@ void write_all_at(int fd, std::string_view bytes, std::uint64_t offset, const st
 // A hidden name beside `target`: ".out.csv.<suffix>".
 [[nodiscard]] std::string beside(const std::string& target, const std::string& suffix);
 
-// Syncs and renames `temporary`, open as `fd`, over `target`, and syncs the folder: after a crash
-// of the machine there is the old file or the whole new one. Closes `fd` in every case.
-void commit_by_rename(int fd, const std::string& temporary, const std::string& target,
-                      const std::string& path);
+struct Rename {
+  std::string temporary;
+  std::string target;
+  std::string shown;  // the name for messages
+  bool durable;
+};
+
+// Renames `temporary`, open as `fd`, over `target`. If durable, syncs the file before and the
+// folder after: after a crash of the machine there is the old file or the whole new one. Closes
+// `fd` in every case.
+void commit_by_rename(int fd, const Rename& names);
 
 }  // namespace rubato::io::detail

@@ -34,6 +34,9 @@ class TempFolder {
   }
   // Writes a file and returns its path.
   [[nodiscard]] std::string file(const std::string& name, const std::string& content) const {
+    // Not truncated: file systems flush a file that replaces its content, and fuzz loops write
+    // thousands.
+    std::filesystem::remove(path_ / name);
     std::ofstream(path_ / name, std::ios::binary) << content;
     return *this / name;
   }
