@@ -28,7 +28,7 @@ constexpr MpiTraits kMpis[] = {
 
 // The launcher of an MPI, or "" if it is not installed.
 std::string find_launcher(const MpiTraits& mpi) {
-  const std::string own = find_program(mpi.launchers[0]);
+  std::string own = find_program(mpi.launchers[0]);
   if (!own.empty()) return own;
   std::string any = find_program(mpi.launchers[1]);
   if (any.empty() || output_of({any, "--version"}).find(mpi.banner) == std::string::npos) return "";
@@ -43,7 +43,8 @@ bool in_container() {
 std::string host_list(const std::vector<Host>& hosts) {
   std::string list;
   for (const Host& host : hosts) {
-    list += (list.empty() ? "" : ",") + host.name + ":" + std::to_string(host.n_slots);
+    list.append(list.empty() ? "" : ",").append(host.name).append(":");
+    list += std::to_string(host.n_slots);
   }
   return list;
 }
@@ -112,7 +113,7 @@ void choose_mpi(std::string_view name, JobPlan& plan) {
   for (const MpiTraits& mpi : kMpis) {
     names.emplace_back(mpi.name);
     if (!name.empty() && name != mpi.name) continue;
-    packages += (packages.empty() ? "" : " or ") + std::string(mpi.packages);
+    packages.append(packages.empty() ? "" : " or ").append(mpi.packages);
     plan.launcher = find_launcher(mpi);
     plan.mpi = mpi.kind;
     if (!plan.launcher.empty()) return;
