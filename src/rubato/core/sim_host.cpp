@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 #include "rubato/base/random.hpp"
@@ -252,7 +252,8 @@ class SimHost::Node {
   Engine& engine_;
   net::Fabric& fabric_;
   std::vector<Core> cores_;
-  std::unordered_map<NodeId, Lane> lanes_;
+  std::map<NodeId, Lane>
+      lanes_;  // ordered: lanes share a wire, so the order of flushing is visible
   NodeFigures figures_;
   Nanos timer_at_ = kNever;
   bool receiving_ = false;

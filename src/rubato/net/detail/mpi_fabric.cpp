@@ -247,6 +247,7 @@ bool MpiFabric::drained() const noexcept {
 bool MpiFabric::ready_to_leave() {
   if (!drained()) return false;
   bool all_matched = true;
+  // order: of no effect, each peer is asked for itself.
   for (auto& [to, peer] : out_) {
     if (peer.n_matched == peer.n_accepted) continue;
     all_matched = false;
