@@ -1,8 +1,9 @@
 #pragma once
 // Reading and writing of plain bytes: what messages, checkpoints and fragments are made of.
 //
-// Little-endian, unaligned, no padding: the same bytes on every node. A Reader is bounds-checked, since
-// bytes may come from a file or from another build: it throws Error and never reads past its end.
+// Little-endian, unaligned, no padding: the same bytes on every node. A Reader is bounds-checked,
+// since bytes may come from a file or from another build: it throws Error and never reads past its
+// end.
 
 #include <cstddef>
 #include <cstdint>

@@ -49,14 +49,15 @@ class Error : public std::runtime_error {
 };
 
 // The candidate nearest to `word` by edit distance, or "" if none is near: "did you mean ...?".
-[[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+[[nodiscard]] std::string nearest(std::string_view word,
+                                  const std::vector<std::string>& candidates);
 
 // ` (did you mean "x"?)` or "", ready to append to a message.
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        const std::vector<std::string>& candidates);
 
-// Called once, with the message, when an assertion fails, before the process aborts: the job uses it
-// to take the other nodes down. The default prints and does nothing else.
+// Called once, with the message, when an assertion fails, before the process aborts: the job uses
+// it to take the other nodes down. The default prints and does nothing else.
 void set_fatal_hook(std::function<void(const std::string&)> hook);
 
 // Says which node and core the failing code runs for, e.g. "node 2 core 1". Set by the scheduler at
@@ -68,17 +69,16 @@ namespace detail {
 // A value as the assertion macros print it.
 class Shown {
  public:
-  Shown(const char* v) : text_(v) {}                               // NOLINT: implicit by purpose
-  Shown(const std::string& v) : text_(v) {}                        // NOLINT
-  Shown(std::string_view v) : text_(v) {}                          // NOLINT
-  Shown(bool v) : text_(v ? "true" : "false") {}                   // NOLINT
-  Shown(double v) : text_(std::to_string(v)) {}                    // NOLINT
+  Shown(const char* v) : text_(v) {}              // NOLINT: implicit by purpose
+  Shown(const std::string& v) : text_(v) {}       // NOLINT
+  Shown(std::string_view v) : text_(v) {}         // NOLINT
+  Shown(bool v) : text_(v ? "true" : "false") {}  // NOLINT
+  Shown(double v) : text_(std::to_string(v)) {}   // NOLINT
   template <class T>
-    requires std::is_integral_v<T>
-  Shown(T v) : text_(std::to_string(v)) {}  // NOLINT
+  requires std::is_integral_v<T> Shown(T v) : text_(std::to_string(v)) {}  // NOLINT
   template <class T>
-    requires std::is_enum_v<T>
-  Shown(T v) : text_(std::to_string(static_cast<std::int64_t>(v))) {}  // NOLINT
+  requires std::is_enum_v<T> Shown(T v)
+      : text_(std::to_string(static_cast<std::int64_t>(v))) {}  // NOLINT
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
@@ -86,24 +86,23 @@ class Shown {
   std::string text_;
 };
 
-[[noreturn]] void fail_assertion(const char* kind, const char* condition, const char* file, int line,
-                                 std::initializer_list<Shown> values) noexcept;
+[[noreturn]] void fail_assertion(const char* kind, const char* condition, const char* file,
+                                 int line, std::initializer_list<Shown> values) noexcept;
 
 }  // namespace detail
 }  // namespace rubato
 
 // A precondition of a public function: RUBATO_REQUIRE(k <= m + 1, k, m).
-#define RUBATO_REQUIRE(condition, ...)                                                     \
-  (static_cast<bool>(condition)                                                            \
-       ? static_cast<void>(0)                                                              \
+#define RUBATO_REQUIRE(condition, ...)                                                    \
+  (static_cast<bool>(condition)                                                           \
+       ? static_cast<void>(0)                                                             \
        : ::rubato::detail::fail_assertion("precondition", #condition, __FILE__, __LINE__, \
                                           {__VA_ARGS__}))
 // An invariant of our own.
-#define RUBATO_ASSERT(condition, ...)                                                   \
-  (static_cast<bool>(condition)                                                         \
-       ? static_cast<void>(0)                                                           \
-       : ::rubato::detail::fail_assertion("invariant", #condition, __FILE__, __LINE__, \
-                                          {__VA_ARGS__}))
+#define RUBATO_ASSERT(condition, ...)                               \
+  (static_cast<bool>(condition) ? static_cast<void>(0)              \
+                                : ::rubato::detail::fail_assertion( \
+                                      "invariant", #condition, __FILE__, __LINE__, {__VA_ARGS__}))
 // The same in hot loops: checked builds only.
 #ifdef NDEBUG
 #define RUBATO_DASSERT(condition, ...) static_cast<void>(0)

@@ -1,5 +1,6 @@
 #pragma once
-// Time is a plain count of nanoseconds, real or virtual. Only drivers read a clock; engines are told.
+// Time is a plain count of nanoseconds, real or virtual. Only drivers read a clock; engines are
+// told.
 
 #include <cstdint>
 
