@@ -1,0 +1,122 @@
+#include "rubato/tick/graph/detail/metis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <mutex>
+#include <string>
+
+#include <metis.h>
+
+#include "rubato/base/error.hpp"
+
+namespace rubato::tick::detail {
+namespace {
+
+// The undirected graph that METIS wants: no loops, and equal edges, in either direction, as one
+// edge that weighs as many.
+struct MetisGraph {
+  std::vector<idx_t> begins;
+  std::vector<idx_t> neighbours;
+  std::vector<idx_t> edge_weights;
+  std::vector<idx_t> vertex_weights;
+};
+
+MetisGraph undirected(const Digraph& graph) {
+  const VertexId n = graph.n_vertices();
+  std::vector<std::vector<VertexId>> adjacent(n);
+  MetisGraph result;
+  for (VertexId v = 0; v < n; ++v) {
+    result.vertex_weights.push_back(static_cast<idx_t>(1 + graph.in_degree(v)));
+    for (const VertexId u : graph.in(v)) {
+      if (u == v) continue;
+      adjacent[u].push_back(v);
+      adjacent[v].push_back(u);
+    }
+  }
+  result.begins.push_back(0);
+  for (auto& list : adjacent) {
+    std::ranges::sort(list);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (i > 0 && list[i] == list[i - 1]) {
+        ++result.edge_weights.back();
+      } else {
+        result.neighbours.push_back(static_cast<idx_t>(list[i]));
+        result.edge_weights.push_back(1);
+      }
+    }
+    result.begins.push_back(static_cast<idx_t>(result.neighbours.size()));
+    std::vector<VertexId>().swap(list);
+  }
+  return result;
+}
+
+// METIS leaves parts empty when vertices are few: each takes the last vertex of the largest part.
+void fill_empty_parts(std::vector<std::uint32_t>& owner, std::uint32_t n_parts) {
+  std::vector<std::uint64_t> sizes(n_parts, 0);
+  for (const std::uint32_t part : owner)
+    ++sizes[part];
+  for (std::uint32_t part = 0; part < n_parts; ++part) {
+    if (sizes[part] != 0) continue;
+    const auto largest =
+        static_cast<std::uint32_t>(std::ranges::max_element(sizes) - sizes.begin());
+    *std::ranges::find(owner.rbegin(), owner.rend(), largest) = part;
+    --sizes[largest];
+    ++sizes[part];
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> cut_with_metis(const Digraph& graph, std::uint32_t n_parts) {
+  const VertexId n = graph.n_vertices();
+  if (n_parts == 0) throw Error("a graph in 0 parts: expected at least 1", ExitCode::usage);
+  if (n_parts > n) {
+    throw Error("a graph of " + std::to_string(n) + " vertices in " + std::to_string(n_parts) +
+                " parts: expected at most one part a vertex; use fewer nodes");
+  }
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<idx_t>::max());
+  if (2 * graph.n_edges() > kMost || n + graph.n_edges() > kMost) {
+    throw Error("a graph of " + std::to_string(n) + " vertices and " +
+                std::to_string(graph.n_edges()) + " edges: METIS counts to " +
+                std::to_string(kMost) + ", so at most " + std::to_string(kMost / 2) +
+                " edges can be partitioned");
+  }
+  std::vector<std::uint32_t> owner(n, 0);
+  if (n_parts == 1) return owner;
+  MetisGraph metis = undirected(graph);
+  if (metis.neighbours.empty()) {
+    // METIS refuses a graph without edges; any even cut is as good as another.
+    for (VertexId v = 0; v < n; ++v)
+      owner[v] = static_cast<std::uint32_t>(std::uint64_t{v} * n_parts / n);
+    return owner;
+  }
+  std::array<idx_t, METIS_NOPTIONS> options{};
+  METIS_SetDefaultOptions(options.data());
+  options[METIS_OPTION_SEED] = 1;
+  options[METIS_OPTION_NUMBERING] = 0;
+  auto n_vertices = static_cast<idx_t>(n);
+  idx_t n_constraints = 1;
+  auto k = static_cast<idx_t>(n_parts);
+  idx_t cut = 0;
+  std::vector<idx_t> parts(n);
+  // It draws from the C library's generator: two cuts at once would disturb each other's sequence.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const int code =
+      METIS_PartGraphKway(&n_vertices, &n_constraints, metis.begins.data(), metis.neighbours.data(),
+                          metis.vertex_weights.data(), nullptr, metis.edge_weights.data(), &k,
+                          nullptr, nullptr, options.data(), &cut, parts.data());
+  if (code != METIS_OK) {
+    throw Error("METIS could not cut a graph of " + std::to_string(n) + " vertices into " +
+                    std::to_string(n_parts) + " parts (code " + std::to_string(code) +
+                    (code == METIS_ERROR_MEMORY ? ", out of memory)" : ")"),
+                ExitCode::failed);
+  }
+  std::ranges::transform(parts, owner.begin(),
+                         [](idx_t part) { return static_cast<std::uint32_t>(part); });
+  fill_empty_parts(owner, n_parts);
+  return owner;
+}
+
+}  // namespace rubato::tick::detail

@@ -1,0 +1,209 @@
+#pragma once
+// The kind `graph`: values at the vertices of a static directed graph, stepped from the values at
+// their incoming neighbours [Ticks B.2]. GraphModel generates the eight functions of [Ticks Table
+// 1] from a GraphUser: PART is METIS, queries are exact sets of vertices (vertex_query.hpp), R_D
+// follows incoming edges, W_D and W_X are the identity.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rubato/tick/graph/graph_user.hpp"
+#include "rubato/tick/graph/vertex_query.hpp"
+#include "rubato/tick/model.hpp"
+#include "rubato/tick/plan_builder.hpp"
+
+namespace rubato::tick {
+
+// Vertices, ascending, and their values: the slow, general form of a graph's state.
+template <class Value>
+struct VertexValues {
+  std::vector<VertexId> ids;
+  std::vector<Value> values;
+
+  void add(VertexId v, const Value& value) {
+    ids.push_back(v);
+    values.push_back(value);
+  }
+  // Bit for bit: NaN equals itself, and 0 is not -0.
+  bool operator==(const VertexValues& other) const {
+    return ids == other.ids && std::ranges::equal(std::as_bytes(std::span(values)),
+                                                  std::as_bytes(std::span(other.values)));
+  }
+};
+
+struct GraphModelOptions {
+  // The most that a tile costs, the unit of scheduling; a vertex costs 1 + its in-degree. Cores
+  // share a tick by tiles; results do not depend on it.
+  std::uint64_t tile_work = 1 << 16;
+};
+
+template <GraphUser U>
+class GraphModel {
+ public:
+  using User = U;
+  using Value = typename U::Value;
+  using State = VertexValues<Value>;
+  using Query = VertexQuery;
+  using Measure = typename detail::GraphMeasure<U>::type;
+
+  GraphModel(std::shared_ptr<const Digraph> graph, U user, GraphModelOptions options = {})
+      : graph_(std::move(graph)), user_(std::move(user)), options_(options) {}
+
+  [[nodiscard]] const Digraph& graph() const noexcept { return *graph_; }
+  [[nodiscard]] const U& user() const noexcept { return user_; }
+  [[nodiscard]] Query everything() const { return {}; }
+
+  // Throws Error for more parts than vertices.
+  [[nodiscard]] std::vector<Query> part(std::uint32_t n) const {
+    const auto cut = std::make_shared<const GraphPartition>(graph_, n);
+    std::vector<Query> parts;
+    for (std::uint32_t i = 0; i < n; ++i)
+      parts.emplace_back(cut, i, 0);
+    return parts;
+  }
+  [[nodiscard]] Query read_dependencies(const Query& q) const {
+    return q.read_dependencies(*graph_);
+  }
+  [[nodiscard]] Query read_exclusive(const Query& q) const { return q.read_exclusive(*graph_); }
+  [[nodiscard]] Query write_dependencies(const Query& q) const { return q; }
+  [[nodiscard]] Query write_exclusive(const Query& q) const { return q; }
+  [[nodiscard]] bool disjoint(const Query& a, const Query& b) const { return a.disjoint(b); }
+
+  [[nodiscard]] State init(const Query& q) const {
+    State state;
+    for (const VertexId v : q.vertices(*graph_))
+      state.add(v, user_.init(v));
+    return state;
+  }
+
+  [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const {
+    State result;
+    std::vector<std::uint32_t> slots;
+    for (std::size_t i = 0; i < to_step.ids.size(); ++i) {
+      const VertexId v = to_step.ids[i];
+      slots.clear();
+      for (const VertexId u : graph_->in(v)) {
+        const auto at = std::ranges::lower_bound(context.ids, u);
+        RUBATO_ASSERT(at != context.ids.end() && *at == u, v, u, t);
+        slots.push_back(static_cast<std::uint32_t>(at - context.ids.begin()));
+      }
+      const InEdges<Value> in(slots, context.ids.data(), context.values.data(),
+                              graph_->in_weights(v));
+      result.add(v, user_.step(v, to_step.values[i], in, t));
+    }
+    return result;
+  }
+
+  [[nodiscard]] State select(const State& state, const Query& q) const {
+    const Membership membership(q);
+    State result;
+    for (std::size_t i = 0; i < state.ids.size(); ++i) {
+      if (membership.contains(state.ids[i])) result.add(state.ids[i], state.values[i]);
+    }
+    return result;
+  }
+  [[nodiscard]] State difference(const State& a, const State& b) const {
+    State result;
+    for (std::size_t i = 0; i < a.ids.size(); ++i) {
+      if (!std::ranges::binary_search(b.ids, a.ids[i])) result.add(a.ids[i], a.values[i]);
+    }
+    return result;
+  }
+  void merge(State& into, const State& from) const {
+    State result;
+    std::size_t j = 0;
+    for (std::size_t i = 0; i < into.ids.size(); ++i) {
+      for (; j < from.ids.size() && from.ids[j] <= into.ids[i]; ++j) {
+        if (from.ids[j] < into.ids[i]) result.add(from.ids[j], from.values[j]);
+      }
+      result.add(into.ids[i], into.values[i]);
+    }
+    for (; j < from.ids.size(); ++j)
+      result.add(from.ids[j], from.values[j]);
+    into = std::move(result);
+  }
+  void write(Writer& writer, const State& state) const {
+    writer.put_vector(state.ids);
+    writer.put_vector(state.values);
+  }
+  [[nodiscard]] State read(Reader& reader) const {
+    State state;
+    state.ids = reader.get_vector<VertexId>();
+    state.values = reader.get_vector<Value>();
+    if (state.values.size() != state.ids.size()) {
+      throw Error("a graph state of " + std::to_string(state.ids.size()) + " vertices and " +
+                  std::to_string(state.values.size()) + " values");
+    }
+    return state;
+  }
+  void for_each_tuple(const State& state,
+                      const std::function<void(std::uint64_t, ByteView)>& f) const {
+    for (std::size_t i = 0; i < state.ids.size(); ++i) {
+      f(state.ids[i], std::as_bytes(std::span(state.values).subspan(i, 1)));
+    }
+  }
+
+  // The rings of equal label up to the scheduling depth, so that the inside may run ahead
+  // [Ticks 5.2], each cut by work.
+  [[nodiscard]] std::vector<Query> own_tiles(const Query& own, const Policy& policy) const {
+    RUBATO_REQUIRE(own.kind() == Query::Kind::level && own.level() == 0);
+    std::vector<Query> tiles;
+    for (int j = 0; j <= policy.depth; ++j) {
+      auto ring = own.cut().members(own.part(), static_cast<std::uint32_t>(j));
+      if (j < policy.depth) {
+        const auto inner = own.cut().members(own.part(), static_cast<std::uint32_t>(j) + 1);
+        ring = ring.first(ring.size() - inner.size());
+      }
+      for (Query& tile : cut_by_work(*graph_, ring, options_.tile_work))
+        tiles.push_back(std::move(tile));
+    }
+    return tiles;
+  }
+  [[nodiscard]] std::vector<Query> replica_tiles(const RegionQuery<Query>& region) const {
+    return cut_by_work(*graph_, vertices_of(region), options_.tile_work);
+  }
+
+  // The vertices of a region, ascending.
+  [[nodiscard]] std::vector<VertexId> vertices_of(const RegionQuery<Query>& region) const {
+    std::vector<VertexId> vertices = region.includes.front().vertices(*graph_);
+    for (std::size_t i = 1; i < region.includes.size(); ++i) {
+      const Membership included(region.includes[i]);
+      std::erase_if(vertices, [&](VertexId v) { return !included.contains(v); });
+    }
+    for (const Query& exclude : region.excludes) {
+      const Membership excluded(exclude);
+      std::erase_if(vertices, [&](VertexId v) { return excluded.contains(v); });
+    }
+    return vertices;
+  }
+
+  [[nodiscard]] Measure measure(const State& before,
+                                const State& after) const requires GraphHasStop<U> {
+    Measure m{};
+    for (std::size_t i = 0; i < before.ids.size(); ++i) {
+      user_.measure(m, before.ids[i], before.values[i], after.values[i]);
+    }
+    return m;
+  }
+  void combine(Measure& into, const Measure& from) const requires GraphHasStop<U> {
+    user_.combine(into, from);
+  }
+  [[nodiscard]] bool stop(const Measure& m, Tick t) const requires GraphHasStop<U> {
+    return user_.stop(m, t);
+  }
+  [[nodiscard]] Tick stop_interval() const requires GraphHasStop<U> {
+    return user_.stop_interval();
+  }
+  [[nodiscard]] Tick stop_lag() const requires GraphHasStop<U> { return user_.stop_lag(); }
+
+ private:
+  std::shared_ptr<const Digraph> graph_;
+  U user_;
+  GraphModelOptions options_;
+};
+
+}  // namespace rubato::tick

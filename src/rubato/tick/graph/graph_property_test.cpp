@@ -1,0 +1,187 @@
+// Graph models over random directed graphs: the general store and the dense one, every policy,
+// partition and interleaving, each equal to the serial reference bit for bit.
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "rubato/tick/fragment_store.hpp"
+#include "rubato/tick/graph/graph_store.hpp"
+#include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/shuffled_run.hpp"
+
+namespace rubato::tick {
+namespace {
+
+// A value that depends on every in-edge, on their order and on the tick: hashes, and a sum of
+// doubles whose bits change with the order of its terms.
+struct Mixed {
+  std::uint64_t hash = 0;
+  double sum = 0;
+};
+class Mixing {
+ public:
+  using Value = Mixed;
+  explicit Mixing(std::uint64_t seed, Tick interval = 0, Tick lag = 0)
+      : seed_(seed), interval_(interval), lag_(lag) {}
+
+  [[nodiscard]] Mixed init(VertexId v) const {
+    return {hash_words(seed_, v), static_cast<double>(v) / 7};
+  }
+  [[nodiscard]] Mixed step(VertexId v, const Mixed& own, const InEdges<Mixed>& in, Tick t) const {
+    Mixed next{hash_words(own.hash, v, static_cast<std::uint64_t>(t)), own.sum / 3};
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      next.hash = hash_words(next.hash, in.source(i), in.value(i).hash);
+      next.sum += in.value(i).sum * in.weight(i);
+    }
+    next.sum /= static_cast<double>(1 + in.size());
+    return next;
+  }
+
+  using Measure = std::uint64_t;
+  void measure(Measure& most, VertexId, const Mixed&, const Mixed& after) const {
+    most = std::max(most, after.hash >> 32);
+  }
+  void combine(Measure& into, const Measure& from) const { into = std::max(into, from); }
+  [[nodiscard]] bool stop(const Measure& most, Tick) const { return most < 0xf8000000; }
+  [[nodiscard]] Tick stop_interval() const { return interval_; }
+  [[nodiscard]] Tick stop_lag() const { return lag_; }
+
+ private:
+  std::uint64_t seed_;
+  Tick interval_;
+  Tick lag_;
+};
+
+// Loops, equal edges, vertices without edges and separate components included; some are nearly
+// local, so that partitions have an inside, others are small worlds.
+std::shared_ptr<const Digraph> random_graph(std::uint64_t seed) {
+  RandomStream random(seed, 11);
+  const auto n = static_cast<VertexId>(random.between(8, 120));
+  const std::int64_t n_edges = random.between(0, 4 * n);
+  const std::int64_t reach = random.between(0, 2) == 0 ? n : random.between(1, 6);
+  const bool weighted = random.between(0, 1) != 0;
+  std::vector<VertexId> sources;
+  std::vector<VertexId> targets;
+  std::vector<double> weights;
+  for (std::int64_t i = 0; i < n_edges; ++i) {
+    const std::int64_t source = random.between(0, n - 1);
+    std::int64_t target = source + random.between(-reach, reach);
+    // Now and then a component ends: nothing crosses multiples of 40.
+    if (target / 40 != source / 40 || target < 0 || target >= n) target = source;
+    sources.push_back(static_cast<VertexId>(source));
+    targets.push_back(static_cast<VertexId>(target));
+    if (weighted) weights.push_back(random.unit() - 0.25);
+    if (random.between(0, 9) == 0) {
+      sources.push_back(sources.back());
+      targets.push_back(targets.back());
+      if (weighted) weights.push_back(random.unit());
+    }
+  }
+  return std::make_shared<const Digraph>(n, sources, targets, weights);
+}
+
+std::uint64_t n_seeds() {
+  const char* text = std::getenv("RUBATO_SEEDS");
+  return text == nullptr ? 100 : std::strtoull(text, nullptr, 10);
+}
+
+GraphModel<Mixing> random_model(std::uint64_t seed) {
+  RandomStream random(seed, 12);
+  const bool stops = random.between(0, 3) == 0;
+  const Mixing user(seed, stops ? random.between(1, 4) : 0, random.between(0, 5));
+  return {random_graph(seed), user, {static_cast<std::uint64_t>(random.between(1, 200))}};
+}
+
+template <class S>
+void expect_reference(std::uint64_t first_seed) {
+  std::int64_t n_replica_units = 0;
+  std::int64_t n_compared = 0;
+  for (std::uint64_t seed = first_seed; seed < first_seed + n_seeds(); ++seed) {
+    const testing::ShuffledCase c = testing::random_shuffled_case(seed);
+    const GraphModel<Mixing> model = random_model(seed);
+    SCOPED_TRACE(c.describe() + ", " + std::to_string(model.graph().n_vertices()) + " vertices, " +
+                 std::to_string(model.graph().n_edges()) + " edges");
+    const auto reference = run_reference(model, model.everything(), c.ticks);
+    testing::ShuffledRun<GraphModel<Mixing>> run;
+    try {
+      run = testing::run_shuffled<S>(model, c);
+    } catch (const Error& error) {
+      FAIL() << error.what();
+    }
+    ASSERT_EQ(run.end, reference.ticks);
+    ASSERT_TRUE(run.state == reference.state);
+    n_replica_units += run.replica_units;
+    n_compared += run.compared_regions;
+  }
+  // The corners were reached: replicas were stepped, and late messages confirmed them.
+  EXPECT_GT(n_replica_units, static_cast<std::int64_t>(10 * n_seeds()));
+  EXPECT_GT(n_compared, static_cast<std::int64_t>(n_seeds()));
+}
+
+TEST(GraphProperty, fragments_equal_the_reference_under_every_policy) {
+  expect_reference<FragmentStore<GraphModel<Mixing>>>(0);
+}
+
+TEST(GraphProperty, dense_arrays_equal_the_reference_under_every_policy) {
+  expect_reference<GraphStore<Mixing>>(5000);
+}
+
+// Stepping only what a query selects, in the context of its R_D, is stepping it in full
+// (Definition 1); so is what R_X selects, in the context of the query.
+TEST(GraphProperty, queries_read_no_more_than_their_dependencies) {
+  for (std::uint64_t seed = 0; seed < n_seeds(); ++seed) {
+    const GraphModel<Mixing> model = random_model(seed);
+    const auto whole = model.init(model.everything());
+    const auto stepped = model.step(whole, whole, 0);
+    const auto n = static_cast<std::uint32_t>(1 + seed % 7);
+    for (VertexQuery q : model.part(n)) {
+      for (int level = 0; level < 4; ++level) {
+        const auto context = model.select(whole, model.read_dependencies(q));
+        const auto to_step = model.select(whole, q);
+        ASSERT_TRUE(model.step(to_step, context, 0) == model.select(stepped, q)) << seed;
+        const auto inner = model.read_exclusive(q);
+        ASSERT_TRUE(model.step(model.select(whole, inner), to_step, 0) ==
+                    model.select(stepped, inner))
+            << seed;
+        ASSERT_TRUE(model.difference(model.select(whole, inner), to_step).ids.empty()) << seed;
+        q = seed % 2 == 0 ? model.read_dependencies(q) : model.read_exclusive(q);
+      }
+    }
+  }
+}
+
+// DISJOINT is exact for levels, lists and everything.
+TEST(GraphProperty, disjoint_is_true_exactly_if_no_vertex_is_common) {
+  std::size_t n_disjoint = 0;
+  std::size_t n_pairs = 0;
+  for (std::uint64_t seed = 0; seed < n_seeds(); ++seed) {
+    const GraphModel<Mixing> model = random_model(seed);
+    std::vector<VertexQuery> queries{model.everything(), VertexQuery(std::vector<VertexId>{})};
+    for (const VertexQuery& part : model.part(static_cast<std::uint32_t>(2 + seed % 5))) {
+      for (int level = -2; level <= 2; ++level) {
+        queries.emplace_back(part);
+        for (int i = 0; i < level; ++i)
+          queries.back() = model.read_dependencies(queries.back());
+        for (int i = 0; i > level; --i)
+          queries.back() = model.read_exclusive(queries.back());
+      }
+      queries.emplace_back(queries.back().vertices(model.graph()));
+    }
+    for (const VertexQuery& a : queries) {
+      const Membership in_a(a);
+      for (const VertexQuery& b : queries) {
+        const auto of_b = b.vertices(model.graph());
+        const bool common = std::ranges::any_of(of_b, [&](VertexId v) { return in_a.contains(v); });
+        ASSERT_EQ(model.disjoint(a, b), !common) << seed;
+        n_disjoint += common ? 0 : 1;
+        ++n_pairs;
+      }
+    }
+  }
+  EXPECT_GT(n_disjoint, n_pairs / 20);
+  EXPECT_LT(n_disjoint, n_pairs * 19 / 20);
+}
+
+}  // namespace
+}  // namespace rubato::tick

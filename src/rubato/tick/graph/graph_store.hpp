@@ -1,0 +1,266 @@
+#pragma once
+// GraphStore: the Store of the kind `graph` on dense arrays. Same plan and same bits as
+// FragmentStore gives for the generated eight functions.
+//
+// Each vertex that the node holds has a slot; the slots of a region are contiguous. A version is
+// an array of values over all slots, one for each tick of the window; in-edges are kept as slots,
+// ascending by source vertex, so that a step is a pull loop over a stretch of CSR.
+//
+// A round holds bare values, ascending by vertex: both sides know which vertices they are, since
+// the structure is static.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rubato/tick/graph/graph_model.hpp"
+#include "rubato/tick/store.hpp"
+
+namespace rubato::tick {
+
+struct GraphStoreOptions {
+  double ns_per_vertex = 3;  // virtual time of a step, linear in vertices and edges
+  double ns_per_edge = 1.5;
+  double bytes_per_ns = 2;  // of packing and unpacking: gathered values
+};
+
+template <GraphUser U>
+class GraphStore final : public Store {
+ public:
+  using Model = GraphModel<U>;
+  using Value = typename U::Value;
+  using Measure = typename Model::Measure;
+
+  // Both must outlive the store. Calls the user's init on what the node holds.
+  GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed,
+             GraphStoreOptions options = {})
+      : model_(model), typed_(typed), options_(options), window_(typed.plan.window()) {
+    std::vector<std::uint32_t> slot_of(model.graph().n_vertices(), kNoSlot);
+    place_regions(slot_of);
+    link_edges(slot_of);
+    link_neighbours(slot_of);
+    values_.resize(static_cast<std::size_t>(window_) * vertices_.size());
+    for (std::size_t slot = 0; slot < vertices_.size(); ++slot)
+      values_[slot] = model_.user().init(vertices_[slot]);
+  }
+
+  void step(RegionId region, Tick t, std::uint32_t /*core*/) override {
+    const Value* now = version(t);
+    Value* next = version(t + 1);
+    for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot) {
+      const InEdges<Value> in{
+          std::span(in_slots_).subspan(in_begins_[slot], in_begins_[slot + 1] - in_begins_[slot]),
+          vertices_.data(), now, model_.graph().in_weights(vertices_[slot])};
+      next[slot] = model_.user().step(vertices_[slot], now[slot], in, t);
+    }
+    if constexpr (GraphHasStop<U>) {
+      if (typed_.plan.regions[region].own() && stop_interval() > 0 &&
+          (t + 1) % stop_interval() == 0) {
+        measure_step(region, t);
+      }
+    }
+  }
+
+  void pack(std::uint32_t neighbour, Tick t, Writer& out) override {
+    const Value* values = version(t);
+    out.reserve(out.size() + packed_[neighbour].size() * sizeof(Value));
+    for (const std::uint32_t slot : packed_[neighbour])
+      out.put(values[slot]);
+  }
+
+  void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
+              std::span<const std::uint8_t> fresh) override {
+    const auto& taken = taken_[neighbour];
+    if (payload.size() != taken.size() * sizeof(Value)) {
+      throw Error("round " + std::to_string(t) + " from " + name_of(neighbour) + ": expected " +
+                      std::to_string(taken.size()) + " values, found " +
+                      std::to_string(payload.size()) + " bytes; the nodes have different graphs",
+                  ExitCode::failed);
+    }
+    Value* values = version(t);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      Value& here = values[taken[i].slot];
+      const std::byte* came = payload.data() + i * sizeof(Value);
+      if (fresh[taken[i].region] != 0) {
+        std::memcpy(&here, came, sizeof(Value));
+      } else if (std::memcmp(&here, came, sizeof(Value)) != 0) {
+        throw Error("vertex " + std::to_string(vertices_[taken[i].slot]) + ", tick " +
+                        std::to_string(t) + ": recomputed here with other bits than at " +
+                        name_of(neighbour) +
+                        "; the step is not deterministic or does not combine by source",
+                    ExitCode::failed);
+      }
+    }
+  }
+
+  void release(Tick /*floor*/) override {}
+
+  Bytes measure(RegionId region, Tick t) override {
+    Writer writer;
+    if constexpr (GraphHasStop<U>) {
+      const std::lock_guard lock(measures_mutex_);
+      const auto found = measures_.extract({region, t});
+      RUBATO_ASSERT(!found.empty(), region, t);
+      writer.put(found.mapped());
+    }
+    return writer.take();
+  }
+  void combine(Bytes& into, ByteView from) override {
+    if constexpr (GraphHasStop<U>) {
+      Measure sum = into.empty() ? Measure{} : Reader(into).get<Measure>();
+      model_.combine(sum, Reader(from).get<Measure>());
+      Writer writer;
+      writer.put(sum);
+      into = writer.take();
+    }
+  }
+  bool stop(ByteView combined, Tick t) override {
+    if constexpr (GraphHasStop<U>) return model_.stop(Reader(combined).get<Measure>(), t);
+    return false;
+  }
+  [[nodiscard]] Tick stop_interval() const override {
+    if constexpr (GraphHasStop<U>) return model_.stop_interval();
+    return 0;
+  }
+  [[nodiscard]] Tick stop_lag() const override {
+    if constexpr (GraphHasStop<U>) return model_.stop_lag();
+    return 0;
+  }
+
+  [[nodiscard]] Nanos step_cost(RegionId region, Tick /*t*/) const override {
+    const std::size_t begin = begins_[region];
+    const std::size_t end = begins_[region + std::size_t{1}];
+    return static_cast<Nanos>(options_.ns_per_vertex * static_cast<double>(end - begin) +
+                              options_.ns_per_edge *
+                                  static_cast<double>(in_begins_[end] - in_begins_[begin]));
+  }
+  [[nodiscard]] Nanos copy_cost(std::size_t n_bytes) const override {
+    return kMicrosecond + static_cast<Nanos>(static_cast<double>(n_bytes) / options_.bytes_per_ns);
+  }
+  [[nodiscard]] std::size_t bytes() const override { return values_.capacity() * sizeof(Value); }
+
+  // Calls f(vertex, value) for each own vertex, region by region. REQUIRES: t is the tick that all
+  // own regions have.
+  template <class F>
+  void for_each_own(Tick t, F&& f) const {
+    const Value* values = version(t);
+    for (std::size_t slot = 0; slot < begins_[typed_.plan.n_own]; ++slot)
+      f(vertices_[slot], values[slot]);
+  }
+  // The checksum of the own vertices (tick/problem.hpp).
+  [[nodiscard]] std::uint64_t checksum(Tick t) const {
+    std::uint64_t sum = 0;
+    for_each_own(t, [&](VertexId v, const Value& value) {
+      sum += tuple_hash(v, std::as_bytes(std::span(&value, 1)));
+    });
+    return sum;
+  }
+  // The same as the general state, for tests and output.
+  [[nodiscard]] typename Model::State own_state(Tick t) const {
+    std::vector<std::pair<VertexId, Value>> own;
+    for_each_own(t, [&](VertexId v, const Value& value) { own.emplace_back(v, value); });
+    std::ranges::sort(own, {}, &std::pair<VertexId, Value>::first);
+    typename Model::State state;
+    for (const auto& [v, value] : own)
+      state.add(v, value);
+    return state;
+  }
+
+ private:
+  static constexpr std::uint32_t kNoSlot = UINT32_MAX;
+  struct Taken {
+    std::uint32_t slot = 0;
+    std::uint32_t region = 0;  // index in Neighbour::regions
+  };
+
+  [[nodiscard]] Value* version(Tick t) noexcept {
+    return values_.data() + static_cast<std::size_t>(t % window_) * vertices_.size();
+  }
+  [[nodiscard]] const Value* version(Tick t) const noexcept {
+    return values_.data() + static_cast<std::size_t>(t % window_) * vertices_.size();
+  }
+  [[nodiscard]] std::string name_of(std::uint32_t neighbour) const {
+    return "node " + std::to_string(typed_.plan.neighbours[neighbour].node);
+  }
+
+  // Every vertex that the node holds lies in exactly one region.
+  void place_regions(std::vector<std::uint32_t>& slot_of) {
+    begins_.push_back(0);
+    for (const auto& query : typed_.regions) {
+      for (const VertexId v : model_.vertices_of(query)) {
+        RUBATO_ASSERT(slot_of[v] == kNoSlot, v, slot_of[v]);
+        slot_of[v] = static_cast<std::uint32_t>(vertices_.size());
+        vertices_.push_back(v);
+      }
+      begins_.push_back(vertices_.size());
+    }
+  }
+
+  void link_edges(const std::vector<std::uint32_t>& slot_of) {
+    in_begins_.push_back(0);
+    for (std::size_t region = 0; region < typed_.regions.size(); ++region) {
+      const bool stepped = typed_.plan.regions[region].layer <= typed_.plan.policy.replica_layers;
+      for (std::size_t slot = begins_[region]; slot < begins_[region + 1]; ++slot) {
+        if (stepped) {
+          for (const VertexId u : model_.graph().in(vertices_[slot])) {
+            RUBATO_ASSERT(slot_of[u] != kNoSlot, u, vertices_[slot], region);
+            in_slots_.push_back(slot_of[u]);
+          }
+        }
+        in_begins_.push_back(in_slots_.size());
+      }
+    }
+  }
+
+  void link_neighbours(const std::vector<std::uint32_t>& slot_of) {
+    for (std::size_t i = 0; i < typed_.plan.neighbours.size(); ++i) {
+      const Neighbour& neighbour = typed_.plan.neighbours[i];
+      packed_.emplace_back();
+      if (neighbour.receives) {
+        const std::vector<VertexId> sent =
+            model_.vertices_of({{typed_.own, typed_.targets[i]}, {}});
+        for (const VertexId v : sent)
+          packed_.back().push_back(slot_of[v]);
+      }
+      taken_.emplace_back();
+      for (std::size_t r = 0; r < neighbour.regions.size(); ++r) {
+        const RegionId region = neighbour.regions[r];
+        for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot) {
+          taken_.back().push_back(
+              {static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(r)});
+        }
+      }
+      std::ranges::sort(taken_.back(), {}, [this](const Taken& t) { return vertices_[t.slot]; });
+    }
+  }
+
+  void measure_step(RegionId region, Tick t) requires GraphHasStop<U> {
+    Measure m{};
+    const Value* before = version(t);
+    const Value* after = version(t + 1);
+    for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot)
+      model_.user().measure(m, vertices_[slot], before[slot], after[slot]);
+    const std::lock_guard lock(measures_mutex_);
+    measures_[{region, t + 1}] = m;
+  }
+
+  const Model& model_;
+  const TypedPlan<VertexQuery>& typed_;
+  GraphStoreOptions options_;
+  const Tick window_;
+  std::vector<VertexId> vertices_;                  // [slots]
+  std::vector<std::size_t> begins_;                 // [regions + 1] slots
+  std::vector<std::size_t> in_begins_;              // [slots + 1]; no edges into halo regions
+  std::vector<std::uint32_t> in_slots_;             // [edges]
+  std::vector<std::vector<std::uint32_t>> packed_;  // [neighbours] slots, ascending by vertex
+  std::vector<std::vector<Taken>> taken_;           // [neighbours] ascending by vertex
+  std::vector<Value> values_;                       // [window][slots]
+  std::mutex measures_mutex_;
+  std::map<std::pair<RegionId, Tick>, Measure> measures_;
+};
+
+}  // namespace rubato::tick

@@ -1,0 +1,228 @@
+// The structure behind graph models: order of edges, METIS parts, labels and shells; and the errors
+// that a user can cause.
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/random.hpp"
+#include "rubato/tick/fragment_store.hpp"
+#include "rubato/tick/graph/graph_store.hpp"
+#include "rubato/tick/reference.hpp"
+
+namespace rubato::tick {
+namespace {
+
+using Ids = std::vector<VertexId>;
+
+Ids ids(std::span<const VertexId> list) {
+  return {list.begin(), list.end()};
+}
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Digraph, edges_into_a_vertex_ascend_by_source_and_equal_ones_keep_their_order) {
+  const Digraph graph(4, Ids{2, 0, 3, 0, 2}, Ids{1, 1, 3, 1, 1},
+                      std::vector<double>{1, 2, 3, 4, 5});
+  EXPECT_EQ(ids(graph.in(1)), (Ids{0, 0, 2, 2}));
+  EXPECT_EQ(std::vector<double>(graph.in_weights(1), graph.in_weights(1) + 4),
+            (std::vector<double>{2, 4, 1, 5}));
+  EXPECT_EQ(ids(graph.in(3)), (Ids{3}));
+  EXPECT_EQ(graph.in_degree(0), 0U);
+  EXPECT_EQ(graph.out_degree(0), 2U);
+  EXPECT_EQ(graph.out_degree(1), 0U);
+}
+
+TEST(Digraph, merged_duplicates_count_once_and_sum_their_weights) {
+  const Ids from{2, 0, 3, 0, 2};
+  const Ids to{1, 1, 3, 1, 1};
+  const Digraph plain(4, from, to, {}, Duplicates::merge);
+  EXPECT_EQ(ids(plain.in(1)), (Ids{0, 2}));
+  EXPECT_EQ(plain.n_edges(), 3U);
+  EXPECT_EQ(plain.out_degree(0), 1U);
+  const Digraph weighted(4, from, to, std::vector<double>{1, 2, 3, 4, 5}, Duplicates::merge);
+  EXPECT_EQ(weighted.in_weights(1)[0], 6);
+  EXPECT_EQ(weighted.in_weights(1)[1], 6);
+  EXPECT_EQ(weighted.in_weights(3)[0], 3);
+}
+
+TEST(Digraph, what_does_not_fit_is_refused_with_the_edge_and_the_limit) {
+  EXPECT_NE(error_of([] { Digraph(0, {}, {}); }).find("without vertices"), std::string::npos);
+  EXPECT_NE(error_of([] { Digraph(std::uint64_t{1} << 32, {}, {}); }).find("at most 4294967294"),
+            std::string::npos);
+  EXPECT_NE(error_of([] {
+              Digraph(3, Ids{0, 1}, Ids{1, 3});
+            }).find("edge 1, 1 -> 3: vertex 3 is not below the number of vertices, 3"),
+            std::string::npos);
+  EXPECT_NE(error_of([] {
+              Digraph(2, Ids{0}, Ids{1}, std::vector<double>{std::nan("")});
+            }).find("expected a finite weight, found"),
+            std::string::npos);
+}
+
+// Two rings of ten that hardly know each other.
+std::shared_ptr<const Digraph> two_rings() {
+  Ids from;
+  Ids to;
+  for (VertexId v = 0; v < 10; ++v) {
+    for (const VertexId ring : {0U, 10U}) {
+      for (const VertexId step : {1U, 2U, 3U}) {
+        from.push_back(ring + v);
+        to.push_back(ring + (v + step) % 10);
+      }
+    }
+  }
+  from.push_back(3);
+  to.push_back(14);
+  return std::make_shared<const Digraph>(20, from, to);
+}
+
+TEST(GraphPartition, metis_finds_the_two_halves_and_always_the_same) {
+  const auto graph = two_rings();
+  const GraphPartition cut(graph, 2);
+  for (VertexId v = 0; v < 20; ++v)
+    EXPECT_EQ(cut.owner(v), cut.owner(v < 10 ? 0 : 10)) << v;
+  EXPECT_NE(cut.owner(0), cut.owner(10));
+  const GraphPartition again(graph, 2);
+  for (VertexId v = 0; v < 20; ++v)
+    EXPECT_EQ(cut.owner(v), again.owner(v));
+}
+
+TEST(GraphPartition, no_part_is_empty_up_to_one_vertex_each) {
+  for (std::uint32_t n_vertices = 1; n_vertices <= 40; ++n_vertices) {
+    Ids from;
+    Ids to;
+    RandomStream random(n_vertices);
+    // The last third has no edges at all; few vertices have none anyway.
+    for (std::uint32_t i = 0; i < n_vertices; ++i) {
+      from.push_back(static_cast<VertexId>(random.between(0, n_vertices * 2 / 3)) % n_vertices);
+      to.push_back(static_cast<VertexId>(random.between(0, n_vertices * 2 / 3)) % n_vertices);
+    }
+    const auto graph = std::make_shared<const Digraph>(n_vertices, from, to);
+    for (std::uint32_t n_parts = 1; n_parts <= n_vertices; ++n_parts) {
+      const GraphPartition cut(graph, n_parts);
+      std::size_t n_members = 0;
+      for (std::uint32_t part = 0; part < n_parts; ++part) {
+        EXPECT_FALSE(cut.members(part).empty()) << n_vertices << " in " << n_parts;
+        n_members += cut.members(part).size();
+      }
+      EXPECT_EQ(n_members, n_vertices);
+    }
+  }
+}
+
+TEST(GraphPartition, more_parts_than_vertices_are_refused) {
+  const auto graph = std::make_shared<const Digraph>(3, Ids{0}, Ids{1});
+  EXPECT_EQ(
+      error_of([&] { GraphPartition(graph, 4); }),
+      "a graph of 3 vertices in 4 parts: expected at most one part a vertex; use fewer nodes");
+}
+
+// 0 -> 1 -> 2 | 3 -> 4 -> 5 -> 3, 6 alone: part 0 has 0..2, part 1 the rest; the bar is 2 -> 3.
+TEST(GraphPartition, labels_count_hops_from_the_border_along_edges) {
+  const auto graph =
+      std::make_shared<const Digraph>(7, Ids{0, 1, 2, 3, 4, 5}, Ids{1, 2, 3, 4, 5, 3});
+  const GraphPartition cut(graph, {0, 0, 0, 1, 1, 1, 1}, 2);
+  for (const VertexId v : {0, 1, 2, 6})
+    EXPECT_EQ(cut.label(v), kNoBorder) << v;
+  EXPECT_EQ(cut.label(3), 0U);
+  EXPECT_EQ(cut.label(4), 1U);
+  EXPECT_EQ(cut.label(5), 2U);
+  EXPECT_EQ(ids(cut.members(1, 2)), (Ids{5, 6}));
+  EXPECT_EQ(cut.shell(1, 1).vertices, (Ids{2}));
+  EXPECT_EQ(cut.shell(1, 3).vertices, (Ids{0}));
+  EXPECT_TRUE(cut.shell(1, 4).vertices.empty());
+  // Nothing in part 1 points at part 0.
+  EXPECT_TRUE(cut.shell(0, 1).vertices.empty());
+  EXPECT_TRUE(cut.disjoint(0, 2, 1, 0));
+  EXPECT_FALSE(cut.disjoint(1, 1, 0, 0));
+}
+
+// Hops from vertex 0, as in graph_user.hpp.
+struct Hops {
+  using Value = std::uint32_t;
+  static constexpr std::uint32_t kFar = 1'000'000;
+  [[nodiscard]] Value init(VertexId v) const { return v == 0 ? 0 : kFar; }
+  [[nodiscard]] Value step(VertexId, Value own, const InEdges<Value>& in, Tick) const {
+    for (std::size_t i = 0; i < in.size(); ++i)
+      own = std::min(own, in.value(i) + 1);
+    return own;
+  }
+};
+
+struct OneNode {
+  OneNode(const GraphModel<Hops>& m, std::uint32_t n_nodes, const char* policy, NodeId self = 0)
+      : parts(m.part(n_nodes)),
+        typed(build_plan(m, std::span<const VertexQuery>(parts), self, Policy::parse(policy))) {}
+  std::vector<VertexQuery> parts;
+  TypedPlan<VertexQuery> typed;
+};
+
+TEST(GraphModel, the_example_finds_breadth_first_distances) {
+  const GraphModel<Hops> model(two_rings(), {});
+  const auto run = run_reference(model, model.everything(), 12);
+  EXPECT_EQ(run.state.values[3], 1U);
+  EXPECT_EQ(run.state.values[14], 2U);
+  EXPECT_EQ(run.state.values[13], 5U);  // 14 .. 23 -> 13: three more hops of three
+}
+
+TEST(GraphModel, a_step_costs_what_its_vertices_and_edges_cost) {
+  const GraphModel<Hops> model(two_rings(), {}, {.tile_work = 8});
+  const OneNode node(model, 1, "local");
+  const GraphStore<Hops> store(model, node.typed, {.ns_per_vertex = 100, .ns_per_edge = 10});
+  Nanos cost = 0;
+  for (RegionId region = 0; region < node.typed.plan.n_own; ++region)
+    cost += store.step_cost(region, 0);
+  EXPECT_GT(node.typed.plan.n_own, 1U);
+  EXPECT_EQ(cost, 20 * 100 + 61 * 10);
+}
+
+TEST(GraphStore, a_round_with_other_bits_or_of_odd_size_names_vertex_tick_and_node) {
+  const GraphModel<Hops> model(two_rings(), {});
+  // The owner of the second ring, which the first points at.
+  const NodeId self = model.part(2)[0].cut().owner(10);
+  const OneNode node(model, 2, "replicate(1,1)", self);
+  const std::string sender = "node " + std::to_string(1 - self);
+  GraphStore<Hops> store(model, node.typed);
+  ASSERT_EQ(node.typed.plan.neighbours.size(), 1U);
+  ASSERT_TRUE(node.typed.plan.neighbours[0].sends_here);
+  std::size_t n_values = 0;
+  for (const RegionId region : node.typed.plan.neighbours[0].regions)
+    n_values += model.vertices_of(node.typed.regions[region]).size();
+  Writer writer;
+  for (std::size_t i = 0; i < n_values; ++i)
+    writer.put(std::uint32_t{77});
+  const std::vector<std::uint8_t> present(node.typed.plan.neighbours[0].regions.size(), 0);
+  EXPECT_NE(error_of([&] {
+              store.unpack(0, 0, writer.view(), present);
+            }).find(", tick 0: recomputed here with other bits than at " + sender),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([&] {
+        store.unpack(0, 0, ByteView(writer.view()).first(3), present);
+      }).find("round 0 from " + sender + ": expected " + std::to_string(n_values) + " values"),
+      std::string::npos);
+}
+
+TEST(GraphStore, checksum_is_that_of_the_general_state) {
+  const GraphModel<Hops> model(two_rings(), {});
+  const OneNode node(model, 1, "local");
+  GraphStore<Hops> store(model, node.typed);
+  std::uint64_t sum = 0;
+  model.for_each_tuple(store.own_state(0),
+                       [&](std::uint64_t id, ByteView bytes) { sum += tuple_hash(id, bytes); });
+  EXPECT_EQ(store.checksum(0), sum);
+  EXPECT_NE(sum, 0U);
+}
+
+}  // namespace
+}  // namespace rubato::tick

@@ -1,0 +1,83 @@
+#pragma once
+// What a user of the kind `graph` writes: the value of a vertex and its step.
+//
+//   struct Shortest {                       // hops from vertex 0
+//     using Value = std::uint32_t;
+//     Value init(VertexId v) const { return v == 0 ? 0 : kFar; }
+//     Value step(VertexId, Value own, const InEdges<Value>& in, Tick) const {
+//       for (std::size_t i = 0; i < in.size(); ++i) own = std::min(own, in.value(i) + 1);
+//       return own;
+//     }
+//   };
+// A step sees its in-edges ascending by source, equal ones as they came: combine in that order and
+// the bits are the same for every partition. GraphModel (graph_model.hpp) generates the eight
+// functions of [Ticks Table 1], GraphStore (graph_store.hpp) runs them fast.
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+
+#include "rubato/base/bytes.hpp"
+#include "rubato/tick/graph/digraph.hpp"
+#include "rubato/tick/policy.hpp"
+
+namespace rubato::tick {
+
+// The edges into one vertex with the values at their sources. A view: valid during the step.
+template <class Value>
+class InEdges {
+ public:
+  // Source i is vertices[slots[i]] and has values[slots[i]]; weights may be null.
+  InEdges(std::span<const std::uint32_t> slots, const VertexId* vertices, const Value* values,
+          const double* weights) noexcept
+      : slots_(slots), vertices_(vertices), values_(values), weights_(weights) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
+  [[nodiscard]] const Value& value(std::size_t i) const noexcept { return values_[slots_[i]]; }
+  [[nodiscard]] VertexId source(std::size_t i) const noexcept { return vertices_[slots_[i]]; }
+  [[nodiscard]] double weight(std::size_t i) const noexcept {
+    return weights_ == nullptr ? 1.0 : weights_[i];
+  }
+
+ private:
+  std::span<const std::uint32_t> slots_;
+  const VertexId* vertices_;
+  const Value* values_;
+  const double* weights_;
+};
+
+// Value: plain bytes without padding. Both functions are const and pure.
+template <class U>
+concept GraphUser = requires(const U& u, VertexId v, const typename U::Value& own,
+                             const InEdges<typename U::Value>& in, Tick t) {
+  requires Plain<typename U::Value>;
+  { u.init(v) } -> std::convertible_to<typename U::Value>;
+  { u.step(v, own, in, t) } -> std::convertible_to<typename U::Value>;
+};
+
+// Optional: the stop condition of tick/model.hpp, measured vertex by vertex. Adding a vertex to a
+// measure, too, must be exactly associative and commutative.
+template <class U>
+concept GraphHasStop = requires(const U& u, typename U::Measure& m, VertexId v,
+                                const typename U::Value& value) {
+  requires Plain<typename U::Measure>;
+  u.measure(m, v, value, value);  // before and after the step
+  u.combine(m, m);
+  { u.stop(m, Tick{}) } -> std::convertible_to<bool>;
+  { u.stop_interval() } -> std::convertible_to<Tick>;
+  { u.stop_lag() } -> std::convertible_to<Tick>;
+};
+
+namespace detail {
+struct NoMeasure {};
+template <class U>
+struct GraphMeasure {
+  using type = NoMeasure;
+};
+template <GraphHasStop U>
+struct GraphMeasure<U> {
+  using type = typename U::Measure;
+};
+}  // namespace detail
+
+}  // namespace rubato::tick

@@ -1,0 +1,124 @@
+#include "rubato/tick/graph/vertex_query.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "rubato/base/error.hpp"
+
+namespace rubato::tick {
+
+VertexQuery VertexQuery::read_dependencies(const Digraph& graph) const {
+  if (kind_ == Kind::all) return *this;
+  // {label >= j} is pointed at by {label >= j - 1} alone.
+  if (kind_ == Kind::level) return {cut_, part_, level_ + 1};
+  std::vector<VertexId> result(list_->begin(), list_->end());
+  for (const VertexId v : *list_) {
+    const auto in = graph.in(v);
+    result.insert(result.end(), in.begin(), in.end());
+  }
+  std::ranges::sort(result);
+  result.erase(std::ranges::unique(result).begin(), result.end());
+  return VertexQuery(std::move(result));
+}
+
+VertexQuery VertexQuery::read_exclusive(const Digraph& graph) const {
+  if (kind_ == Kind::all) return *this;
+  if (kind_ == Kind::level) return {cut_, part_, level_ - 1};
+  std::vector<VertexId> result;
+  std::ranges::copy_if(*list_, std::back_inserter(result), [&](VertexId v) {
+    return std::ranges::all_of(graph.in(v),
+                               [&](VertexId u) { return std::ranges::binary_search(*list_, u); });
+  });
+  return VertexQuery(std::move(result));
+}
+
+bool VertexQuery::disjoint(const VertexQuery& other) const {
+  if (kind_ == Kind::level && other.kind_ == Kind::level) {
+    RUBATO_REQUIRE(cut_ == other.cut_, part_, other.part_);
+    return cut_->disjoint(part_, level_, other.part_, other.level_);
+  }
+  if (kind_ == Kind::list && other.kind_ == Kind::list) {
+    auto a = list_->begin();
+    auto b = other.list_->begin();
+    while (a != list_->end() && b != other.list_->end()) {
+      if (*a == *b) return false;
+      ++(*a < *b ? a : b);
+    }
+    return true;
+  }
+  if (kind_ == Kind::list) {
+    const Membership membership(other);
+    return std::ranges::none_of(*list_, [&](VertexId v) { return membership.contains(v); });
+  }
+  if (other.kind_ == Kind::list) return other.disjoint(*this);
+  // At least one of them is all: they meet unless the other is empty.
+  const VertexQuery& level = kind_ == Kind::level ? *this : other;
+  return level.kind_ == Kind::level &&
+         level.cut_->disjoint(level.part_, level.level_, level.part_, level.level_);
+}
+
+std::vector<VertexId> VertexQuery::vertices(const Digraph& graph) const {
+  std::vector<VertexId> result;
+  if (kind_ == Kind::list) return *list_;
+  if (kind_ == Kind::all) {
+    result.resize(graph.n_vertices());
+    std::iota(result.begin(), result.end(), VertexId{0});
+    return result;
+  }
+  const auto inside = cut_->members(part_, static_cast<std::uint32_t>(std::max(0, -level_)));
+  result.assign(inside.begin(), inside.end());
+  for (int hops = 1; hops <= level_; ++hops) {
+    const auto& shell = cut_->shell(part_, hops).vertices;
+    result.insert(result.end(), shell.begin(), shell.end());
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
+Membership::Membership(const VertexQuery& query) : query_(query) {
+  if (query.kind() != VertexQuery::Kind::level) return;
+  for (int hops = 1; hops <= query.level(); ++hops) {
+    shells_.push_back(&query.cut().shell(query.part(), hops));
+  }
+}
+
+bool Membership::contains(VertexId v) const noexcept {
+  switch (query_.kind()) {
+    case VertexQuery::Kind::all:
+      return true;
+    case VertexQuery::Kind::list:
+      return std::ranges::binary_search(query_.list(), v);
+    default:
+      break;
+  }
+  const GraphPartition& cut = query_.cut();
+  if (cut.owner(v) == query_.part()) {
+    return query_.level() >= 0 || cut.label(v) >= static_cast<std::uint32_t>(-query_.level());
+  }
+  return std::ranges::any_of(
+      shells_, [&](const Shell* shell) { return std::ranges::binary_search(shell->vertices, v); });
+}
+
+std::vector<VertexQuery> cut_by_work(const Digraph& graph, std::span<const VertexId> vertices,
+                                     std::uint64_t work_max) {
+  std::vector<VertexQuery> tiles;
+  std::vector<VertexId> tile;
+  std::uint64_t work = 0;
+  const auto close = [&] {
+    if (tile.empty()) return;
+    std::ranges::sort(tile);
+    tiles.emplace_back(std::move(tile));
+    tile = {};
+    work = 0;
+  };
+  for (const VertexId v : vertices) {
+    const std::uint64_t cost = 1 + graph.in_degree(v);
+    if (work + cost > work_max) close();
+    tile.push_back(v);
+    work += cost;
+  }
+  close();
+  return tiles;
+}
+
+}  // namespace rubato::tick
