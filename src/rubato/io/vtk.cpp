@@ -30,6 +30,14 @@ std::string type_of(const VtkArray& array) {
       array.values);
 }
 
+std::size_t value_bytes(const VtkArray& array) {
+  return std::visit(
+      [](const auto& values) {
+        return sizeof(typename std::remove_cvref_t<decltype(values)>::value_type);
+      },
+      array.values);
+}
+
 std::string_view bytes_of(const VtkArray& array) {
   return std::visit(
       [](const auto& values) {
@@ -98,14 +106,17 @@ class AppendedArrays {
     return text + "</" + name + ">\n";
   }
   void write(ByteSink& sink) const {
-    sink.write("<AppendedData encoding=\"raw\">\n_");
+    sink.write(kBegin);
     for (const std::string_view block : blocks_) {
       const std::uint64_t n_bytes = block.size();
       sink.write({reinterpret_cast<const char*>(&n_bytes), sizeof n_bytes});
       sink.write(block);
     }
-    sink.write("\n</AppendedData>\n</VTKFile>\n");
+    sink.write(kEnd);
   }
+
+  static constexpr const char* kBegin = "<AppendedData encoding=\"raw\">\n_";
+  static constexpr const char* kEnd = "\n</AppendedData>\n</VTKFile>\n";
 
  private:
   std::uint64_t offset_ = 0;
@@ -161,6 +172,29 @@ void write_vti(const std::string& path, const VtkGrid& grid, const VtkExtent& pi
   file.write(text);
   arrays.write(file);
   file.commit();
+}
+
+VtiLayout layout_vti(const VtkGrid& grid, std::span<const VtkArray> cell_data) {
+  VtiLayout layout;
+  std::string elements;
+  std::uint64_t offset = 0;  // behind the head
+  for (const VtkArray& array : cell_data) {
+    RUBATO_REQUIRE(array.n_components == 1, array.name, array.n_components);
+    elements += "<DataArray " + array_attributes(array) + " format=\"appended\" offset=\"" +
+                std::to_string(offset) + "\"/>\n";
+    offset += sizeof(std::uint64_t);
+    layout.values_at.push_back(offset);
+    layout.n_bytes.push_back(grid.extent.n_cells() * value_bytes(array));
+    offset += layout.n_bytes.back();
+  }
+  layout.head = open_file("ImageData") + "<ImageData " + grid_attributes(grid) +
+                ">\n<Piece Extent=\"" + joined(grid.extent) + "\">\n<CellData>\n" + elements +
+                "</CellData>\n</Piece>\n</ImageData>\n" + AppendedArrays::kBegin;
+  for (std::uint64_t& at : layout.values_at)
+    at += layout.head.size();
+  layout.tail = AppendedArrays::kEnd;
+  layout.tail_at = layout.head.size() + offset;
+  return layout;
 }
 
 void write_vtp(const std::string& path, const VtkArray& points,

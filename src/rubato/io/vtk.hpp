@@ -57,6 +57,20 @@ struct VtkGrid {
 void write_vti(const std::string& path, const VtkGrid& grid, const VtkExtent& piece,
                std::span<const VtkArray> point_data, std::span<const VtkArray> cell_data);
 
+// A whole grid's .vti file, its values left out, for writers that put their own cells where they
+// belong (SharedOutputFile): head, then for each array its size in bytes as 64 bits and its values,
+// x fastest, then tail.
+struct VtiLayout {
+  std::string head;
+  std::vector<std::uint64_t> values_at;  // [cell_data] offset of an array's first value
+  std::vector<std::uint64_t> n_bytes;    // [cell_data] what stands in the 8 bytes before it
+  std::string tail;
+  std::uint64_t tail_at = 0;
+};
+
+// `cell_data` describes the arrays of one component; their values may be empty spans.
+[[nodiscard]] VtiLayout layout_vti(const VtkGrid& grid, std::span<const VtkArray> cell_data);
+
 // Writes points and their arrays. Each point is a vertex cell, or ParaView would show nothing.
 // REQUIRES: `points` is floats or doubles with three components.
 void write_vtp(const std::string& path, const VtkArray& points,

@@ -278,6 +278,7 @@ void Dataflow::drop_job(Job* job) {
 void Dataflow::run(const core::Work& work, std::uint32_t core) {
   if (work.kind == step_own || work.kind == step_replica) {
     store_.step(work.index, work.tick, core);
+    if (own_step_ && work.kind == step_own) own_step_(work.index, work.tick + 1);
     return;
   }
   Job& job = *static_cast<Job*>(work.detail);
@@ -375,6 +376,7 @@ void Dataflow::tell_taken(core::Port& port, std::uint32_t neighbour, Tick t) {
 void Dataflow::advance_own(core::Port& port) {
   while (own_min_ < end_ && own_present_[slot(own_min_ + 1)] == plan_.n_own) {
     ++own_min_;
+    watched_tick_.store(own_min_, std::memory_order_relaxed);
     own_min_since_ = port.now();
     for (Link& link : links_) {
       while (!link.rounds.empty() && link.rounds.front() <= own_min_) {

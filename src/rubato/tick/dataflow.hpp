@@ -18,8 +18,10 @@
 // Differs from the paper: Algorithms 2 and 3 wait for the messages of all neighbours together, here
 // each region waits for its own inputs; so at least the units of the paper are eligible (tested).
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <queue>
@@ -58,6 +60,11 @@ class Dataflow final : public core::Engine {
   Dataflow(const Plan& plan, Store& store, Options options);
   ~Dataflow() override;
 
+  // Calls f(region, t) right after an own region was stepped to t, on the core that did it and
+  // without the lock, before any other unit may see or overwrite that version: for output, which
+  // reads it in place. May throw Error, as a step. To be set before the run.
+  void on_own_step(std::function<void(RegionId, Tick)> f) { own_step_ = std::move(f); }
+
   void start(core::Port& port) override;
   void on_message(core::Port& port, NodeId from, Bytes bytes) override;
   void on_finished(core::Port& port, const core::Work& work) override;
@@ -70,6 +77,10 @@ class Dataflow final : public core::Engine {
 
   // The tick that all own regions have reached, and the one at which the run ends.
   [[nodiscard]] Tick own_tick() const noexcept { return own_min_; }
+  // The same for a thread that looks on while the engine runs, for progress lines.
+  [[nodiscard]] Tick watched_tick() const noexcept {
+    return watched_tick_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] Tick end() const noexcept { return end_; }
   [[nodiscard]] Tick floor() const noexcept { return floor_; }
   [[nodiscard]] const NodeFigures& figures() const noexcept { return figures_; }
@@ -159,6 +170,7 @@ class Dataflow final : public core::Engine {
   Tick end_;
   Tick floor_ = 0;
   Tick own_min_ = 0;
+  std::atomic<Tick> watched_tick_{0};            // a copy of own_min_
   std::vector<Cell> cells_;                      // [regions][window]
   std::vector<Tick> own_at_;                     // [n_own] last version of each own region
   std::vector<std::uint32_t> own_present_;       // [window] own regions that have the tick
@@ -177,6 +189,7 @@ class Dataflow final : public core::Engine {
   std::uint32_t n_running_ = 0;
   Nanos own_min_since_ = 0;
   NodeFigures figures_;
+  std::function<void(RegionId, Tick)> own_step_;
 };
 
 }  // namespace rubato::tick

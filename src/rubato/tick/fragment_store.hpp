@@ -151,6 +151,9 @@ class FragmentStore final : public Store {
     return n;
   }
 
+  // What an own region produced at tick t > 0.
+  [[nodiscard]] const State& region_state(RegionId region, Tick t) const { return *at(region, t); }
+
   // The tuples that the own regions produced at tick t; over all nodes, the global state.
   [[nodiscard]] State own_state(Tick t) const {
     State state;

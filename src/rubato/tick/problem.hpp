@@ -14,6 +14,7 @@
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/model.hpp"
+#include "rubato/tick/output/source.hpp"
 #include "rubato/tick/plan_builder.hpp"
 
 namespace rubato::tick {
@@ -40,6 +41,9 @@ class NodeRun {
   // Of the own tuples at the end of the run; the sum over nodes is the same for every policy, node
   // count and fabric.
   [[nodiscard]] virtual std::uint64_t checksum() const = 0;
+  // Reads this node's tuples for files and pictures; null if the model does not say how they look.
+  // The node outlives it.
+  [[nodiscard]] virtual std::unique_ptr<OutputSource> output_source() const = 0;
 };
 
 // Who owns what, for one number of nodes; shared by the virtual nodes of a simulation.
@@ -106,6 +110,9 @@ class ProblemOf final : public Problem {
             [&](std::uint64_t id, ByteView bytes) { sum += tuple_hash(id, bytes); });
         return sum;
       }
+    }
+    [[nodiscard]] std::unique_ptr<OutputSource> output_source() const override {
+      return make_output_source(problem_.model_, *store_, typed_.plan.n_own);
     }
 
    private:

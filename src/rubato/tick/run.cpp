@@ -59,6 +59,7 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
   for (NodeId node = 0; node < options.n_nodes; ++node) {
     nodes.push_back(partition->make_node(node, policy, ticks));
     engines.push_back(&nodes.back()->engine());
+    if (options.at_start) options.at_start(node, *nodes.back());
   }
   net::SimOptions network_options;
   network_options.n_nodes = options.n_nodes;
@@ -94,6 +95,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   host.agree([&] {
     const auto partition = problem.partition(host.shape().n_nodes);
     node = partition->make_node(host.shape().node, policy, ticks);
+    if (options.at_start) options.at_start(*node);
   });
   NodeResult mine;
   mine.time = host.run(node->engine());
@@ -101,6 +103,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   mine.state_bytes = node->store().bytes();
   std::uint64_t checksum = node->checksum();
   if (options.at_end) host.agree([&] { options.at_end(*node); });
+  if (options.at_close) host.agree([&] { options.at_close(); });
 
   Writer out;
   out.put(checksum);

@@ -44,7 +44,8 @@ struct SimulationOptions {
   std::uint64_t seed = 1;
   std::vector<double> slowdowns;  // [n_nodes] or empty: how much slower each node computes
   core::Observer* observer = nullptr;
-  // Called for each node when the run has ended, before its state goes.
+  // Called for each node before the run, and when it has ended, before its state goes.
+  std::function<void(NodeId, NodeRun&)> at_start;
   std::function<void(NodeId, NodeRun&)> at_end;
 };
 
@@ -53,7 +54,10 @@ struct SimulationOptions {
                                  const SimulationOptions& options);
 
 struct ExecutionOptions {
-  std::function<void(NodeRun&)> at_end;  // on every node, collectively
+  // On every node, collectively: before the run, when it has ended, and when all have done that.
+  std::function<void(NodeRun&)> at_start;
+  std::function<void(NodeRun&)> at_end;
+  std::function<void()> at_close;
 };
 
 // Collective over the nodes of `host`; blocks. At node 0 the result is whole, elsewhere `nodes`

@@ -56,6 +56,9 @@ class GridStore final : public Store {
   // field f at tick t (fixed fields follow). REQUIRES: t is the tick that all own regions have.
   template <class F>
   void for_each_own_row(Tick t, F&& f) const;
+  // The same for one region. REQUIRES: t is the last version of the region, or the one before.
+  template <class F>
+  void for_each_row(RegionId region, Tick t, F&& f) const;
   // The checksum of the own cells at the tick that all own regions have (tick/problem.hpp).
   [[nodiscard]] std::uint64_t checksum(Tick t) const;
   // The same as the general state, for tests.

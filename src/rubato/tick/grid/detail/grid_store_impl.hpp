@@ -57,7 +57,7 @@ void GridStore<U>::fill_outside(Block& block) {
   }
   subtract(block.shape.grown, world, beyond);
   for (const CellBox& box : beyond) {
-    for_each_row(box, [&](const Index<kD>& at, std::int64_t n) {
+    tick::for_each_row(box, [&](const Index<kD>& at, std::int64_t n) {
       const std::int64_t offset = block.shape.offset(at);
       for (int f = 0; f < U::kFields; ++f) {
         for (std::int64_t v = 0; v < block.shape.n_versions; ++v) {
@@ -79,20 +79,20 @@ void GridStore<U>::fill_initial(Block& block) {
   std::array<Value*, static_cast<std::size_t>(U::kFixed) + 1> fixed_fields{};
   for (const CellBox& box : typed_.held.boxes()) {
     for (const auto& shift : periodic_shifts(model_.space())) {
-      for_each_row(box.moved(shift).intersect(block.shape.grown),
-                   [&](const Index<kD>& at, std::int64_t n) {
-                     const std::int64_t offset = block.shape.offset(at);
-                     for (std::size_t f = 0; f < U::kFields; ++f) {
-                       fields[f] = values(block, 0, f) + offset;
-                     }
-                     for (std::size_t f = 0; f < U::kFixed; ++f) {
-                       fixed_fields[f] = fixed(block, f) + offset;
-                     }
-                     Index<kD> in_world = at;
-                     for (std::size_t d = 0; d < kD; ++d)
-                       in_world[d] -= shift[d];
-                     model_.user().init(in_world, n, fields.data(), fixed_fields.data());
-                   });
+      tick::for_each_row(box.moved(shift).intersect(block.shape.grown),
+                         [&](const Index<kD>& at, std::int64_t n) {
+                           const std::int64_t offset = block.shape.offset(at);
+                           for (std::size_t f = 0; f < U::kFields; ++f) {
+                             fields[f] = values(block, 0, f) + offset;
+                           }
+                           for (std::size_t f = 0; f < U::kFixed; ++f) {
+                             fixed_fields[f] = fixed(block, f) + offset;
+                           }
+                           Index<kD> in_world = at;
+                           for (std::size_t d = 0; d < kD; ++d)
+                             in_world[d] -= shift[d];
+                           model_.user().init(in_world, n, fields.data(), fixed_fields.data());
+                         });
     }
   }
 }
@@ -115,7 +115,7 @@ void GridStore<U>::step_piece(const Piece<kD>& piece, Tick t, Measure* measured)
   std::array<Value*, U::kFields> next{};
   for (std::size_t f = 0; f < U::kFields; ++f)
     next[f] = values(block, t + 1, f);
-  for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
+  tick::for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
     const std::int64_t offset = block.shape.offset(at);
     const GridSpan<U> span = span_at(block, t, offset);
     std::array<Value*, U::kFields> out{};
@@ -136,7 +136,7 @@ void GridStore<U>::publish(const Region& region, Tick t) {
   for (const Export<kD>& each : region.exports) {
     const Block& from = blocks_[each.from_block];
     const Block& to = blocks_[each.to_block];
-    for_each_row(each.from, [&](const Index<kD>& at, std::int64_t n) {
+    tick::for_each_row(each.from, [&](const Index<kD>& at, std::int64_t n) {
       Index<kD> target = each.to_low;
       for (std::size_t d = 0; d < kD; ++d)
         target[d] += at[d] - each.from.low[d];
@@ -180,7 +180,7 @@ void GridStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
     const Block& block = blocks_[piece.block];
     out.put(piece.in_world());
     for (std::size_t f = 0; f < U::kFields; ++f) {
-      for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
+      tick::for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
         out.append(values(block, t, f) + block.shape.offset(at),
                    static_cast<std::size_t>(n) * sizeof(Value));
       });
@@ -218,7 +218,7 @@ void GridStore<U>::take_box(const CellBox& box, const Value* data, std::uint32_t
   for (std::size_t i = 0; i < regions.size(); ++i) {
     for (const auto& piece : regions_[regions[i]].pieces) {
       const Block& block = blocks_[piece.block];
-      for_each_row(box.intersect(piece.in_world()), [&](const Index<kD>& at, std::int64_t n) {
+      tick::for_each_row(box.intersect(piece.in_world()), [&](const Index<kD>& at, std::int64_t n) {
         Index<kD> here = at;
         for (std::size_t d = 0; d < kD; ++d)
           here[d] += piece.shift[d];
@@ -318,25 +318,29 @@ std::size_t GridStore<U>::bytes() const {
 
 template <GridUser U>
 template <class F>
-void GridStore<U>::for_each_own_row(Tick t, F&& f) const {
+void GridStore<U>::for_each_row(RegionId region, Tick t, F&& f) const {
   std::array<const Value*, Model::kValues> fields{};
-  for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
-    for (const auto& piece : regions_[region].pieces) {
-      const Block& block = blocks_[piece.block];
-      for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
-        const std::int64_t offset = block.shape.offset(at);
-        for (std::size_t i = 0; i < U::kFields; ++i)
-          fields[i] = values(block, t, i) + offset;
-        for (std::size_t i = 0; i < U::kFixed; ++i) {
-          fields[U::kFields + i] = fixed(block, i) + offset;
-        }
-        Index<kD> in_world = at;
-        for (std::size_t d = 0; d < kD; ++d)
-          in_world[d] -= piece.shift[d];
-        f(in_world, n, fields);
-      });
-    }
+  for (const auto& piece : regions_[region].pieces) {
+    const Block& block = blocks_[piece.block];
+    tick::for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
+      const std::int64_t offset = block.shape.offset(at);
+      for (std::size_t i = 0; i < U::kFields; ++i)
+        fields[i] = values(block, t, i) + offset;
+      for (std::size_t i = 0; i < U::kFixed; ++i)
+        fields[U::kFields + i] = fixed(block, i) + offset;
+      Index<kD> in_world = at;
+      for (std::size_t d = 0; d < kD; ++d)
+        in_world[d] -= piece.shift[d];
+      f(in_world, n, fields);
+    });
   }
+}
+
+template <GridUser U>
+template <class F>
+void GridStore<U>::for_each_own_row(Tick t, F&& f) const {
+  for (RegionId region = 0; region < typed_.plan.n_own; ++region)
+    for_each_row(region, t, f);
 }
 
 template <GridUser U>
