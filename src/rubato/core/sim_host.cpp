@@ -106,8 +106,7 @@ class SimHost::Node {
     SimPort port(*this);
     guarded([&] { call(port); });
     host_.last_event_ = now();
-    const bool is = engine_.finished();
-    host_.note_finished(std::exchange(finished_, is), is);
+    note_finished();
     if (port.cost() == 0) return;
     if (core == kNoCore) {
       cores_.front().debt += port.cost();
@@ -118,6 +117,11 @@ class SimHost::Node {
         dispatch();
       });
     }
+  }
+
+  void note_finished() {
+    const bool is = engine_.finished();
+    host_.note_finished(std::exchange(finished_, is), is);
   }
 
   template <class F>
@@ -226,6 +230,8 @@ class SimHost::Node {
         return true;
       }
     }
+    // An engine may find while looking for work that there is none left.
+    note_finished();
     return false;
   }
   void run_work(std::uint32_t core) {
