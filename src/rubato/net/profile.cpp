@@ -337,6 +337,7 @@ bool Profile::is_idle() const noexcept {
 const std::vector<std::string>& profile_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
+    all.reserve(kPresets.size());
     for (const Preset& preset : kPresets)
       all.emplace_back(preset.name);
     return all;
@@ -347,6 +348,7 @@ const std::vector<std::string>& profile_names() {
 const std::vector<std::string>& profile_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> all;
+    all.reserve(kNumbers.size() + 9);
     for (const NumberKey& number : kNumbers)
       all.emplace_back(number.key);
     for (const char* other : {"ack-spikes", "unit", "packet-bytes", "stall", "host-stall", "name",

@@ -117,6 +117,8 @@ int start(std::uint32_t n_slots, std::uint32_t slot_bytes, std::uint32_t n_sends
   return 0;
 }
 
+// The checker looks for a wait in this function; ours is the MPI_Testsome of progress_sends().
+// NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker)
 int send(std::uint32_t to, std::uint32_t tag, const void* data, std::uint32_t n_bytes,
          std::uint64_t token, int synchronous) {
   State& s = state();
@@ -131,6 +133,7 @@ int send(std::uint32_t to, std::uint32_t tag, const void* data, std::uint32_t n_
   s.tokens.push_back(token);
   return 0;
 }
+// NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker)
 
 // Reports the sends that are complete; returns the new count of events, -1 if MPI failed.
 int progress_sends(RubatoMpiEvent* events, int n_events) {

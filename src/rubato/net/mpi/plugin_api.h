@@ -17,6 +17,7 @@
 extern "C" {
 #endif
 
+/* C has no namespaces: names say where they belong. NOLINTBEGIN(readability-identifier-naming) */
 /* To be raised with every change of this file. */
 enum { RUBATO_MPI_API_VERSION = 1 };
 /* The largest tag that every MPI must offer. */
@@ -30,6 +31,8 @@ typedef struct RubatoMpiInfo {
 } RubatoMpiInfo;
 
 enum RubatoMpiEventKind { RUBATO_MPI_SENT = 1, RUBATO_MPI_CAME = 2 };
+
+/* NOLINTEND(readability-identifier-naming) */
 
 typedef struct RubatoMpiEvent {
   uint32_t kind;

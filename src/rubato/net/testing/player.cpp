@@ -57,7 +57,8 @@ Plan random_plan(std::uint64_t seed, std::uint32_t n_nodes, std::uint32_t n, std
           0};
 }
 
-Plan all_to_all_plan(std::uint64_t seed, std::uint32_t n_nodes, std::vector<std::size_t> sizes) {
+Plan all_to_all_plan(std::uint64_t seed, std::uint32_t n_nodes,
+                     const std::vector<std::size_t>& sizes) {
   return {seed, n_nodes,
           [=](NodeId from) {
             std::vector<PlannedMessage> all;

@@ -37,7 +37,7 @@ struct Plan {
                                std::size_t size_max);
 // Every node sends one message of each size to every node.
 [[nodiscard]] Plan all_to_all_plan(std::uint64_t seed, std::uint32_t n_nodes,
-                                   std::vector<std::size_t> sizes);
+                                   const std::vector<std::size_t>& sizes);
 // Node 0 sends `n` messages of `n_bytes` to the last node, which is deaf at first.
 [[nodiscard]] Plan flood_plan(std::uint64_t seed, std::uint32_t n_nodes, std::uint32_t n,
                               std::size_t n_bytes, std::uint32_t n_deaf_steps);
