@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rubato/net/mpi.hpp"
 #include "rubato/tools/process.hpp"
 
 namespace rubato::tools {
@@ -67,8 +68,8 @@ Finding from_attempt(const std::string& name, const std::string& hint,
   return {name, Verdict::missing, std::strerror(error), hint};
 }
 
-Finding probe_mpi(const std::string& name, const std::string& launcher,
-                  const std::string& package) {
+Finding probe_mpi(const std::string& name, const std::string& launcher, const std::string& package,
+                  net::Mpi mpi) {
   const std::string path = find_program(launcher);
   if (path.empty()) {
     return {name, Verdict::missing, "not installed",
@@ -83,7 +84,11 @@ Finding probe_mpi(const std::string& name, const std::string& launcher,
       version = line.substr(line.find_last_of(" \t") + 1);
     }
   }
-  return {name, Verdict::ok, (version.empty() ? "found" : version) + ", " + path, ""};
+  const bool has_plugin = !net::find_mpi_plugin(mpi).empty();
+  return {name, has_plugin ? Verdict::ok : Verdict::limited,
+          (version.empty() ? "found" : version) + ", " + path +
+              (has_plugin ? "" : ", but this build has no plugin for it"),
+          has_plugin ? "" : "apt install " + package + ", then build again: ./rubato test"};
 }
 
 Finding probe_free_space(const std::string& name, const std::string& path, double bytes_wanted,
@@ -214,8 +219,8 @@ std::vector<Finding> probe_permissions() {
 
 std::vector<Finding> probe_launchers() {
   std::vector<Finding> findings = {
-      probe_mpi("open-mpi", "mpirun.openmpi", "openmpi-bin libopenmpi-dev"),
-      probe_mpi("mpich", "mpirun.mpich", "mpich libmpich-dev")};
+      probe_mpi("open-mpi", "mpirun.openmpi", "openmpi-bin libopenmpi-dev", net::Mpi::openmpi),
+      probe_mpi("mpich", "mpirun.mpich", "mpich libmpich-dev", net::Mpi::mpich)};
   const std::string srun = find_program("srun");
   findings.push_back({"slurm", Verdict::ok, srun.empty() ? "no srun (not a cluster)" : srun, ""});
   const std::string ssh = find_program("ssh");
