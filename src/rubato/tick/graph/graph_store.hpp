@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -159,15 +160,12 @@ class GraphStore final : public Store {
     });
     return sum;
   }
-  // The same as the general state, for tests and output.
+  // The same as general states, for tests and output: of all own vertices, of one own region.
   [[nodiscard]] typename Model::State own_state(Tick t) const {
-    std::vector<std::pair<VertexId, Value>> own;
-    for_each_own(t, [&](VertexId v, const Value& value) { own.emplace_back(v, value); });
-    std::ranges::sort(own, {}, &std::pair<VertexId, Value>::first);
-    typename Model::State state;
-    for (const auto& [v, value] : own)
-      state.add(v, value);
-    return state;
+    return state_of(0, begins_[typed_.plan.n_own], t);
+  }
+  [[nodiscard]] typename Model::State region_state(RegionId region, Tick t) const {
+    return state_of(begins_[region], begins_[region + std::size_t{1}], t);
   }
 
  private:
@@ -185,6 +183,16 @@ class GraphStore final : public Store {
   }
   [[nodiscard]] std::string name_of(std::uint32_t neighbour) const {
     return "node " + std::to_string(typed_.plan.neighbours[neighbour].node);
+  }
+
+  [[nodiscard]] typename Model::State state_of(std::size_t begin, std::size_t end, Tick t) const {
+    std::vector<std::size_t> slots(end - begin);
+    std::iota(slots.begin(), slots.end(), begin);
+    std::ranges::sort(slots, {}, [this](std::size_t slot) { return vertices_[slot]; });
+    typename Model::State state;
+    for (const std::size_t slot : slots)
+      state.add(vertices_[slot], version(t)[slot]);
+    return state;
   }
 
   // Every vertex that the node holds lies in exactly one region.

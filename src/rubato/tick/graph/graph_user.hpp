@@ -16,9 +16,11 @@
 #include <concepts>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "rubato/base/bytes.hpp"
 #include "rubato/tick/graph/digraph.hpp"
+#include "rubato/tick/output/schema.hpp"
 #include "rubato/tick/policy.hpp"
 
 namespace rubato::tick {
@@ -66,6 +68,14 @@ concept GraphHasStop = requires(const U& u, typename U::Measure& m, VertexId v,
   { u.stop(m, Tick{}) } -> std::convertible_to<bool>;
   { u.stop_interval() } -> std::convertible_to<Tick>;
   { u.stop_lag() } -> std::convertible_to<Tick>;
+};
+
+// Optional: what files show of a vertex; output_row adds one value a column.
+template <class U>
+concept GraphHasOutput = requires(const U& u, VertexId v, const typename U::Value& value,
+                                  OutputRows& rows) {
+  { u.output_columns() } -> std::convertible_to<std::vector<OutputColumn>>;
+  u.output_row(v, value, rows);
 };
 
 namespace detail {

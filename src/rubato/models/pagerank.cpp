@@ -1,0 +1,137 @@
+#include "rubato/models/pagerank.hpp"
+
+#include <algorithm>
+
+#include "rubato/base/random.hpp"
+
+namespace rubato::models {
+
+std::string PageRankGraph::name(VertexId v) const {
+  return labels == nullptr ? std::to_string(v) : (*labels)[v];
+}
+
+VertexId PageRankGraph::find(std::string_view name) const {
+  if (labels != nullptr) {
+    const auto at = std::ranges::lower_bound(*labels, name);
+    if (at != labels->end() && *at == name) return static_cast<VertexId>(at - labels->begin());
+    throw Error("no vertex \"" + std::string(name) + "\"" + did_you_mean(name, *labels));
+  }
+  for (VertexId v = 0; v < graph->n_vertices(); ++v) {
+    if (std::to_string(v) == name) return v;
+  }
+  throw Error("no vertex \"" + std::string(name) + "\": expected a number below " +
+              std::to_string(graph->n_vertices()));
+}
+
+PageRankGraph read_pagerank_graph(const std::string& path, const io::EdgeListOptions& options,
+                                  tick::Duplicates duplicates) {
+  io::EdgeList32 edges = io::read_edge_list<VertexId>(path, options);
+  PageRankGraph result;
+  try {
+    result.graph = std::make_shared<const tick::Digraph>(
+        edges.n_vertices, edges.source, edges.target, std::span<const double>{}, duplicates);
+  } catch (const Error& error) {
+    throw error.in("reading " + path);
+  }
+  if (!edges.labels.empty()) {
+    result.labels = std::make_shared<const std::vector<std::string>>(std::move(edges.labels));
+  }
+  return result;
+}
+
+PageRankGraph make_pagerank_graph(VertexId n_vertices, std::uint32_t degree, std::uint64_t seed) {
+  std::vector<VertexId> sources;
+  std::vector<VertexId> targets;
+  for (VertexId v = 1; v < n_vertices; ++v) {
+    RandomStream random(seed, v);
+    for (std::uint32_t i = 0; i < degree; ++i) {
+      // Half of the edges stay near by, so that there is something to partition.
+      const double u = random.unit();
+      const bool near = random.between(0, 1) != 0;
+      const double span = near ? std::min(64.0, static_cast<double>(v)) : static_cast<double>(v);
+      const double far_back = near ? static_cast<double>(v) - 1 - u * (span - 1) : u * u * u * span;
+      sources.push_back(v);
+      targets.push_back(std::min(static_cast<VertexId>(far_back), v - 1));
+    }
+  }
+  PageRankGraph result;
+  result.graph = std::make_shared<const tick::Digraph>(n_vertices, sources, targets);
+  return result;
+}
+
+void PageRankOptions::validate() const {
+  const auto refuse = [](const char* what, const char* expected, const std::string& found) {
+    throw Error(std::string("pagerank: ") + what + ": expected " + expected + ", found " + found,
+                ExitCode::usage);
+  };
+  if (!(damping >= 0 && damping < 1)) {
+    refuse("damping", "0 or more and less than 1", std::to_string(damping));
+  }
+  if (!(tolerance >= 0)) refuse("tolerance", "0 or more", std::to_string(tolerance));
+  if (test_interval < 1) refuse("test interval", "1 or more", std::to_string(test_interval));
+  if (test_lag < 0) refuse("test lag", "0 or more", std::to_string(test_lag));
+}
+
+PageRank::PageRank(PageRankGraph input, PageRankOptions options)
+    : input_(std::move(input)),
+      options_(options),
+      base_((1 - options.damping) / static_cast<double>(input_.graph->n_vertices())) {
+  options_.validate();
+}
+
+void Ranking::add(VertexId v, double y) {
+  mass_.add(y);
+  best_.push_back({v, y});
+  if (best_.size() >= 2 * n_best_ + 1000) shrink(n_best_);
+}
+
+void Ranking::merge(const Ranking& other) {
+  mass_.add(other.mass_);
+  best_.insert(best_.end(), other.best_.begin(), other.best_.end());
+  shrink(n_best_);
+}
+
+// By y, which all ranks are proportional to.
+void Ranking::shrink(std::size_t to) const {
+  std::ranges::sort(best_, [](const RankedVertex& a, const RankedVertex& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.vertex < b.vertex;
+  });
+  if (best_.size() > to) best_.resize(to);
+}
+
+void Ranking::write(Writer& writer) const {
+  shrink(n_best_);
+  writer.put(static_cast<std::uint64_t>(n_best_));
+  writer.put(mass_);
+  writer.put(static_cast<std::uint64_t>(best_.size()));
+  for (const RankedVertex& each : best_) {
+    writer.put(each.vertex);
+    writer.put(each.rank);
+  }
+}
+
+Ranking Ranking::read(Reader& reader) {
+  Ranking ranking(reader.get<std::uint64_t>());
+  ranking.mass_ = reader.get<ExactSum>();
+  const auto n = reader.get<std::uint64_t>();
+  if (n > reader.left() / (sizeof(VertexId) + sizeof(double))) {
+    throw Error("a ranking of " + std::to_string(n) + " vertices in " +
+                std::to_string(reader.left()) + " bytes");
+  }
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const auto vertex = reader.get<VertexId>();
+    ranking.best_.push_back({vertex, reader.get<double>()});
+  }
+  return ranking;
+}
+
+std::vector<RankedVertex> Ranking::best() const {
+  shrink(n_best_);
+  std::vector<RankedVertex> result = best_;
+  const double mass = mass_.value();
+  for (RankedVertex& each : result)
+    each.rank /= mass;
+  return result;
+}
+
+}  // namespace rubato::models
