@@ -36,6 +36,12 @@ enum class Pinning : std::uint8_t {
   off,
 };
 
+// What a run looks like from outside while it is under way.
+struct RunGlance {
+  Nanos elapsed = 0;         // since the start of the run on this node
+  double waiting_share = 0;  // of its cores' time so far, in [0, 1]
+};
+
 struct NodeHostOptions {
   std::uint32_t n_cores = 0;  // 0: this node's share of the processors that it may use
   Pinning pinning = Pinning::automatic;
@@ -56,6 +62,10 @@ struct NodeHostOptions {
 
   Observer* observer = nullptr;                      // outlives the host
   std::function<void(const std::string&)> report{};  // lines for people; the default is stderr
+  // For progress lines: called by the service thread about every glance_interval of a run, without
+  // a lock. It must neither block nor throw.
+  std::function<void(const RunGlance&)> glance{};
+  Nanos glance_interval = 200 * kMillisecond;
 };
 
 namespace detail {

@@ -183,7 +183,9 @@ void NodeRun::idle(std::uint32_t core, std::uint32_t seen, std::uint32_t n_round
     }
   }
   if (polls) polled_ = false;
-  (n_delivered > 0 ? figures.sending : figures.idle) += steady_now() - begin;
+  const Nanos spent = steady_now() - begin;
+  (n_delivered > 0 ? figures.sending : figures.idle) += spent;
+  if (n_delivered == 0) idle_.fetch_add(spent, std::memory_order_relaxed);
 }
 
 Nanos NodeRun::nap_time(bool polls, std::uint32_t n_rounds) const {
@@ -385,6 +387,7 @@ void NodeRun::serve() {
       watched_at = now;
       check_busy(now);
     }
+    if (options_.glance) show_glance(now);
   }
 }
 
@@ -395,6 +398,16 @@ void NodeRun::check_signal() {
   const std::lock_guard lock(link_.mutex());
   link_.fail(number == SIGINT ? Error("interrupted", ExitCode::interrupted)
                               : Error("terminated", ExitCode::terminated));
+}
+
+void NodeRun::show_glance(Nanos now) {
+  if (now - glanced_at_ < options_.glance_interval) return;
+  glanced_at_ = now;
+  RunGlance glance;
+  glance.elapsed = now - start_time_;
+  const double all = static_cast<double>(glance.elapsed) * static_cast<double>(cores_.size());
+  if (all > 0) glance.waiting_share = std::min(1.0, static_cast<double>(idle_.load()) / all);
+  options_.glance(glance);
 }
 
 void NodeRun::check_busy(Nanos now) {

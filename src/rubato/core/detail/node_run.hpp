@@ -80,6 +80,7 @@ class NodeRun {
   // Of the service thread.
   void check_signal();
   void check_busy(Nanos now);
+  void show_glance(Nanos now);
   void leave_failed();
   NodeFigures figures();
 
@@ -94,6 +95,7 @@ class NodeRun {
   std::atomic<Nanos> timer_at_{kNever};
   std::atomic<bool> polled_{false};  // an idle core looks for messages
   std::atomic<std::uint32_t> n_threads_{0};
+  std::atomic<Nanos> idle_{0};  // of all cores so far; counts for glances alone
   Sleeper cores_sleeper_;
   Sleeper server_sleeper_;
 
@@ -103,6 +105,7 @@ class NodeRun {
   Nanos start_time_ = 0;
   Nanos end_time_ = 0;
   Nanos failed_at_ = kNever;
+  Nanos glanced_at_ = 0;
   bool collecting_ = false;
   std::optional<Error> error_;
   NodeFigures counts_;  // messages and bytes
