@@ -38,6 +38,21 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
+std::vector<std::string> choices_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* choice : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(choice->get_name());
+  return names;
+}
+
+// The subcommand of `app` that was chosen, or null.
+const CLI::App* parsed_choice(const CLI::App& app) {
+  for (const CLI::App* choice : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (choice->parsed()) return choice;
+  }
+  return nullptr;
+}
+
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -45,9 +60,9 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-CommandLine::CommandLine()
-    : app_(std::make_unique<CLI::App>(
-          "Rubato: parallel programs that work while the network is late", "rubato")) {
+CommandLine::CommandLine(Identity identity)
+    : identity_(std::move(identity)),
+      app_(std::make_unique<CLI::App>(identity_.summary, identity_.name)) {
   app_->set_help_flag("-h,--help", "Print this help and exit");
   app_->set_version_flag("--version", describe_build());
   app_->add_flag("--json", json_, "Figures as one line of JSON");
@@ -85,10 +100,10 @@ int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
     out.flush();
     if (!out) throw Error("writing to standard output failed: is the disk full?", ExitCode::failed);
   } catch (const Error& error) {
-    err << "rubato: " << error.what() << '\n';
+    err << identity_.name << ": " << error.what() << '\n';
     code = error.code();
   } catch (const std::exception& error) {
-    err << "rubato: " << error.what() << '\n';
+    err << identity_.name << ": " << error.what() << '\n';
     code = ExitCode::failed;
   }
   err.flush();
@@ -116,10 +131,12 @@ ExitCode CommandLine::run_or_throw(const std::vector<std::string>& words, Contex
     if (!entry->app->parsed()) continue;
     const std::string& name = entry->command.name;
     if (entry->command.program == Program::none && separator != words.end()) {
-      throw Error("'rubato " + name + "' runs no program, found \"--\"", ExitCode::usage);
+      throw Error("'" + identity_.name + " " + name + "' runs no program, found \"--\"",
+                  ExitCode::usage);
     }
     if (entry->command.program == Program::required && context.program.empty()) {
-      throw Error("expected a program: rubato " + name + " [options] -- PROGRAM [arguments]",
+      throw Error("expected a program: " + identity_.name + " " + name +
+                      " [options] -- PROGRAM [arguments]",
                   ExitCode::usage);
     }
     return entry->command.run(context);
@@ -154,26 +171,41 @@ void CommandLine::throw_unknown_word(const std::string& word) const {
     chosen = entry->app;
     command = &entry->command;
   }
-  if (is_flag(word)) {
-    std::vector<std::string> flags = flags_of(*app_);
-    if (chosen != nullptr) {
-      for (auto& flag : flags_of(*chosen))
-        flags.push_back(std::move(flag));
-    }
-    const std::string flag = word.substr(0, word.find('='));
-    const std::string help = "; see rubato " + (command ? command->name + " " : "") + "--help";
-    throw Error("unknown flag \"" + flag + "\"" + did_you_mean(flag, flags) + help,
+  if (is_flag(word)) throw_unknown_flag(word, chosen);
+  if (command == nullptr) {
+    throw Error("unknown command \"" + word + "\"" + did_you_mean(word, names) + "; see " +
+                    identity_.name + " --help",
                 ExitCode::usage);
   }
-  if (command == nullptr) {
-    throw Error(
-        "unknown command \"" + word + "\"" + did_you_mean(word, names) + "; see rubato --help",
-        ExitCode::usage);
+  const std::vector<std::string> choices = choices_of(*chosen);
+  const CLI::App* inner = parsed_choice(*chosen);
+  if (!choices.empty() && inner == nullptr) {
+    std::string list;
+    for (const auto& choice : choices)
+      list += (list.empty() ? "" : ", ") + choice;
+    throw Error("unknown " + command->choice + " \"" + word + "\"" + did_you_mean(word, choices) +
+                    ", expected one of " + list,
+                ExitCode::usage);
   }
   const std::string hint =
       command->program != Program::none ? "; the program stands behind \"--\"" : "";
-  throw Error("'rubato " + command->name + "' does not expect \"" + word + "\"" + hint,
+  const std::string name = command->name + (inner != nullptr ? " " + inner->get_name() : "");
+  throw Error("'" + identity_.name + " " + name + "' does not expect \"" + word + "\"" + hint,
               ExitCode::usage);
+}
+
+void CommandLine::throw_unknown_flag(const std::string& word, const CLI::App* chosen) const {
+  std::vector<std::string> flags = flags_of(*app_);
+  std::string path = identity_.name;
+  for (; chosen != nullptr; chosen = parsed_choice(*chosen)) {
+    path += " " + chosen->get_name();
+    for (auto& flag : flags_of(*chosen))
+      flags.push_back(std::move(flag));
+  }
+  const std::string flag = word.substr(0, word.find('='));
+  throw Error(
+      "unknown flag \"" + flag + "\"" + did_you_mean(flag, flags) + "; see " + path + " --help",
+      ExitCode::usage);
 }
 
 }  // namespace rubato::tools

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "rubato/base/error.hpp"
+#include "rubato/tick/app.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
 class App;
@@ -48,6 +49,16 @@ struct Command {
   Program program = Program::none;
   bool hidden = false;
   std::function<ExitCode(const Context&)> run;  // may throw Error
+  std::string choice = "";                      // what its subcommands are, for messages: "model"
+};
+
+// What program this is: `rubato` with all of its models, or a user's program with one.
+struct Identity {
+  std::string name = "rubato";
+  std::string summary = "Rubato: parallel programs that work while the network is late";
+  std::vector<tick::AppMaker> models = {};
+  // The one model stands in no command: `school run --fish 100`, not `school run fish --fish 100`.
+  bool single_model = false;
 };
 
 // Headings of `rubato --help`, in this order.
@@ -57,10 +68,12 @@ inline constexpr const char* kClusterGroup = "Machines and jobs";
 
 class CommandLine {
  public:
-  CommandLine();
+  explicit CommandLine(Identity identity = {});
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
   ~CommandLine();
+
+  [[nodiscard]] const Identity& identity() const noexcept { return identity_; }
 
   // Adds a command and returns its CLI11 parser, to which its options are added; it lives as long
   // as this object. REQUIRES: no command has that name.
@@ -77,7 +90,9 @@ class CommandLine {
   [[nodiscard]] ExitCode run_or_throw(const std::vector<std::string>& words, Context& context);
   void parse(std::vector<std::string> words, const Context& context);
   [[noreturn]] void throw_unknown_word(const std::string& word) const;
+  [[noreturn]] void throw_unknown_flag(const std::string& word, const CLI::App* chosen) const;
 
+  Identity identity_;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::unique_ptr<Entry>> commands_;
   bool json_ = false;

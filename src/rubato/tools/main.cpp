@@ -2,10 +2,11 @@
 
 #include <iostream>
 
+#include "rubato/models/apps.hpp"
 #include "rubato/tools/commands.hpp"
 
 int main(int argc, char** argv) {
-  rubato::tools::CommandLine line;
+  rubato::tools::CommandLine line({.models = rubato::models::built_in_apps()});
   rubato::tools::add_commands(line);
   return line.run({argv + 1, argv + argc}, std::cout, std::cerr);
 }

@@ -1,0 +1,121 @@
+#include "rubato/tools/model_command.hpp"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+
+namespace rubato::tools {
+namespace {
+
+struct Entry {
+  Entry(std::unique_ptr<tick::App> app, const CLI::App* at) : model(std::move(app)), parser(at) {}
+  ChosenModel model;
+  const CLI::App* parser;
+  RunOnModel run;
+};
+
+bool has_option(const CLI::App& parser, const std::string& name) {
+  return parser.get_option_no_throw("--" + name) != nullptr;
+}
+
+void add_parameters(CLI::App& parser, const std::shared_ptr<Entry>& entry) {
+  const std::string group = "Parameters of " + entry->model.app().name();
+  for (const auto& parameter : entry->model.parameters().list()) {
+    const std::string name = parameter.name;
+    if (has_option(parser, name)) continue;
+    CLI::Option* option = nullptr;
+    if (parameter.is_flag) {
+      // A count below zero is --name=false.
+      option = parser.add_flag_function(
+          "--" + name,
+          [entry, name](std::int64_t n) { entry->model.set(name, n > 0 ? "true" : "false"); },
+          parameter.help);
+    } else {
+      option = parser.add_option_function<std::string>(
+          "--" + name, [entry, name](const std::string& text) { entry->model.set(name, text); },
+          parameter.help);
+      option->type_name("")->default_str(parameter.default_text);
+    }
+    option->group(group);
+  }
+}
+
+// Whole lines for the help.
+std::string example_lines(const CommandLine& line, const std::string& command,
+                          const tick::App& model, const std::vector<std::string>& examples) {
+  std::string text;
+  for (std::string words : examples) {
+    if (line.identity().single_model && words.starts_with(model.name())) {
+      words.erase(0, model.name().size());
+      words.erase(0, words.find_first_not_of(' '));
+    }
+    text += "  " + line.identity().name + " " + command + " " + words + "\n";
+  }
+  return text;
+}
+
+std::string names_of(const std::vector<std::shared_ptr<Entry>>& entries) {
+  std::string names;
+  for (const auto& entry : entries)
+    names += (names.empty() ? "" : ", ") + entry->model.app().name();
+  return names;
+}
+
+}  // namespace
+
+ChosenModel::ChosenModel(std::unique_ptr<tick::App> app) : app_(std::move(app)) {
+  app_->declare(parameters_);
+}
+
+bool ChosenModel::has(const std::string& parameter) const {
+  return std::ranges::find(parameters_.list(), parameter, &tick::Parameters::Parameter::name) !=
+         parameters_.list().end();
+}
+
+void ChosenModel::set(const std::string& parameter, const std::string& text) {
+  parameters_.set(parameter, text);
+  settings_.emplace_back(parameter, text);
+}
+
+void add_model_command(CommandLine& line, ModelCommand command) {
+  auto entries = std::make_shared<std::vector<std::shared_ptr<Entry>>>();
+  const std::string name = command.command.name;
+  const bool single = line.identity().single_model;
+  Command outer = std::move(command.command);
+  if (outer.choice.empty() && !single) outer.choice = "model";
+  outer.run = [entries, name](const Context& context) {
+    for (const auto& entry : *entries) {
+      if (entry->parser->parsed()) return entry->run(entry->model, context);
+    }
+    throw Error("expected a model behind " + name + ", one of " + names_of(*entries),
+                ExitCode::usage);
+  };
+  std::string all_examples;
+  for (const auto& make : line.identity().models) {
+    const std::unique_ptr<tick::App> app = make();
+    if (command.examples) {
+      all_examples += example_lines(line, name, *app, command.examples(*app));
+    }
+  }
+  if (outer.examples.empty()) outer.examples = all_examples;
+  CLI::App& parser = line.add(std::move(outer));
+  for (const auto& make : line.identity().models) {
+    std::unique_ptr<tick::App> app = make();
+    CLI::App* at = single ? &parser : parser.add_subcommand(app->name(), app->summary());
+    auto entry = std::make_shared<Entry>(std::move(app), at);
+    if (!single) {
+      at->fallthrough();
+      at->group("Models");
+      if (command.examples) {
+        const auto lines =
+            example_lines(line, name, entry->model.app(), command.examples(entry->model.app()));
+        if (!lines.empty()) at->footer("Examples:\n" + lines);
+      }
+    }
+    entry->run = command.prepare(*at, entry->model.app());
+    add_parameters(*at, entry);
+    entries->push_back(std::move(entry));
+  }
+}
+
+}  // namespace rubato::tools

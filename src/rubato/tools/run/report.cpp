@@ -1,0 +1,141 @@
+#include "rubato/tools/run/report.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace rubato::tools {
+namespace {
+
+struct Shares {
+  double stepping = 0;
+  double replicas = 0;
+  double waiting = 0;
+  double sending = 0;
+  double own = 0;
+};
+
+Shares shares_of(const core::NodeFigures& node) {
+  const core::CoreFigures sum = node.total();
+  const auto busy = [&](std::uint32_t kind) {
+    return kind < sum.busy.size() ? sum.busy[kind] : Nanos{0};
+  };
+  const double all = sum.wall > 0 ? static_cast<double>(sum.wall) : 1;
+  Shares shares;
+  shares.stepping = static_cast<double>(busy(tick::step_own)) / all;
+  shares.replicas = static_cast<double>(busy(tick::step_replica)) / all;
+  shares.waiting = static_cast<double>(sum.idle) / all;
+  shares.sending =
+      static_cast<double>(busy(tick::pack_round) + busy(tick::unpack_round) + sum.sending) / all;
+  shares.own = static_cast<double>(sum.own()) / all;
+  return shares;
+}
+
+std::string node_name(const core::NodeFigures& node) {
+  return std::to_string(node.node) + (node.host.empty() ? "" : " (" + node.host + ")");
+}
+
+// The nodes in the order of the table.
+std::vector<const tick::NodeResult*> shown_nodes(const tick::RunResult& result) {
+  std::vector<const tick::NodeResult*> nodes;
+  for (const auto& node : result.nodes)
+    nodes.push_back(&node);
+  if (nodes.size() > kTableNodesMax) {
+    std::ranges::stable_sort(nodes, {},
+                             [](const auto* node) { return shares_of(node->time).waiting; });
+    nodes.resize(kTableNodesMax);
+  }
+  return nodes;
+}
+
+const tick::NodeResult* straggler_of(const tick::RunResult& result) {
+  if (result.nodes.size() < 2) return nullptr;
+  return &*std::ranges::min_element(result.nodes, {},
+                                    [](const auto& node) { return shares_of(node.time).waiting; });
+}
+
+void put_node(io::JsonWriter& json, const tick::NodeResult& node) {
+  const Shares shares = shares_of(node.time);
+  json.begin_object()
+      .field("node", node.time.node)
+      .field("host", node.time.host)
+      .field("wall_s", static_cast<double>(node.time.wall) / kSecond)
+      .field("stepping", shares.stepping)
+      .field("replicas", shares.replicas)
+      .field("waiting", shares.waiting)
+      .field("sending", shares.sending)
+      .field("own", shares.own)
+      .field("messages", node.time.n_sent)
+      .field("bytes", node.time.bytes_sent)
+      .field("own_units", node.work.own_units)
+      .field("replica_units", node.work.replica_units)
+      .field("ticks_ahead", node.work.most_ahead)
+      .field("state_bytes", node.state_bytes)
+      .end_object();
+}
+
+}  // namespace
+
+std::string shown_checksum(std::uint64_t checksum) {
+  return fmt::format("{:016x}", checksum);
+}
+
+io::Table node_table(const tick::RunResult& result) {
+  io::Table table({{"node"},
+                   {"stepping", 1, " %"},
+                   {"replicas", 1, " %"},
+                   {"waiting", 1, " %"},
+                   {"sending", 1, " %"},
+                   {"own", 2, " %"},
+                   {"messages"},
+                   {"MB sent", 3},
+                   {"ahead"}});
+  const tick::NodeResult* straggler = straggler_of(result);
+  for (const tick::NodeResult* node : shown_nodes(result)) {
+    const Shares shares = shares_of(node->time);
+    table.row()
+        .text(node_name(node->time))
+        .number(100 * shares.stepping)
+        .number(100 * shares.replicas)
+        .number(100 * shares.waiting)
+        .number(100 * shares.sending)
+        .number(100 * shares.own)
+        .integer(static_cast<std::int64_t>(node->time.n_sent))
+        .number(static_cast<double>(node->time.bytes_sent) / 1e6)
+        .integer(node->work.most_ahead);
+    if (node == straggler) table.highlight();
+  }
+  return table;
+}
+
+std::string straggler_line(const tick::RunResult& result) {
+  const tick::NodeResult* straggler = straggler_of(result);
+  if (straggler == nullptr) return "";
+  return fmt::format("straggler: node {}, waiting {:.1f} %, the least of all",
+                     node_name(straggler->time), 100 * shares_of(straggler->time).waiting);
+}
+
+void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_nodes) {
+  std::uint64_t n_messages = 0;
+  std::uint64_t n_bytes = 0;
+  for (const auto& node : result.nodes) {
+    n_messages += node.time.n_sent;
+    n_bytes += node.time.bytes_sent;
+  }
+  json.field("policy", result.policy.to_string())
+      .field("ticks", result.ticks)
+      .field("wall_s", static_cast<double>(result.wall) / kSecond)
+      .field("ticks_per_second", result.ticks_per_second())
+      .field("waiting_share", result.waiting_share())
+      .field("checksum", shown_checksum(result.checksum))
+      .field("messages", n_messages)
+      .field("bytes", n_bytes);
+  if (!with_nodes) return;
+  json.key("nodes").begin_array();
+  for (const auto& node : result.nodes)
+    put_node(json, node);
+  json.end_array();
+}
+
+}  // namespace rubato::tools

@@ -1,0 +1,29 @@
+#pragma once
+// What a run's figures look like: a table by node for people, JSON for programs.
+
+#include <string>
+
+#include "rubato/io/json.hpp"
+#include "rubato/io/table.hpp"
+#include "rubato/tick/run.hpp"
+
+namespace rubato::tools {
+
+// Sixteen hexadecimal digits.
+[[nodiscard]] std::string shown_checksum(std::uint64_t checksum);
+
+// Where the time of each node went, in shares of its cores' time: stepping, replicas, waiting,
+// sending (packing and unpacking too) and the runtime's own share; messages, bytes and how far it
+// ran ahead. Of more than kTableNodesMax nodes, those that waited least: the others wait for them.
+inline constexpr std::size_t kTableNodesMax = 64;
+[[nodiscard]] io::Table node_table(const tick::RunResult& result);
+
+// "node 3 (sim-3) is the straggler, waiting 2.1 %", or "" for a run of one node.
+[[nodiscard]] std::string straggler_line(const tick::RunResult& result);
+
+// The fields of a result, into an open object: policy, ticks, wall_s, ticks_per_second,
+// waiting_share, checksum, messages, bytes and, if wanted, nodes: an array with the figures of
+// each.
+void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_nodes);
+
+}  // namespace rubato::tools

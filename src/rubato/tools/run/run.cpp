@@ -1,0 +1,149 @@
+// rubato run MODEL: a model runs on this node, as a job under a launcher, or in the simulator.
+
+#include <memory>
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "rubato/net/profile.hpp"
+#include "rubato/tools/build_info.hpp"
+#include "rubato/tools/commands.hpp"
+#include "rubato/tools/model_command.hpp"
+#include "rubato/tools/run/report.hpp"
+#include "rubato/tools/run/runner.hpp"
+
+namespace rubato::tools {
+namespace {
+
+struct RunOptions {
+  std::string policy = "local";
+  RunRequest request;
+};
+
+// A check that says what is wrong, and is silent in the help.
+CLI::Validator quiet(CLI::Validator check) {
+  check.description("");
+  return check;
+}
+
+void check(const RunOptions& options) {
+  const RunRequest& r = options.request;
+  if (r.n_simulated > 0 && r.n_cores > 0) {
+    throw Error("--cores is for real cores; a simulated node has --sim-cores", ExitCode::usage);
+  }
+  if (r.n_simulated == 0 && (r.n_sim_cores != 1 || r.slowdown != 1)) {
+    throw Error("--sim-cores and --slowdown need --simulate N, the number of virtual nodes",
+                ExitCode::usage);
+  }
+  if (!r.profile.empty()) {
+    // Looked at before a job is joined, so that a mistyped name is a usage error.
+    (void)net::parse_profile(r.profile, "--profile");
+  }
+}
+
+std::string settings_json(const ChosenModel& model) {
+  io::JsonWriter json;
+  json.begin_object();
+  for (const auto& [name, text] : model.settings())
+    json.field(name, text);
+  json.end_object();
+  return json.text();
+}
+
+void print_json(const ChosenModel& model, const RunRequest& request, const RunOutcome& outcome,
+                const Context& context) {
+  io::JsonWriter json;
+  json.begin_object()
+      .field("model", model.app().name())
+      .field("commit", commit())
+      .key("parameters")
+      .raw(settings_json(model))
+      .field("simulated", request.n_simulated > 0)
+      .field("n_nodes", outcome.result.nodes.size())
+      .field("n_cores", outcome.n_cores)
+      .field("seed", request.seed)
+      .field("profile", request.profile);
+  put_result(json, outcome.result, true);
+  json.end_object();
+  context.out << json.text() << '\n';
+}
+
+void print_text(const ChosenModel& model, const RunRequest& request, const RunOutcome& outcome,
+                const Context& context) {
+  const tick::RunResult& result = outcome.result;
+  const bool simulated = request.n_simulated > 0;
+  context.err << node_table(result).to_text(io::style_of_terminal(STDERR_FILENO));
+  const std::string straggler = straggler_line(result);
+  if (!straggler.empty()) context.err << straggler << '\n';
+  const auto plural = [](std::size_t n, const char* word) {
+    return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+  };
+  context.out << fmt::format(
+      "{} {}: {} ticks in {:.3f} s{}, {:.1f} ticks/s, {} of {}, checksum {}\n", model.app().name(),
+      result.policy.to_string(), result.ticks, static_cast<double>(result.wall) / kSecond,
+      simulated ? " of virtual time" : "", result.ticks_per_second(),
+      plural(result.nodes.size(), simulated ? "virtual node" : "node"),
+      plural(outcome.n_cores, "core"), shown_checksum(result.checksum));
+}
+
+ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
+  options.request.policy = tick::Policy::parse(options.policy);
+  check(options);
+  if (model.has("seed")) model.set("seed", std::to_string(options.request.seed));
+  const RunOutcome outcome = run_model(model.app(), options.request, context.err);
+  if (outcome.node != 0) return outcome.code;
+  if (outcome.code != ExitCode::ok) throw Error(outcome.error, outcome.code);
+  context.json ? print_json(model, options.request, outcome, context)
+               : print_text(model, options.request, outcome, context);
+  return ExitCode::ok;
+}
+
+RunOnModel prepare(CLI::App& parser, const tick::App& model) {
+  auto options = std::make_shared<RunOptions>();
+  RunRequest& request = options->request;
+  request.ticks = model.default_ticks();
+  const auto add = [&](const char* names, auto& target, const char* help) {
+    return parser.add_option(names, target, help)->type_name("")->group("Run");
+  };
+  add("--policy", options->policy,
+      "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), or short k3m5d10")
+      ->capture_default_str();
+  add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
+      ->capture_default_str()
+      ->check(quiet(CLI::NonNegativeNumber));
+  add("--cores", request.n_cores, "Cores of this node; default: its share of the machine")
+      ->check(quiet(CLI::Range(1U, 1024U)));
+  add("--seed", request.seed, "Of all random numbers: the model's, and the network's delays")
+      ->capture_default_str();
+  add("--profile", request.profile,
+      "Latency that the network wears: a name (none, const, lognormal, pareto, ec2-large, "
+      "ec2-small), key=value,.. or a file");
+  add("--trace", request.trace, "Write a trace for ui.perfetto.dev: cores, waits, messages");
+  add("--simulate", request.n_simulated, "Run on that many virtual nodes, in virtual time")
+      ->check(quiet(CLI::Range(1U, 100'000U)));
+  add("--sim-cores", request.n_sim_cores, "Cores of a virtual node")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(1U, 1024U)));
+  add("--slowdown", request.slowdown, "How much slower a virtual node computes")
+      ->capture_default_str()
+      ->check(quiet(CLI::PositiveNumber));
+  return [options](ChosenModel& chosen, const Context& context) {
+    return run(*options, chosen, context);
+  };
+}
+
+}  // namespace
+
+void add_run(CommandLine& line) {
+  add_model_command(line, {.command = {.name = "run",
+                                       .group = kRunGroup,
+                                       .summary = "Run a model here, as a job, or in the simulator",
+                                       .examples = "",
+                                       .run = {}},
+                           .prepare = prepare,
+                           .examples = [](const tick::App& app) { return app.examples(); }});
+}
+
+}  // namespace rubato::tools

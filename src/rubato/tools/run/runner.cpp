@@ -1,0 +1,109 @@
+#include "rubato/tools/run/runner.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <unistd.h>
+
+#include "rubato/net/fabric_factory.hpp"
+#include "rubato/tools/run/trace.hpp"
+#include "rubato/tools/run/watch.hpp"
+#include "rubato/tools/terminal.hpp"
+
+namespace rubato::tools {
+namespace {
+
+std::string title_of(const tick::App& app, const RunRequest& request) {
+  return app.name() + " " + request.policy.to_string();
+}
+
+RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err) {
+  std::unique_ptr<Trace> trace;
+  if (!request.trace.empty()) trace = std::make_unique<Trace>();
+  tick::SimulationOptions options;
+  options.n_nodes = request.n_simulated;
+  options.n_cores = request.n_sim_cores;
+  options.profile = net::parse_profile(request.profile.empty() ? "none" : request.profile);
+  options.seed = request.seed;
+  if (request.slowdown != 1) options.slowdowns.assign(options.n_nodes, request.slowdown);
+  options.at_end = request.at_end;
+  const std::unique_ptr<tick::Problem> problem = app.build();
+  RunOutcome outcome;
+  outcome.n_cores = request.n_sim_cores;
+  {
+    SimulationWatch watch(err, is_terminal(STDERR_FILENO), title_of(app, request), request.ticks,
+                          std::uint64_t{options.n_nodes} * options.n_cores, trace.get());
+    options.observer = &watch;
+    outcome.result = tick::simulate(*problem, request.policy, request.ticks, options);
+  }
+  if (trace) write_trace(request.trace, {trace->pack()}, outcome.result, title_of(app, request));
+  return outcome;
+}
+
+// A real run's parts that the host looks at; the host goes first.
+struct RealRun {
+  std::unique_ptr<net::Fabric> fabric;
+  std::unique_ptr<Trace> trace;
+  std::optional<RunWatch> watch;
+  std::unique_ptr<core::NodeHost> host;
+  std::unique_ptr<tick::Problem> problem;
+};
+
+void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutcome& outcome) {
+  run.host->agree([&] { run.problem = app.build(); });
+  if (run.trace) run.trace->set_origin(steady_now());
+  tick::ExecutionOptions execution;
+  execution.at_start = [&](tick::NodeRun& node) {
+    if (run.watch) run.watch->follow(node.engine());
+  };
+  if (request.at_end) {
+    execution.at_end = [&](tick::NodeRun& node) { request.at_end(outcome.node, node); };
+  }
+  outcome.result = tick::execute(*run.problem, request.policy, request.ticks, *run.host, execution);
+  run.watch.reset();
+  if (!run.trace) return;
+  const std::vector<Bytes> parts = run.host->gather(run.trace->pack());
+  run.host->agree([&] {
+    if (outcome.node == 0) {
+      write_trace(request.trace, parts, outcome.result, title_of(app, request));
+    }
+  });
+}
+
+RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream& err) {
+  RealRun run;
+  run.fabric = net::make_fabric({.profile = request.profile, .seed = request.seed});
+  RunOutcome outcome;
+  outcome.node = run.fabric->node();
+  core::NodeHostOptions options;
+  options.n_cores = request.n_cores;
+  if (!request.trace.empty()) {
+    run.trace = std::make_unique<Trace>(run.fabric->n_nodes());
+    options.observer = run.trace.get();
+  }
+  if (outcome.node == 0) {
+    run.watch.emplace(err, is_terminal(STDERR_FILENO), title_of(app, request), request.ticks);
+    options.glance = [&run](const core::RunGlance& glance) {
+      if (run.watch) run.watch->look(glance);
+    };
+  }
+  run.host = std::make_unique<core::NodeHost>(*run.fabric, std::move(options));
+  outcome.n_cores = run.host->shape().n_cores;
+  try {
+    run_to_end(app, request, run, outcome);
+  } catch (const Error& error) {
+    // All nodes have it, or the job has been taken down.
+    outcome.error = error.what();
+    outcome.code = error.code();
+  }
+  return outcome;
+}
+
+}  // namespace
+
+RunOutcome run_model(tick::App& app, const RunRequest& request, std::ostream& err) {
+  return request.n_simulated > 0 ? simulate(app, request, err) : execute_here(app, request, err);
+}
+
+}  // namespace rubato::tools

@@ -1,0 +1,45 @@
+#pragma once
+// Runs a model for a command: in the simulator, on this node, or as a node of a job, with progress
+// lines for people and a trace if one is asked for.
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+#include "rubato/tick/app.hpp"
+#include "rubato/tick/run.hpp"
+
+namespace rubato::tools {
+
+struct RunRequest {
+  tick::Policy policy;
+  tick::Tick ticks = 0;
+  std::uint32_t n_cores = 0;  // of this node; 0: its share of the machine
+  std::uint64_t seed = 1;     // of the network's delays
+  std::string profile;        // net/profile.hpp in text form; "": none, or what RUBATO_PROFILE says
+  std::string trace;          // file; "": none
+
+  std::uint32_t n_simulated = 0;  // virtual nodes; 0: a real run
+  std::uint32_t n_sim_cores = 1;  // of each
+  double slowdown = 1;            // how much slower than its costs say a virtual node computes
+
+  // With the nodes of a run that has ended: all of them in the simulator, else this process's own.
+  std::function<void(tick::NodeId, tick::NodeRun&)> at_end{};
+};
+
+struct RunOutcome {
+  tick::RunResult result;     // whole at node 0
+  tick::NodeId node = 0;      // this process; only node 0 speaks
+  std::uint32_t n_cores = 1;  // of each node
+  std::string error;          // "" or what ended the run on all nodes
+  ExitCode code = ExitCode::ok;
+};
+
+// Blocks until the run has ended. Under a launcher it is collective and called once a process.
+// Progress goes to `err`, at node 0 alone, after 2 s. Throws Error in a simulation and wherever
+// nodes fail apart; a failure that all nodes of a job share is returned, so that one of them
+// reports it.
+[[nodiscard]] RunOutcome run_model(tick::App& app, const RunRequest& request, std::ostream& err);
+
+}  // namespace rubato::tools

@@ -1,0 +1,169 @@
+#include "rubato/tools/run/trace.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "rubato/io/json.hpp"
+#include "rubato/io/output_file.hpp"
+
+namespace rubato::tools {
+namespace {
+
+// Gaps between two works of a core that are shorter are the runtime's own time, not a wait.
+constexpr Nanos kWaitMin = 5 * kMicrosecond;
+
+constexpr std::array<const char*, 4> kWorkNames{"step", "replica", "pack", "unpack"};
+
+double micros(Nanos time) {
+  return static_cast<double>(time) / 1e3;
+}
+
+}  // namespace
+
+// Formats events as they come, so that the text of a large trace is never held as a whole.
+class Trace::File {
+ public:
+  explicit File(const std::string& path) : file_(path) {
+    file_.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
+  }
+
+  void name_process(net::NodeId node, const std::string& host) {
+    const std::string name =
+        "node " + std::to_string(node) + (host.empty() ? "" : " (" + host + ")");
+    line(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", node,
+                     io::json_quoted(name)));
+    line(fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":)"
+                     R"({{"sort_index":{0}}}}})",
+                     node));
+  }
+  void name_core(net::NodeId node, std::uint32_t core) {
+    line(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":)"
+                     R"({{"name":"core {}"}}}})",
+                     node, core, core));
+  }
+  void work(const Event& e) {
+    const char* name = e.work_kind < kWorkNames.size() ? kWorkNames[e.work_kind] : "work";
+    const bool steps = e.work_kind == tick::step_own || e.work_kind == tick::step_replica;
+    line(fmt::format(R"({{"ph":"X","name":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":)"
+                     R"({{"{}":{},"tick":{}}}}})",
+                     name, e.node, e.core, micros(e.begin), micros(e.end - e.begin),
+                     steps ? "region" : "neighbour", e.what, e.value));
+  }
+  void wait(net::NodeId node, std::uint32_t core, Nanos begin, Nanos end) {
+    line(fmt::format(R"({{"ph":"X","name":"wait","cname":"grey","pid":{},"tid":{},"ts":{:.3f},)"
+                     R"("dur":{:.3f}}})",
+                     node, core, micros(begin), micros(end - begin)));
+  }
+  // A message on its way, shown at the node that waits for it.
+  void message(net::NodeId from, net::NodeId to, std::uint64_t number, const Event& sent,
+               const Event& taken) {
+    const std::string head =
+        fmt::format(R"("cat":"message","name":"from node {}","id":"{}-{}-{}","pid":{},"tid":0)",
+                    from, from, to, number, to);
+    line(fmt::format(R"({{"ph":"b",{},"ts":{:.3f},"args":{{"bytes":{}}}}})", head,
+                     micros(sent.begin), sent.value));
+    line(fmt::format(R"({{"ph":"e",{},"ts":{:.3f}}})", head, micros(taken.begin)));
+  }
+  void finish(const std::string& title, std::uint64_t n_lost) {
+    file_.write(fmt::format("\n],\"otherData\":{{\"run\":{},\"events_left_out\":{}}}}}\n",
+                            io::json_quoted(title), n_lost));
+    file_.commit();
+  }
+
+ private:
+  void line(const std::string& text) {
+    if (any_) file_.write(",\n");
+    any_ = true;
+    file_.write(text);
+  }
+
+  io::OutputFile file_;
+  bool any_ = false;
+};
+
+Trace::Trace(std::uint32_t n_shares, std::uint64_t events_max)
+    : limit_(events_max / n_shares),
+      events_(std::make_unique_for_overwrite<Event[]>(static_cast<std::size_t>(limit_))) {
+  RUBATO_REQUIRE(n_shares > 0);
+}
+
+void Trace::add(const Event& event) noexcept {
+  const std::uint64_t at = n_events_.fetch_add(1, std::memory_order_relaxed);
+  if (at < limit_) events_[at] = event;
+}
+
+void Trace::on_work(net::NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
+                    Nanos end) noexcept {
+  add({begin, end, work.tick, node, work.index, static_cast<std::uint16_t>(core),
+       static_cast<std::uint8_t>(work.kind), Kind::work});
+}
+
+void Trace::on_sent(net::NodeId node, net::NodeId peer, std::size_t n_bytes, Nanos when) noexcept {
+  add({when, when, static_cast<std::int64_t>(n_bytes), node, peer, 0, 0, Kind::sent});
+}
+
+void Trace::on_taken(net::NodeId node, net::NodeId peer, std::size_t n_bytes, Nanos when) noexcept {
+  add({when, when, static_cast<std::int64_t>(n_bytes), node, peer, 0, 0, Kind::taken});
+}
+
+Bytes Trace::pack() const {
+  const std::uint64_t n_seen = n_events_;
+  const auto first = events_.get();
+  Writer out;
+  out.put(n_seen);
+  out.put(origin_);
+  out.put_vector(std::vector<Event>(first, first + std::min(n_seen, limit_)));
+  return out.take();
+}
+
+void write_trace(const std::string& path, const std::vector<Bytes>& parts,
+                 const tick::RunResult& result, const std::string& title) {
+  std::vector<Trace::Event> events;
+  std::uint64_t n_lost = 0;
+  for (const Bytes& bytes : parts) {
+    Reader in(bytes);
+    const auto n_seen = in.get<std::uint64_t>();
+    const auto origin = in.get<Nanos>();
+    const auto kept = in.get_vector<Trace::Event>();
+    n_lost += n_seen - kept.size();
+    for (Trace::Event event : kept) {
+      event.begin -= origin;
+      event.end -= origin;
+      events.push_back(event);
+    }
+  }
+  std::ranges::stable_sort(events, {}, &Trace::Event::begin);
+  Trace::File file(path);
+  for (const auto& node : result.nodes) {
+    file.name_process(node.time.node, node.time.host);
+    for (std::uint32_t core = 0; core < node.time.cores.size(); ++core)
+      file.name_core(node.time.node, core);
+  }
+  std::map<std::pair<net::NodeId, std::uint32_t>, Nanos> core_free;
+  // Messages of a pair arrive in the order in which they were sent, so the n-th of the one kind
+  // belongs to the n-th of the other, whichever clock is ahead.
+  std::map<std::pair<net::NodeId, net::NodeId>, std::vector<const Trace::Event*>> sent;
+  for (const auto& e : events) {
+    if (e.kind == Trace::Kind::sent) sent[{e.node, e.what}].push_back(&e);
+  }
+  std::map<std::pair<net::NodeId, net::NodeId>, std::uint64_t> n_taken;
+  for (const auto& e : events) {
+    if (e.kind == Trace::Kind::work) {
+      const auto [at, first] = core_free.try_emplace({e.node, e.core}, e.begin);
+      if (e.begin - at->second >= kWaitMin) file.wait(e.node, e.core, at->second, e.begin);
+      at->second = e.end;
+      file.work(e);
+    } else if (e.kind == Trace::Kind::taken) {
+      const std::uint64_t number = n_taken[{e.what, e.node}]++;
+      const auto& of_pair = sent[{e.what, e.node}];
+      if (number < of_pair.size()) file.message(e.what, e.node, number, *of_pair[number], e);
+    }
+  }
+  file.finish(title, n_lost);
+}
+
+}  // namespace rubato::tools

@@ -1,0 +1,74 @@
+#pragma once
+// A trace of a run that chrome://tracing and ui.perfetto.dev open: what each core stepped and when,
+// what it waited, and the messages on their way.
+//
+// Bounded: a trace holds the first kEventsMax events (40 bytes each in memory, some 120 in the
+// file), which all nodes of a job share equally; later ones are counted, and the count stands in
+// the file.
+//   process    a node             thread           a core; below them the messages to that node
+//   name       step, replica, pack, unpack, wait   args   region or neighbour, and tick
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rubato/base/bytes.hpp"
+#include "rubato/core/observer.hpp"
+#include "rubato/tick/run.hpp"
+
+namespace rubato::tools {
+
+class Trace final : public core::Observer {
+ public:
+  static constexpr std::uint64_t kEventsMax = 1'000'000;
+
+  // `n_shares`: processes that share the limit; 1 in a simulation. REQUIRES: n_shares > 0.
+  explicit Trace(std::uint32_t n_shares = 1, std::uint64_t events_max = kEventsMax);
+
+  // Times count from `origin`: a moment that all nodes of a job share as nearly as they can.
+  void set_origin(Nanos origin) noexcept { origin_ = origin; }
+
+  void on_work(net::NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
+               Nanos end) noexcept override;
+  void on_sent(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
+               Nanos when) noexcept override;
+  void on_taken(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
+                Nanos when) noexcept override;
+
+  // What this process saw, for the node that writes the file. Called after the run.
+  [[nodiscard]] Bytes pack() const;
+
+ private:
+  enum class Kind : std::uint8_t { work, sent, taken };
+  struct Event {
+    // No initial values: room for a million of them is not to be touched before it is used.
+    Nanos begin;
+    Nanos end;           // work alone
+    std::int64_t value;  // tick of a work, bytes of a message
+    net::NodeId node;
+    std::uint32_t what;  // region or neighbour of a work; peer of a message
+    std::uint16_t core;
+    std::uint8_t work_kind;
+    Kind kind;
+  };
+  class File;
+  friend void write_trace(const std::string&, const std::vector<Bytes>&, const tick::RunResult&,
+                          const std::string&);
+
+  void add(const Event& event) noexcept;
+
+  std::uint64_t limit_;
+  Nanos origin_ = 0;
+  std::atomic<std::uint64_t> n_events_{0};  // seen, kept or not
+  // Room for all, so that cores only take a number; pages that nobody writes cost nothing.
+  std::unique_ptr<Event[]> events_;
+};
+
+// Writes the packed traces of all processes as one file, which appears whole. `result` names the
+// nodes, `title` the run. Throws Error if it cannot be written.
+void write_trace(const std::string& path, const std::vector<Bytes>& parts,
+                 const tick::RunResult& result, const std::string& title);
+
+}  // namespace rubato::tools

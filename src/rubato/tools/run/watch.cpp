@@ -1,0 +1,55 @@
+#include "rubato/tools/run/watch.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rubato::tools {
+namespace {
+
+// Between two looks at the clock.
+constexpr std::uint64_t kWorksBetween = 256;
+
+std::string note(double ticks_per_second, double waiting, const char* unit) {
+  return fmt::format("{:.{}f} {}, waiting {:.0f} %", ticks_per_second,
+                     ticks_per_second < 10 ? 2 : 0, unit, waiting * 100);
+}
+
+double part_of(tick::Tick done, tick::Tick all) {
+  return all > 0 ? static_cast<double>(done) / static_cast<double>(all) : 0;
+}
+
+}  // namespace
+
+SimulationWatch::SimulationWatch(std::ostream& err, bool is_terminal, const std::string& title,
+                                 tick::Tick ticks, std::uint64_t n_cores, core::Observer* next)
+    : progress_(err, is_terminal, title, steady_now()),
+      ticks_(ticks),
+      n_cores_(static_cast<double>(n_cores)),
+      next_(next) {}
+
+void SimulationWatch::on_work(net::NodeId node, std::uint32_t core, const core::Work& work,
+                              Nanos begin, Nanos end) noexcept {
+  if (next_ != nullptr) next_->on_work(node, core, work, begin, end);
+  busy_ += end - begin;
+  if (++n_works_ % kWorksBetween != 0 || work.kind != tick::step_own || end <= 0) return;
+  // Nodes are at most a few ticks apart, so the tick of any of them tells how far the run is.
+  const double span = static_cast<double>(end);
+  const double waiting = std::clamp(1 - static_cast<double>(busy_) / (span * n_cores_), 0.0, 1.0);
+  const double rate = static_cast<double>(work.tick) * 1e9 / span;
+  progress_.update(steady_now(), part_of(work.tick, ticks_),
+                   note(rate, waiting, "virtual ticks/s"));
+}
+
+RunWatch::RunWatch(std::ostream& err, bool is_terminal, const std::string& title, tick::Tick ticks)
+    : progress_(err, is_terminal, title, steady_now()), ticks_(ticks) {}
+
+void RunWatch::look(const core::RunGlance& glance) {
+  if (flow_ == nullptr || glance.elapsed <= 0) return;
+  const tick::Tick done = flow_->watched_tick();
+  const double rate = static_cast<double>(done) * 1e9 / static_cast<double>(glance.elapsed);
+  progress_.update(steady_now(), part_of(done, ticks_),
+                   note(rate, glance.waiting_share, "ticks/s"));
+}
+
+}  // namespace rubato::tools

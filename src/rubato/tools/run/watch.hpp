@@ -1,0 +1,57 @@
+#pragma once
+// Progress lines of a run: ticks per second, share of waiting, time left.
+
+#include <iosfwd>
+#include <string>
+
+#include "rubato/core/node_host.hpp"
+#include "rubato/core/observer.hpp"
+#include "rubato/tick/dataflow.hpp"
+#include "rubato/tools/progress.hpp"
+
+namespace rubato::tools {
+
+// Of a simulation: looks at the work that ends, and hands everything on to another observer.
+class SimulationWatch final : public core::Observer {
+ public:
+  // `next` may be null and outlives this, as `err` does. `n_cores` of all nodes.
+  SimulationWatch(std::ostream& err, bool is_terminal, const std::string& title, tick::Tick ticks,
+                  std::uint64_t n_cores, core::Observer* next);
+
+  void on_work(net::NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
+               Nanos end) noexcept override;
+  void on_sent(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
+               Nanos when) noexcept override {
+    if (next_ != nullptr) next_->on_sent(node, peer, n_bytes, when);
+  }
+  void on_taken(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
+                Nanos when) noexcept override {
+    if (next_ != nullptr) next_->on_taken(node, peer, n_bytes, when);
+  }
+
+ private:
+  Progress progress_;
+  tick::Tick ticks_;
+  double n_cores_;
+  core::Observer* next_;
+  std::uint64_t n_works_ = 0;
+  Nanos busy_ = 0;  // virtual, of all cores
+};
+
+// Of a real run: the service thread calls look() (core::NodeHostOptions::glance).
+class RunWatch {
+ public:
+  // `err` outlives this.
+  RunWatch(std::ostream& err, bool is_terminal, const std::string& title, tick::Tick ticks);
+
+  // `flow` must live as long as look() is called.
+  void follow(const tick::Dataflow& flow) noexcept { flow_ = &flow; }
+  void look(const core::RunGlance& glance);
+
+ private:
+  Progress progress_;
+  tick::Tick ticks_;
+  const tick::Dataflow* flow_ = nullptr;
+};
+
+}  // namespace rubato::tools
