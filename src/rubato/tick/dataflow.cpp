@@ -14,9 +14,11 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
       window_(plan.window()),
       end_(options.ticks),
       cells_(plan.regions.size() * static_cast<std::size_t>(plan.window())),
+      empty_cells_(plan.regions.size()),
       own_at_(plan.n_own, 0),
       own_present_(static_cast<std::size_t>(plan.window()), 0),
       external_missing_(static_cast<std::size_t>(plan.window()), 0),
+      lanes_(std::max<std::uint32_t>(options.n_cores, 1)),
       links_(plan.neighbours.size()),
       source_links_(plan.n_own),
       barrier_(plan.self, plan.n_nodes),
@@ -35,6 +37,12 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
       source_links_[source].push_back(i);
   }
   figures_.late_by.assign(links_.size(), 0);
+  for (RegionId region = 0; region < plan_.regions.size(); ++region) {
+    for (const RegionId input : plan_.inputs[region]) {
+      Cell& empty = empty_cells_[region];
+      ++(plan_.regions[input].own() ? empty.missing_own : empty.missing_replica);
+    }
+  }
   for (Tick t = 0; t < window_; ++t)
     reset_tick(t);
 }
@@ -44,11 +52,7 @@ Dataflow::~Dataflow() = default;
 // Makes the slot of tick t empty: nothing there, every unit lacks all of its inputs.
 void Dataflow::reset_tick(Tick t) {
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
-    Cell fresh;
-    for (const RegionId input : plan_.inputs[region]) {
-      ++(plan_.regions[input].own() ? fresh.missing_own : fresh.missing_replica);
-    }
-    cell(region, t) = fresh;
+    cell(region, t) = empty_cells_[region];
   }
   own_present_[slot(t)] = 0;
   external_missing_[slot(t)] = n_external_inputs_;
@@ -99,7 +103,9 @@ void Dataflow::input_arrived(RegionId reader, Tick t, bool own_input) {
   if (unit.missing_own != 0) return;
   if (unit.missing_replica == 0) {
     if (own) {
-      ready_own_.push({t, plan_.regions[reader].order, reader});
+      Lane& lane = lanes_[lane_of(reader)];
+      lane.ready.push({t, plan_.regions[reader].order, reader});
+      lane.fresh.push_back({t, plan_.regions[reader].order, reader});
     } else if (cell(reader, t + 1).demanded) {
       push_replica(reader, t);
     }
@@ -173,23 +179,46 @@ Tick Dataflow::complete_tick() const noexcept {
 // The last tick that own units may step now.
 Tick Dataflow::own_limit() const noexcept {
   Tick limit = std::min(end_, stop_.limit()) - 1;
-  limit = std::min(limit, complete_tick() + plan_.policy.depth);
+  limit = std::min(limit, complete_tick() + plan_.ahead());
   // All versions stay below floor + window - 1, so that the fragment after any of them has a slot.
   limit = std::min(limit, floor_ + window_ - 3);
   if (plan_.policy.barrier) limit = std::min(limit, barrier_.released());
   return limit;
 }
 
-bool Dataflow::next_work(std::uint32_t /*core*/, core::Work& work) {
+bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
   if (own_min_ >= end_ && ready_packs_.empty()) return false;
-  const bool taken =
-      take_unpack(work) || take_pack(work) ||
-      (ready_replica_.empty() || (!ready_own_.empty() && ready_own_.top().tick <= own_limit() &&
-                                  ready_own_.top().tick <= ready_replica_.top().tick)
-           ? take_own(work) || take_replica(work)
-           : take_replica(work) || take_own(work));
+  bool taken = take_unpack(work) || take_pack(work);
+  if (!taken) {
+    const Ready* own = ready_replica_.empty() ? nullptr : first_own();
+    const bool replica_first =
+        !ready_replica_.empty() &&
+        (own == nullptr || own->tick > own_limit() || own->tick > ready_replica_.top().tick);
+    taken = replica_first ? take_replica(work) || take_own(core, work)
+                          : take_own(core, work) || take_replica(work);
+  }
   if (taken) ++n_running_;
   return taken;
+}
+
+// Entries of units that were taken from `fresh` meanwhile.
+void Dataflow::drop_taken(ReadyHeap& ready) {
+  while (!ready.empty() &&
+         (ready.top().tick < floor_ ||
+          cell(ready.top().region, ready.top().tick + 1).status != Status::absent)) {
+    ready.pop();
+  }
+}
+
+const Dataflow::Ready* Dataflow::first_own() {
+  const Ready* first = nullptr;
+  for (Lane& lane : lanes_) {
+    drop_taken(lane.ready);
+    if (!lane.ready.empty() && (first == nullptr || *first > lane.ready.top())) {
+      first = &lane.ready.top();
+    }
+  }
+  return first;
 }
 
 bool Dataflow::may_unpack(const Link& link, std::uint32_t neighbour) const {
@@ -234,12 +263,53 @@ bool Dataflow::take_pack(core::Work& work) {
   return true;
 }
 
-bool Dataflow::take_own(core::Work& work) {
-  if (ready_own_.empty() || ready_own_.top().tick > own_limit()) return false;
-  work = {step_own, ready_own_.top().region, ready_own_.top().tick, nullptr};
-  cell(work.index, work.tick + 1).status = Status::running;
-  ready_own_.pop();
+bool Dataflow::take_own(std::uint32_t core, core::Work& work) {
+  const Tick limit = own_limit();
+  Lane& home = lanes_[core % lanes_.size()];
+  if (take_fresh(home, limit, work)) return true;
+  drop_taken(home.ready);
+  const Ready* unit = home.ready.empty() ? nullptr : &home.ready.top();
+  if (unit == nullptr || unit->tick > limit) unit = first_own();
+  if (unit == nullptr || unit->tick > limit) return false;
+  start_own(*unit, limit, work);
   return true;
+}
+
+bool Dataflow::take_fresh(Lane& lane, Tick limit, core::Work& work) {
+  while (!lane.fresh.empty()) {
+    const Ready unit = lane.fresh.back();
+    lane.fresh.pop_back();
+    if (unit.tick > limit || unit.tick < floor_ ||
+        cell(unit.region, unit.tick + 1).status != Status::absent) {
+      continue;  // too far ahead, it stays in the heap; or taken from there
+    }
+    start_own(unit, limit, work);
+    return true;
+  }
+  return false;
+}
+
+// A node without neighbours runs down the diagonal of the wavefront in one go: each unit lacks
+// nothing but the fragment of the one before. That is less bookkeeping for each of many small
+// tiles.
+void Dataflow::start_own(const Ready& unit, Tick limit, core::Work& work) {
+  work = {step_own, unit.region, unit.tick, nullptr};
+  cell(unit.region, unit.tick + 1).status = Status::running;
+  if (!plan_.neighbours.empty()) return;
+  Job* job = new_job(kNoNeighbour, unit.tick);
+  work.detail = job;
+  job->chain.push_back(unit.region);
+  const std::uint32_t lane = lane_of(unit.region);
+  for (Tick t = unit.tick + 1; t <= limit; ++t) {
+    const auto readers = plan_.readers[job->chain.back()];
+    const auto next = std::ranges::find_if(readers, [&](RegionId reader) {
+      return cell(reader, t).missing_own == 1 && lane_of(reader) == lane &&
+             cell(reader, t + 1).status == Status::absent;
+    });
+    if (next == readers.end()) break;
+    cell(*next, t + 1).status = Status::running;
+    job->chain.push_back(*next);
+  }
 }
 
 bool Dataflow::replica_wanted(RegionId region, Tick t) const {
@@ -276,12 +346,18 @@ void Dataflow::drop_job(Job* job) {
 }
 
 void Dataflow::run(const core::Work& work, std::uint32_t core) {
-  if (work.kind == step_own || work.kind == step_replica) {
+  if (work.detail == nullptr) {
     store_.step(work.index, work.tick, core);
     if (own_step_ && work.kind == step_own) own_step_(work.index, work.tick + 1);
     return;
   }
   Job& job = *static_cast<Job*>(work.detail);
+  if (work.kind == step_own) {
+    for (std::size_t i = 0; i < job.chain.size(); ++i) {
+      store_.step(job.chain[i], work.tick + static_cast<Tick>(i), core);
+    }
+    return;
+  }
   if (work.kind == pack_round) {
     Writer out;
     out.put(MessageHeader{MessageType::round, 0, work.tick});
@@ -294,10 +370,14 @@ void Dataflow::run(const core::Work& work, std::uint32_t core) {
 }
 
 Nanos Dataflow::cost(const core::Work& work) const {
-  if (work.kind == step_own || work.kind == step_replica) {
-    return store_.step_cost(work.index, work.tick);
+  if (work.detail == nullptr) return store_.step_cost(work.index, work.tick);
+  const Job& job = *static_cast<const Job*>(work.detail);
+  if (work.kind != step_own) return store_.copy_cost(job.bytes.size());
+  Nanos sum = 0;
+  for (std::size_t i = 0; i < job.chain.size(); ++i) {
+    sum += store_.step_cost(job.chain[i], work.tick + static_cast<Tick>(i));
   }
-  return store_.copy_cost(static_cast<const Job*>(work.detail)->bytes.size());
+  return sum;
 }
 
 Nanos Dataflow::message_cost(std::size_t n_bytes) const {
@@ -308,17 +388,16 @@ Nanos Dataflow::message_cost(std::size_t n_bytes) const {
 void Dataflow::on_finished(core::Port& port, const core::Work& work) {
   --n_running_;
   switch (work.kind) {
-    case step_own: {
-      ++figures_.own_units;
-      set_present(work.index, work.tick + 1);
-      if (stop_.tests(work.tick + 1)) {
-        stop_.add(work.tick + 1, store_.measure(work.index, work.tick + 1));
-        if (own_present_[slot(work.tick + 1)] == plan_.n_own) stop_.complete(port, work.tick + 1);
-        end_ = stop_.end();
+    case step_own:
+      if (Job* job = static_cast<Job*>(work.detail); job != nullptr) {
+        for (std::size_t i = 0; i < job->chain.size(); ++i) {
+          finish_own(port, job->chain[i], work.tick + static_cast<Tick>(i) + 1);
+        }
+        drop_job(job);
+      } else {
+        finish_own(port, work.index, work.tick + 1);
       }
-      advance_own(port);
       break;
-    }
     case step_replica:
       ++figures_.replica_units;
       running_replicas_.erase(std::ranges::find(running_replicas_, work.tick));
@@ -347,6 +426,18 @@ void Dataflow::on_finished(core::Port& port, const core::Work& work) {
     }
   }
   advance_floor();
+}
+
+// Own region `region` has its version of tick t.
+void Dataflow::finish_own(core::Port& port, RegionId region, Tick t) {
+  ++figures_.own_units;
+  set_present(region, t);
+  if (stop_.tests(t)) {
+    stop_.add(t, store_.measure(region, t));
+    if (own_present_[slot(t)] == plan_.n_own) stop_.complete(port, t);
+    end_ = stop_.end();
+  }
+  advance_own(port);
 }
 
 void Dataflow::finish_unpack(core::Port& port, const Job& job) {
@@ -440,8 +531,9 @@ std::string Dataflow::waiting_for() const {
 }
 
 std::size_t Dataflow::bytes() const noexcept {
-  std::size_t n = sizeof *this + cells_.capacity() * sizeof(Cell) + plan_.inputs.bytes() +
-                  plan_.readers.bytes() + plan_.regions.capacity() * sizeof(Region);
+  std::size_t n = sizeof *this + (cells_.capacity() + empty_cells_.capacity()) * sizeof(Cell) +
+                  plan_.inputs.bytes() + plan_.readers.bytes() +
+                  plan_.regions.capacity() * sizeof(Region);
   for (const Link& link : links_) {
     n += sizeof link + link.missing_sources.capacity() * sizeof(std::uint32_t);
   }

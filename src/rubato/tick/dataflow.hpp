@@ -54,6 +54,7 @@ class Dataflow final : public core::Engine {
  public:
   struct Options {
     Tick ticks = 0;  // the run ends here, or earlier by the model's stop condition
+    std::uint32_t n_cores = 1;
   };
 
   // `plan` and `store` must outlive the engine.
@@ -108,6 +109,14 @@ class Dataflow final : public core::Engine {
   };
   using ReadyHeap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
 
+  // Own regions have a home lane, and a core prefers its own lane, so that cells stay in its cache.
+  // `fresh` are units that its last work made ready, the newest on top: taking those first walks
+  // through a row of tiles as a skewed wavefront, several ticks deep.
+  struct Lane {
+    ReadyHeap ready;
+    std::vector<Ready> fresh;
+  };
+
   // What one neighbour has sent and is owed.
   struct Link {
     std::map<Tick, Bytes> inbox;  // rounds that came and are not taken; bounded by the protocol
@@ -124,6 +133,7 @@ class Dataflow final : public core::Engine {
     std::uint32_t neighbour = 0;
     Tick tick = 0;
     Bytes bytes;                      // header and payload
+    std::vector<RegionId> chain;      // of own units: region chain[i] from tick + i to tick + i + 1
     std::vector<std::uint8_t> fresh;  // of an unpack
   };
 
@@ -158,7 +168,15 @@ class Dataflow final : public core::Engine {
   void drop_job(Job* job);
   [[nodiscard]] bool take_unpack(core::Work& work);
   [[nodiscard]] bool take_pack(core::Work& work);
-  [[nodiscard]] bool take_own(core::Work& work);
+  [[nodiscard]] bool take_own(std::uint32_t core, core::Work& work);
+  [[nodiscard]] bool take_fresh(Lane& lane, Tick limit, core::Work& work);
+  [[nodiscard]] const Ready* first_own();
+  void start_own(const Ready& unit, Tick limit, core::Work& work);
+  void finish_own(core::Port& port, RegionId region, Tick t);
+  [[nodiscard]] std::uint32_t lane_of(RegionId region) const noexcept {
+    return static_cast<std::uint32_t>(std::uint64_t{region} * lanes_.size() / plan_.n_own);
+  }
+  void drop_taken(ReadyHeap& ready);
   [[nodiscard]] bool take_replica(core::Work& work);
   [[nodiscard]] bool replica_wanted(RegionId region, Tick t) const;
   [[nodiscard]] Tick complete_tick() const noexcept;
@@ -172,11 +190,12 @@ class Dataflow final : public core::Engine {
   Tick own_min_ = 0;
   std::atomic<Tick> watched_tick_{0};            // a copy of own_min_
   std::vector<Cell> cells_;                      // [regions][window]
+  std::vector<Cell> empty_cells_;                // [regions] of a tick of which nothing is there
   std::vector<Tick> own_at_;                     // [n_own] last version of each own region
   std::vector<std::uint32_t> own_present_;       // [window] own regions that have the tick
   std::vector<std::uint64_t> external_missing_;  // [window] replica inputs that own units lack
   std::uint64_t n_external_inputs_ = 0;
-  ReadyHeap ready_own_;
+  std::vector<Lane> lanes_;  // [n_cores]
   ReadyHeap ready_replica_;
   std::deque<core::Work> ready_packs_;
   std::vector<Link> links_;                               // [neighbours]

@@ -26,6 +26,8 @@ using net::NodeId;
 using RegionId = std::uint32_t;
 
 inline constexpr std::uint32_t kNoNeighbour = UINT32_MAX;
+// Ticks that a node without neighbours works through while the cells are in the cache.
+inline constexpr Tick kSkew = 12;
 
 struct Region {
   int layer = 0;                           // <= 0 own, 1..m replica, m + 1 halo
@@ -77,8 +79,11 @@ struct Plan {
   // Ticks between the oldest version that anybody may still read and the newest that may be made.
   // Own regions run at most m + 1 ticks beyond the oldest late round and d + 1 ahead of that.
   [[nodiscard]] Tick window() const noexcept {
-    return 2 * (policy.replica_layers + 1) + policy.period + policy.depth + 4;
+    return 2 * (policy.replica_layers + 1) + policy.period + ahead() + 4;
   }
+  // How far own regions may run ahead of the last tick that is complete. Without neighbours nobody
+  // waits for a network, and the order of units is free to follow the cache.
+  [[nodiscard]] Tick ahead() const noexcept { return neighbours.empty() ? kSkew : policy.depth; }
 
   // Builds `readers` from `inputs`.
   void link_readers();

@@ -56,7 +56,8 @@ class Partition {
 
   // Builds the plan and the initial state of one node.
   [[nodiscard]] virtual std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy,
-                                                           Tick ticks) const = 0;
+                                                           Tick ticks,
+                                                           std::uint32_t n_cores) const = 0;
 };
 
 class Problem {
@@ -88,11 +89,11 @@ class ProblemOf final : public Problem {
   class Node final : public NodeRun {
    public:
     Node(const ProblemOf& problem, std::span<const Query> queries, NodeId self,
-         const Policy& policy, Tick ticks)
+         const Policy& policy, Tick ticks, std::uint32_t n_cores)
         : problem_(problem),
           typed_(build_plan(problem.model_, queries, self, policy)),
           store_(make_store()),
-          flow_(typed_.plan, *store_, Dataflow::Options{ticks}) {}
+          flow_(typed_.plan, *store_, Dataflow::Options{ticks, n_cores}) {}
 
     [[nodiscard]] Dataflow& engine() override { return flow_; }
     [[nodiscard]] StoreType& store() override { return *store_; }
@@ -135,9 +136,9 @@ class ProblemOf final : public Problem {
    public:
     Parts(const ProblemOf& problem, std::vector<Query> queries)
         : problem_(problem), queries_(std::move(queries)) {}
-    [[nodiscard]] std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy,
-                                                     Tick ticks) const override {
-      return std::make_unique<Node>(problem_, queries_, self, policy, ticks);
+    [[nodiscard]] std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy, Tick ticks,
+                                                     std::uint32_t n_cores) const override {
+      return std::make_unique<Node>(problem_, queries_, self, policy, ticks, n_cores);
     }
 
    private:

@@ -57,7 +57,7 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
   std::vector<std::unique_ptr<NodeRun>> nodes;
   std::vector<core::Engine*> engines;
   for (NodeId node = 0; node < options.n_nodes; ++node) {
-    nodes.push_back(partition->make_node(node, policy, ticks));
+    nodes.push_back(partition->make_node(node, policy, ticks, options.n_cores));
     engines.push_back(&nodes.back()->engine());
     if (options.at_start) options.at_start(node, *nodes.back());
   }
@@ -94,7 +94,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   std::unique_ptr<NodeRun> node;
   host.agree([&] {
     const auto partition = problem.partition(host.shape().n_nodes);
-    node = partition->make_node(host.shape().node, policy, ticks);
+    node = partition->make_node(host.shape().node, policy, ticks, host.shape().n_cores);
     if (options.at_start) options.at_start(*node);
   });
   NodeResult mine;

@@ -105,8 +105,8 @@ class GridModel {
   using Query = BoxSet<std::int64_t, kD>;
   using CellBox = Box<std::int64_t, kD>;
 
-  // `tile_cells`: cells of an inner tile, the unit of scheduling.
-  explicit GridModel(U user, std::int64_t tile_cells = 32768)
+  // `tile_cells`: cells of an inner tile, the unit of scheduling; 0 chooses.
+  explicit GridModel(U user, std::int64_t tile_cells = 0)
       : user_(std::move(user)), tile_cells_(tile_cells) {
     const auto shape = user_.shape();
     for (std::size_t d = 0; d < kD; ++d) {
@@ -204,6 +204,8 @@ class GridModel {
   [[nodiscard]] Tick stop_lag() const requires GridHasStop<U> { return user_.stop_lag(); }
 
  private:
+  [[nodiscard]] std::int64_t tile_cells_of(const CellBox& own) const;
+
   // A cell's surroundings copied out of `context`, for a kernel call on that cell alone.
   struct Surroundings {
     static constexpr std::int64_t kWidth = 2 * U::kRadius + 1;
