@@ -24,6 +24,7 @@
 
 #include "rubato/base/error.hpp"
 #include "rubato/io/colormap.hpp"
+#include "rubato/io/vtk.hpp"
 
 namespace rubato::tick {
 
@@ -64,6 +65,7 @@ struct OutputSchema {
   // Of a grid: cells, x first; 1 beyond its dimensions.
   int dimensions = 0;
   std::array<std::int64_t, 3> extent{1, 1, 1};
+  io::VtkArray::Values grid_type;  // an empty span of the cells' type
 
   // Of a grid: the fields. Of a table: the columns behind the id.
   std::vector<OutputColumn> columns;

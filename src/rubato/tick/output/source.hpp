@@ -78,6 +78,7 @@ class GridSource final : public OutputSource {
     using U = typename M::User;
     schema_.kind = OutputSchema::Kind::grid;
     schema_.dimensions = U::kDimensions;
+    schema_.grid_type = std::span<const typename M::Value>();
     for (std::size_t d = 0; d < U::kDimensions; ++d)
       schema_.extent[d] = model.space().world.high[d];
     std::vector<std::string> names;

@@ -1,0 +1,263 @@
+// Files of tuples that are no grid: a CSV in the order of ids, a VTK piece of each node, and a
+// picture of arrows.
+//
+// A picture holds at most kArrows tuples, chosen by a mix of the id, so that no node sees more than
+// that and every number of nodes chooses the same.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <type_traits>
+
+#include "rubato/io/csv.hpp"
+#include "rubato/io/output_file.hpp"
+#include "rubato/io/picture.hpp"
+#include "rubato/tick/output/detail/frame.hpp"
+
+namespace rubato::tick::detail {
+namespace {
+
+constexpr std::size_t kArrows = 20'000;
+constexpr std::size_t kMarkedArrows = 4'000;
+
+// Bijective, so that different ids stay different (the finaliser of SplitMix64, G. Steele et al.,
+// "Fast splittable pseudorandom number generators", 2014).
+std::uint64_t mixed(std::uint64_t id) noexcept {
+  id = (id ^ (id >> 30)) * 0xbf58476d1ce4e5b9U;
+  id = (id ^ (id >> 27)) * 0x94d049bb133111ebU;
+  return id ^ (id >> 31);
+}
+
+class TableFrame final : public Frame {
+ public:
+  TableFrame(const OutputSchema& schema, FrameOptions options)
+      : schema_(schema), options_(std::move(options)) {
+    for (NodeId node = 0; node < options_.n_nodes; ++node)
+      readers_.push_back(nullptr);
+  }
+
+  OutputReader& reader(NodeId node) override {
+    const std::lock_guard lock(mutex_);
+    if (!readers_[node]) readers_[node] = std::make_unique<Reader>(schema_);
+    return *readers_[node];
+  }
+  void node_done(NodeId node) override {
+    OutputRows rows;
+    {
+      const std::lock_guard lock(mutex_);
+      if (readers_[node]) rows = std::move(readers_[node]->all);
+      readers_[node].reset();
+    }
+    rows.sort();
+    refuse_nan(rows);
+    if (options_.formats.csv) write_csv(rows, node);
+    if (options_.formats.vtk) write_vtk(rows, node);
+    if (options_.formats.png) write_arrows(rows, node);
+  }
+  void finish() override {}
+  void commit() override {
+    if (options_.formats.csv) {
+      io::StringSink header;
+      io::CsvWriter(header, column_names());
+      io::merge_parts(options_.path(".csv"), options_.job_id, options_.n_nodes, header.text());
+    }
+    if (options_.formats.vtk && options_.n_nodes > 1) write_parallel_vtk();
+    if (options_.formats.png) draw();
+  }
+  void abandon() noexcept override {
+    for (const auto& path : {options_.path(".csv"), options_.hidden_path(".arrows"),
+                             options_.hidden_path(".marked")}) {
+      io::remove_parts(path, options_.job_id, options_.n_nodes);
+    }
+    for (NodeId node = 0; options_.formats.vtk && node < options_.n_nodes; ++node)
+      std::remove(piece_path(node).c_str());
+  }
+  [[nodiscard]] std::string vtk_file() const override {
+    if (!options_.formats.vtk) return "";
+    return options_.n_nodes > 1 ? options_.path(".pvtp") : piece_path(0);
+  }
+
+ private:
+  struct Reader final : OutputReader {
+    explicit Reader(const OutputSchema& schema) : all(schema.columns) {}
+    void row(const std::array<std::int64_t, 3>& /*at*/, std::int64_t /*n*/,
+             std::span<const io::VtkArray::Values> /*fields*/) override {
+      RUBATO_REQUIRE(false, "a table has no cells");
+    }
+    void rows(OutputRows rows) override {
+      const std::lock_guard lock(mutex);
+      all.append(rows);
+    }
+    std::mutex mutex;
+    OutputRows all;
+  };
+
+  void refuse_nan(const OutputRows& rows) const {
+    for (std::size_t c = 0; c < schema_.columns.size(); ++c) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const double value = rows.number(c, i);
+        if (value == value) continue;
+        throw Error((schema_.id_name.empty() ? "tuple" : schema_.id_name) + " " +
+                        std::to_string(rows.ids()[i]) + ", tick " + std::to_string(options_.tick) +
+                        ": " + schema_.columns[c].name + " is not a number",
+                    ExitCode::failed);
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> column_names() const {
+    std::vector<std::string> names;
+    if (!schema_.id_name.empty()) names.push_back(schema_.id_name);
+    for (const OutputColumn& column : schema_.columns)
+      names.push_back(column.name);
+    return names;
+  }
+
+  void write_csv(const OutputRows& rows, NodeId node) const {
+    io::SortedPart part(options_.path(".csv"), options_.job_id, node);
+    io::StringSink line;
+    io::CsvWriter out(line, {});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!schema_.id_name.empty()) out.add(rows.ids()[i]);
+      for (const auto& values : rows.values())
+        std::visit([&](const auto& list) { out.add(list[i]); }, values);
+      out.end_row();
+      part.add(rows.ids()[i], line.take());
+    }
+    part.finish();
+  }
+
+  // Columns as VTK has them: three coordinates, the heading as a vector, the rest one by one. Text
+  // has no place there.
+  struct VtkColumns {
+    std::vector<double> points;
+    std::vector<double> heading;
+    std::vector<io::VtkArray> arrays;
+  };
+  [[nodiscard]] std::vector<double> triples(const OutputRows& rows,
+                                            std::array<ColumnUse, 3> uses) const {
+    std::vector<double> result(3 * rows.size());
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto column = schema_.find(uses[d]);
+      for (std::size_t i = 0; column && i < rows.size(); ++i)
+        result[3 * i + d] = rows.number(*column, i);
+    }
+    return result;
+  }
+  [[nodiscard]] VtkColumns vtk_columns(const OutputRows& rows) const {
+    VtkColumns result;
+    result.points = triples(rows, {ColumnUse::x, ColumnUse::y, ColumnUse::z});
+    result.arrays.push_back({"id", std::span<const std::uint64_t>(rows.ids())});
+    if (schema_.find(ColumnUse::heading_x)) {
+      // No third component: ColumnUse::plain would find a column that means something else.
+      result.heading = triples(rows, {ColumnUse::heading_x, ColumnUse::heading_y, ColumnUse::z});
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        result.heading[3 * i + 2] = 0;
+      result.arrays.push_back({"heading", std::span<const double>(result.heading), 3});
+    }
+    for (std::size_t c = 0; c < schema_.columns.size(); ++c) {
+      const OutputColumn& column = schema_.columns[c];
+      if (column.use != ColumnUse::plain && column.use != ColumnUse::marked) continue;
+      std::visit(
+          [&](const auto& list) {
+            using T = typename std::remove_cvref_t<decltype(list)>::value_type;
+            if constexpr (std::is_arithmetic_v<T>) {
+              result.arrays.push_back({column.name, std::span<const T>(list)});
+            }
+          },
+          rows.values()[c]);
+    }
+    return result;
+  }
+  void write_vtk(const OutputRows& rows, NodeId node) const {
+    const VtkColumns columns = vtk_columns(rows);
+    io::write_vtp(piece_path(node), {"Points", std::span<const double>(columns.points), 3},
+                  columns.arrays);
+  }
+  void write_parallel_vtk() const {
+    const OutputRows none(schema_.columns);
+    const VtkColumns columns = vtk_columns(none);
+    std::vector<io::VtkPiece> pieces;
+    for (NodeId node = 0; node < options_.n_nodes; ++node)
+      pieces.push_back({{}, piece_path(node)});
+    io::write_pvtp(options_.path(".pvtp"), {"Points", std::span<const double>(columns.points), 3},
+                   pieces, columns.arrays);
+  }
+  [[nodiscard]] std::string piece_path(NodeId node) const {
+    if (options_.n_nodes == 1) return options_.path(".vtp");
+    return options_.path(".node" + std::to_string(node) + ".vtp");
+  }
+
+  struct ArrowRecord {
+    double x, y, dx, dy;
+  };
+  void write_arrows(const OutputRows& rows, NodeId node) const {
+    const auto marked = schema_.find(ColumnUse::marked);
+    std::vector<std::pair<std::uint64_t, std::size_t>> chosen[2];
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool is_marked = marked && rows.number(*marked, i) != 0;
+      chosen[is_marked ? 1 : 0].emplace_back(mixed(rows.ids()[i]), i);
+    }
+    for (const bool is_marked : {false, true}) {
+      auto& list = chosen[is_marked ? 1 : 0];
+      std::ranges::sort(list);
+      list.resize(std::min(list.size(), is_marked ? kMarkedArrows : kArrows));
+      io::SortedPart part(options_.hidden_path(is_marked ? ".marked" : ".arrows"), options_.job_id,
+                          node);
+      for (const auto& [key, i] : list) {
+        const auto value = [&, row = i](ColumnUse use) {
+          const auto column = schema_.find(use);
+          return column ? rows.number(*column, row) : 0.0;
+        };
+        const ArrowRecord record{value(ColumnUse::x), value(ColumnUse::y),
+                                 value(ColumnUse::heading_x), value(ColumnUse::heading_y)};
+        part.add(key, {reinterpret_cast<const char*>(&record), sizeof record});
+      }
+      part.finish();
+    }
+  }
+  // The first `most` arrows of all nodes.
+  void read_arrows(const std::string& path, std::size_t most, bool is_marked,
+                   std::vector<io::Arrow>& arrows) const {
+    io::merge_parts(path, options_.job_id, options_.n_nodes, "");
+    std::ifstream in(path, std::ios::binary);
+    ArrowRecord record{};
+    for (std::size_t i = 0; i < most; ++i) {
+      if (!in.read(reinterpret_cast<char*>(&record), sizeof record)) break;
+      arrows.push_back({record.x, record.y, record.dx, record.dy, is_marked});
+    }
+    in.close();
+    std::remove(path.c_str());
+  }
+  void draw() const {
+    std::vector<io::Arrow> arrows;
+    read_arrows(options_.hidden_path(".arrows"), kArrows, false, arrows);
+    const bool all = arrows.size() < kArrows;
+    read_arrows(options_.hidden_path(".marked"), kMarkedArrows, true, arrows);
+    io::ArrowPicture picture;
+    picture.title = schema_.style.title.empty() ? options_.name : schema_.style.title;
+    picture.note = "tick " + std::to_string(options_.tick) + ", " +
+                   (all ? "" : "an even choice of ") + std::to_string(arrows.size()) + " shown";
+    picture.x_low = schema_.world_low[0];
+    picture.x_high = schema_.world_high[0];
+    picture.y_low = schema_.world_low[1];
+    picture.y_high = schema_.world_high[1];
+    picture.color_by_direction = schema_.find(ColumnUse::heading_x).has_value();
+    io::write_png(options_.path(".png"), io::draw_arrows(arrows, picture));
+  }
+
+  const OutputSchema& schema_;
+  FrameOptions options_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Reader>> readers_;  // [n_nodes] of this process's nodes
+};
+
+}  // namespace
+
+std::unique_ptr<Frame> make_table_frame(const OutputSchema& schema, const FrameOptions& options) {
+  return std::make_unique<TableFrame>(schema, options);
+}
+
+}  // namespace rubato::tick::detail

@@ -1,0 +1,117 @@
+#pragma once
+// Outputs: what a run leaves on the disk: CSV, VTK and PNG of the last state or of every n-th tick,
+// for every model, in the simulator and on a real job.
+//
+//   OutputOptions output;
+//   output.declare(parameters);                        --output DIR, --format csv,png, --every N
+//   SimulationOptions options; ..                      or ExecutionOptions
+//   const auto outputs = add_outputs(options, output); before simulate(); or (options, output,
+//   host) const RunResult result = simulate(problem, policy, ticks, options); for (const
+//   std::string& file : outputs->files()) ..
+//
+// Files of the last state are DIR/NAME.csv, .vti (grids), .vtp or .pvtp (points) and .png; those of
+// tick t are DIR/NAME-0000000t.csv and so on, with DIR/NAME.pvd for ParaView to open them all.
+// They are equal, byte for byte, for every policy, node count and core count (but for .pvtp, which
+// names a piece for each node). Each appears whole, by a rename; no node ever holds the state of
+// others. In a job of several processes the files of all ticks appear at the end of the run, since
+// there is no collective in a tick; otherwise each appears when its tick is done.
+//
+// A value that is not a number ends the run with its cell or tuple and the tick.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "rubato/tick/app.hpp"
+#include "rubato/tick/output/detail/frame.hpp"
+#include "rubato/tick/run.hpp"
+
+namespace rubato::tick {
+
+struct OutputOptions {
+  std::string folder;               // "": nothing is written
+  std::string formats = "csv,png";  // of csv, vtk and png
+  std::int64_t every = 0;           // 0: the last state only
+  std::string name = "state";       // of the files: the model's
+
+  // Adds the three parameters to those of a model; this outlives them.
+  void declare(Parameters& parameters);
+  // Throws Error (usage) for an unknown format or a negative interval.
+  void validate() const;
+};
+
+class Outputs {
+ public:
+  // What of the job this process is.
+  struct Process {
+    std::uint32_t n_nodes = 1;  // of the job
+    std::uint32_t n_local = 1;  // of them here
+    bool first = true;          // it has node 0
+    std::uint64_t job_id = 0;   // equal on all nodes, different between jobs
+  };
+
+  // Makes the folder. Throws Error if that is impossible, or as validate().
+  Outputs(OutputOptions options, Process process);
+  Outputs(const Outputs&) = delete;
+  Outputs& operator=(const Outputs&) = delete;
+  // Takes back the ticks that close() or a whole tick has not made whole.
+  ~Outputs();
+
+  // Before the run of a node; `run` outlives this or close(). Throws Error (usage) if the model
+  // cannot be written in a wanted format, naming those that it can.
+  void attach(NodeId node, NodeRun& run);
+  // After it.
+  void finish(NodeId node, NodeRun& run);
+  // When all nodes of the job have finished; on every process.
+  void close();
+
+  // The files that are there now, as paths; on the first process only.
+  [[nodiscard]] std::vector<std::string> files() const;
+
+ private:
+  // A tick under way, or one that waits for other processes.
+  struct Entry {
+    std::unique_ptr<detail::Frame> frame;
+    std::map<NodeId, std::uint32_t> regions_left;
+    std::uint32_t nodes_left = 0;
+  };
+  struct Node {
+    NodeRun* run = nullptr;
+    std::unique_ptr<OutputSource> source;
+    std::uint32_t n_own = 0;
+  };
+
+  [[nodiscard]] bool on() const noexcept { return !options_.folder.empty(); }
+  [[nodiscard]] detail::FrameFormats formats_of(const OutputSchema& schema) const;
+  [[nodiscard]] detail::FrameOptions frame_options(Tick t, bool last) const;
+  // REQUIRES: the lock. `key` is the tick, or -1 for the last state.
+  Entry& entry(Tick key, Tick t, const OutputSchema& schema);
+  void take_region(NodeId node, RegionId region, Tick t);
+  void take_all(NodeId node, Tick key, Tick t);
+  void node_done(NodeId node, Tick key);
+  void commit(Tick key);
+  void write_series();
+
+  OutputOptions options_;
+  Process process_;
+  detail::FrameFormats formats_;
+  mutable std::mutex mutex_;
+  std::map<NodeId, Node> nodes_;  // of this process
+  std::map<Tick, Entry> entries_;
+  std::map<Tick, std::string> series_;  // VTK files that are whole, by tick
+  Tick last_ = 0;
+  std::vector<std::string> files_;
+};
+
+// Has simulate() or execute() write `output`; the caller keeps the result until that has returned.
+// The second is collective over the nodes of `host` and throws the same Error on all of them.
+[[nodiscard]] std::unique_ptr<Outputs> add_outputs(SimulationOptions& options,
+                                                   const OutputOptions& output);
+[[nodiscard]] std::unique_ptr<Outputs> add_outputs(ExecutionOptions& options,
+                                                   const OutputOptions& output,
+                                                   core::NodeHost& host);
+
+}  // namespace rubato::tick
