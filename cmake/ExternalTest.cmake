@@ -1,6 +1,7 @@
 # Run as a script: configures, builds and runs EXAMPLE, a project of its own, against the rubato in the
-# build folder RUBATO_BUILD (FROM=build) or an install of it (FROM=install). Any failure is fatal.
-set(work ${RUBATO_BUILD}/external-${FROM})
+# build folder RUBATO_BUILD (FROM=build) or an install of it (FROM=install): its program PROGRAM with
+# WORDS must print what matches EXPECT. Any failure is fatal.
+set(work ${RUBATO_BUILD}/external-${PROGRAM}-${FROM})
 file(REMOVE_RECURSE ${work})
 
 function(run)
@@ -19,7 +20,8 @@ endif()
 run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
     -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF -DCMAKE_BUILD_TYPE=Debug)
 run(${CMAKE_COMMAND} --build ${work}/build)
-run(${work}/build/external)
-if(NOT out MATCHES "the same bits")
-  message(FATAL_ERROR "expected the example to find the same bits, found: ${out}")
+separate_arguments(WORDS)
+run(${work}/build/${PROGRAM} ${WORDS})
+if(NOT out MATCHES "${EXPECT}")
+  message(FATAL_ERROR "expected the example to print \"${EXPECT}\", found: ${out}")
 endif()

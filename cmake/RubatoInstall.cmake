@@ -22,12 +22,20 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/rubatoConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/rubatoConfig.cmake ${PROJECT_BINARY_DIR}/rubatoConfigVersion.cmake
         DESTINATION ${package_folder})
 
+# An example that is a project of its own, built and run against the build folder or an install.
+function(rubato_external_example program folder from expect)
+  set(name example.${program}_${from})
+  add_test(NAME ${name}
+           COMMAND ${CMAKE_COMMAND} -DFROM=${from} -DRUBATO_BUILD=${PROJECT_BINARY_DIR}
+                   -DEXAMPLE=${PROJECT_SOURCE_DIR}/examples/${folder} -DPROGRAM=${program}
+                   "-DWORDS=${ARGN}" "-DEXPECT=${expect}"
+                   -P ${PROJECT_SOURCE_DIR}/cmake/ExternalTest.cmake)
+  set_tests_properties(${name} PROPERTIES LABELS example TIMEOUT 120)
+endfunction()
+
 if(RUBATO_TESTS)
-  foreach(from IN ITEMS build install)
-    add_test(NAME example.external_${from}
-             COMMAND ${CMAKE_COMMAND} -DFROM=${from} -DRUBATO_BUILD=${PROJECT_BINARY_DIR}
-                     -DEXAMPLE=${PROJECT_SOURCE_DIR}/examples/external
-                     -P ${PROJECT_SOURCE_DIR}/cmake/ExternalTest.cmake)
-    set_tests_properties(example.external_${from} PROPERTIES LABELS example TIMEOUT 120)
-  endforeach()
+  rubato_external_example(external external build "the same bits")
+  rubato_external_example(external external install "the same bits")
+  rubato_external_example(life 01_life install "life local: 30 ticks .* 4 virtual nodes"
+                          --ticks 30 --simulate 4)
 endif()

@@ -37,7 +37,7 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
     options.observer = &watch;
     outcome.result = tick::simulate(*problem, request.policy, request.ticks, options);
   }
-  if (trace) write_trace(request.trace, {trace->pack()}, outcome.result, title_of(app, request));
+  if (trace) Trace::write(request.trace, {trace->pack()}, outcome.result, title_of(app, request));
   return outcome;
 }
 
@@ -52,7 +52,6 @@ struct RealRun {
 
 void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutcome& outcome) {
   run.host->agree([&] { run.problem = app.build(); });
-  if (run.trace) run.trace->set_origin(steady_now());
   tick::ExecutionOptions execution;
   execution.at_start = [&](tick::NodeRun& node) {
     if (run.watch) run.watch->follow(node.engine());
@@ -66,7 +65,7 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   const std::vector<Bytes> parts = run.host->gather(run.trace->pack());
   run.host->agree([&] {
     if (outcome.node == 0) {
-      write_trace(request.trace, parts, outcome.result, title_of(app, request));
+      Trace::write(request.trace, parts, outcome.result, title_of(app, request));
     }
   });
 }

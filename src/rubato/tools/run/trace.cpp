@@ -115,29 +115,78 @@ Bytes Trace::pack() const {
   const auto first = events_.get();
   Writer out;
   out.put(n_seen);
-  out.put(origin_);
   out.put_vector(std::vector<Event>(first, first + std::min(n_seen, limit_)));
   return out.take();
 }
 
-void write_trace(const std::string& path, const std::vector<Bytes>& parts,
-                 const tick::RunResult& result, const std::string& title) {
-  std::vector<Trace::Event> events;
-  std::uint64_t n_lost = 0;
+// The events of all processes on one clock, by time.
+std::vector<Trace::Event> Trace::merge(const std::vector<Bytes>& parts, std::uint64_t& n_lost) {
+  std::vector<Event> events;
+  n_lost = 0;
   for (const Bytes& bytes : parts) {
     Reader in(bytes);
     const auto n_seen = in.get<std::uint64_t>();
-    const auto origin = in.get<Nanos>();
-    const auto kept = in.get_vector<Trace::Event>();
+    const auto kept = in.get_vector<Event>();
     n_lost += n_seen - kept.size();
-    for (Trace::Event event : kept) {
-      event.begin -= origin;
-      event.end -= origin;
-      events.push_back(event);
+    events.insert(events.end(), kept.begin(), kept.end());
+  }
+  if (parts.size() > 1) align(events);
+  const auto by_begin = [](const Event& event) { return event.begin; };
+  std::ranges::stable_sort(events, {}, by_begin);
+  const Nanos first = events.empty() ? 0 : events.front().begin;
+  for (Event& event : events) {
+    event.begin -= first;
+    event.end -= first;
+  }
+  return events;
+}
+
+void Trace::align(std::vector<Event>& events) {
+  using Pair = std::pair<net::NodeId, net::NodeId>;
+  std::map<Pair, std::vector<Nanos>> sent;
+  std::map<net::NodeId, Nanos> first;  // event of each node
+  for (const Event& e : events) {
+    if (e.kind == Kind::sent) sent[{e.node, e.what}].push_back(e.begin);
+    const auto [at, is_new] = first.try_emplace(e.node, e.begin);
+    if (!is_new) at->second = std::min(at->second, e.begin);
+  }
+  std::map<Pair, std::uint64_t> n_taken;
+  std::map<Pair, Nanos> fastest;  // as the two clocks show it, so it may be negative
+  for (const Event& e : events) {
+    if (e.kind != Kind::taken) continue;
+    const Pair pair{e.what, e.node};
+    const std::uint64_t number = n_taken[pair]++;
+    const auto& of_pair = sent[pair];
+    if (number >= of_pair.size()) continue;
+    const Nanos took = e.begin - of_pair[number];
+    const auto [at, is_new] = fastest.try_emplace(pair, took);
+    if (!is_new) at->second = std::min(at->second, took);
+  }
+  // Outwards from the first node; one that no pair of messages reaches starts with it.
+  std::map<net::NodeId, Nanos> ahead{{first.begin()->first, 0}};
+  std::vector<net::NodeId> reached{first.begin()->first};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    for (const auto& [pair, there] : fastest) {
+      const auto back = fastest.find({pair.second, pair.first});
+      if (pair.first != reached[i] || back == fastest.end() || ahead.contains(pair.second))
+        continue;
+      ahead[pair.second] = ahead[pair.first] + (there - back->second) / 2;
+      reached.push_back(pair.second);
     }
   }
-  std::ranges::stable_sort(events, {}, &Trace::Event::begin);
-  Trace::File file(path);
+  for (Event& e : events) {
+    const auto known = ahead.find(e.node);
+    const Nanos by = known != ahead.end() ? known->second : first[e.node] - first.begin()->second;
+    e.begin -= by;
+    e.end -= by;
+  }
+}
+
+void Trace::write(const std::string& path, const std::vector<Bytes>& parts,
+                  const tick::RunResult& result, const std::string& title) {
+  std::uint64_t n_lost = 0;
+  const std::vector<Event> events = merge(parts, n_lost);
+  File file(path);
   for (const auto& node : result.nodes) {
     file.name_process(node.time.node, node.time.host);
     for (std::uint32_t core = 0; core < node.time.cores.size(); ++core)
@@ -145,19 +194,19 @@ void write_trace(const std::string& path, const std::vector<Bytes>& parts,
   }
   std::map<std::pair<net::NodeId, std::uint32_t>, Nanos> core_free;
   // Messages of a pair arrive in the order in which they were sent, so the n-th of the one kind
-  // belongs to the n-th of the other, whichever clock is ahead.
-  std::map<std::pair<net::NodeId, net::NodeId>, std::vector<const Trace::Event*>> sent;
+  // belongs to the n-th of the other.
+  std::map<std::pair<net::NodeId, net::NodeId>, std::vector<const Event*>> sent;
   for (const auto& e : events) {
-    if (e.kind == Trace::Kind::sent) sent[{e.node, e.what}].push_back(&e);
+    if (e.kind == Kind::sent) sent[{e.node, e.what}].push_back(&e);
   }
   std::map<std::pair<net::NodeId, net::NodeId>, std::uint64_t> n_taken;
   for (const auto& e : events) {
-    if (e.kind == Trace::Kind::work) {
-      const auto [at, first] = core_free.try_emplace({e.node, e.core}, e.begin);
+    if (e.kind == Kind::work) {
+      const auto [at, is_first] = core_free.try_emplace({e.node, e.core}, e.begin);
       if (e.begin - at->second >= kWaitMin) file.wait(e.node, e.core, at->second, e.begin);
       at->second = e.end;
       file.work(e);
-    } else if (e.kind == Trace::Kind::taken) {
+    } else if (e.kind == Kind::taken) {
       const std::uint64_t number = n_taken[{e.what, e.node}]++;
       const auto& of_pair = sent[{e.what, e.node}];
       if (number < of_pair.size()) file.message(e.what, e.node, number, *of_pair[number], e);

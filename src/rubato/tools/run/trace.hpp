@@ -2,6 +2,9 @@
 // A trace of a run that chrome://tracing and ui.perfetto.dev open: what each core stepped and when,
 // what it waited, and the messages on their way.
 //
+// Nodes have clocks of their own, which are brought together by the messages between them: of two
+// nodes, the fastest message took as long in the one direction as in the other.
+//
 // Bounded: a trace holds the first kEventsMax events (40 bytes each in memory, some 120 in the
 // file), which all nodes of a job share equally; later ones are counted, and the count stands in
 // the file.
@@ -27,9 +30,6 @@ class Trace final : public core::Observer {
   // `n_shares`: processes that share the limit; 1 in a simulation. REQUIRES: n_shares > 0.
   explicit Trace(std::uint32_t n_shares = 1, std::uint64_t events_max = kEventsMax);
 
-  // Times count from `origin`: a moment that all nodes of a job share as nearly as they can.
-  void set_origin(Nanos origin) noexcept { origin_ = origin; }
-
   void on_work(net::NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
                Nanos end) noexcept override;
   void on_sent(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
@@ -39,6 +39,11 @@ class Trace final : public core::Observer {
 
   // What this process saw, for the node that writes the file. Called after the run.
   [[nodiscard]] Bytes pack() const;
+
+  // Writes the packed traces of all processes as one file, which appears whole. `result` names the
+  // nodes, `title` the run. Throws Error if it cannot be written.
+  static void write(const std::string& path, const std::vector<Bytes>& parts,
+                    const tick::RunResult& result, const std::string& title);
 
  private:
   enum class Kind : std::uint8_t { work, sent, taken };
@@ -54,21 +59,16 @@ class Trace final : public core::Observer {
     Kind kind;
   };
   class File;
-  friend void write_trace(const std::string&, const std::vector<Bytes>&, const tick::RunResult&,
-                          const std::string&);
 
   void add(const Event& event) noexcept;
+  [[nodiscard]] static std::vector<Event> merge(const std::vector<Bytes>& parts,
+                                                std::uint64_t& n_lost);
+  static void align(std::vector<Event>& events);
 
   std::uint64_t limit_;
-  Nanos origin_ = 0;
   std::atomic<std::uint64_t> n_events_{0};  // seen, kept or not
   // Room for all, so that cores only take a number; pages that nobody writes cost nothing.
   std::unique_ptr<Event[]> events_;
 };
-
-// Writes the packed traces of all processes as one file, which appears whole. `result` names the
-// nodes, `title` the run. Throws Error if it cannot be written.
-void write_trace(const std::string& path, const std::vector<Bytes>& parts,
-                 const tick::RunResult& result, const std::string& title);
 
 }  // namespace rubato::tools
