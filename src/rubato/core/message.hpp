@@ -130,7 +130,7 @@ struct Registered {
     }
   }
 
-  static inline const std::uint32_t slot = register_handler(function_name<F>(), &apply);
+  static inline const std::uint32_t kSlot = register_handler(function_name<F>(), &apply);
 };
 
 }  // namespace detail
@@ -192,7 +192,7 @@ class CoreContext {
   void append_to(CoreId to, std::index_sequence<I...> /*all*/, const A&... arguments) {
     static_assert((std::is_convertible_v<const A&, std::tuple_element_t<I, P>> && ...),
                   "an argument does not convert to what the handler takes");
-    begin_record(to, detail::handler_id(detail::Registered<F>::slot));
+    begin_record(to, detail::handler_id(detail::Registered<F>::kSlot));
     (put(static_cast<std::tuple_element_t<I, P>>(arguments)), ...);
     end_record();
   }
@@ -258,7 +258,11 @@ class MessageEngine final : public Engine {
   [[nodiscard]] std::uint64_t n_buffers_sent() const noexcept { return n_buffers_; }
 
  private:
-  enum Kind : std::uint32_t { kStart, kApply, kRoom, kSplit };
+  // Kinds of work; its index is the core.
+  static constexpr std::uint32_t kStart = 0;
+  static constexpr std::uint32_t kApply = 1;
+  static constexpr std::uint32_t kRoom = 2;
+  static constexpr std::uint32_t kSplit = 3;
 
   // Records for one core, of one buffer.
   struct Piece {

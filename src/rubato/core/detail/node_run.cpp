@@ -111,8 +111,7 @@ void NodeRun::core_loop(std::uint32_t core) {
 bool NodeRun::take(std::uint32_t core, bool has_run) {
   Core& me = cores_[core];
   bool found = false;
-  bool wake_one = false;
-  bool wake_all = false;
+  Wake wake = Wake::nobody;
   {
     const std::lock_guard lock(link_.mutex());
     const Nanos now = steady_now();
@@ -125,28 +124,31 @@ bool NodeRun::take(std::uint32_t core, bool has_run) {
     if (state_ != State::running) return false;
     try {
       found = engine_.next_work(core, me.work);
-      if (found) {
-        me.since = now;
-        wake_one = cores_sleeper_.anyone() && engine_.more_work();
-      } else {
-        me.idle_epoch = epoch_;
-        look_for_end(now);
-        // The end is found when every core has looked since the last event.
-        wake_all = cores_sleeper_.anyone() && engine_.finished() &&
-                   std::any_of(cores_.begin(), cores_.end(), [&](const Core& c) {
-                     return c.since == kNever && c.idle_epoch != epoch_;
-                   });
-      }
+      wake = found ? began_work(me, now) : found_nothing(me, now);
     } catch (const std::exception& e) {
       fail(as_error(e));
     }
   }
-  if (wake_all) {
-    cores_sleeper_.wake_all();
-  } else if (wake_one) {
-    cores_sleeper_.wake_one();
-  }
+  if (wake == Wake::all) cores_sleeper_.wake_all();
+  if (wake == Wake::one) cores_sleeper_.wake_one();
   return found && state_ == State::running;
+}
+
+NodeRun::Wake NodeRun::began_work(Core& me, Nanos now) {
+  me.since = now;
+  return cores_sleeper_.anyone() && engine_.more_work() ? Wake::one : Wake::nobody;
+}
+
+NodeRun::Wake NodeRun::found_nothing(Core& me, Nanos now) {
+  me.idle_epoch = epoch_;
+  look_for_end(now);
+  // The end is found when every core has looked since the last event.
+  const auto has_not_looked = [&](const Core& c) {
+    return c.since == kNever && c.idle_epoch != epoch_;
+  };
+  const bool all = cores_sleeper_.anyone() && engine_.finished() &&
+                   std::any_of(cores_.begin(), cores_.end(), has_not_looked);
+  return all ? Wake::all : Wake::nobody;
 }
 
 void NodeRun::execute(std::uint32_t core) {
@@ -192,7 +194,7 @@ Nanos NodeRun::nap_time(bool polls, std::uint32_t n_rounds) const {
   Nanos time = kLongNap;
   if (polls && !alone_) {
     // Five microseconds longer each time: fast answers to short waits, few wake-ups in long ones.
-    const Nanos grown = options_.nap_min + (n_rounds - kYieldRounds) * 5 * kMicrosecond;
+    const Nanos grown = options_.nap_min + Nanos{n_rounds - kYieldRounds} * 5 * kMicrosecond;
     time = std::min(grown, options_.nap_max);
   }
   const Nanos timer = timer_at_;

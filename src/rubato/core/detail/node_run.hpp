@@ -65,6 +65,9 @@ class NodeRun {
   [[nodiscard]] Nanos nap_time(bool polls, std::uint32_t n_rounds) const;
 
   // Under the lock.
+  enum class Wake : std::uint8_t { nobody, one, all };  // to be done after it
+  Wake began_work(Core& me, Nanos now);
+  Wake found_nothing(Core& me, Nanos now);
   void start();
   void on_message(NodeId from, Bytes bytes);
   void send(NodeId to, Bytes bytes);

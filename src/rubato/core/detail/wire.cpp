@@ -4,25 +4,25 @@ namespace rubato::core::detail {
 
 std::uint32_t Wire::pump(bool receive) {
   std::uint32_t n_delivered = 0;
-  bool again = true;
-  while (again) {
-    {
-      const std::unique_lock lock(fabric_mutex_, std::try_to_lock);
-      if (!lock.owns_lock()) return n_delivered;
-      send_posted();
-      if (receive) {
-        net::Arrival arrival;
-        while (n_delivered < kBatch && fabric_.poll(arrival)) {
-          deliver_(std::move(arrival));
-          ++n_delivered;
-        }
-        if (n_delivered > 0) send_posted();  // the answers
-      }
-      if (receive) last_poll_.store(steady_now(), std::memory_order_relaxed);
-    }
-    // A thread that found the lock taken relies on us: look again after letting it go.
-    again = posted_.load();
+  // A thread that found the lock taken relies on its owner, who looks again after letting it go.
+  do {
+    const std::unique_lock lock(fabric_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return n_delivered;
+    send_posted();
+    if (receive) n_delivered += deliver_batch();
+  } while (posted_.load());
+  return n_delivered;
+}
+
+std::uint32_t Wire::deliver_batch() {
+  std::uint32_t n_delivered = 0;
+  net::Arrival arrival;
+  while (n_delivered < kBatch && fabric_.poll(arrival)) {
+    deliver_(std::move(arrival));
+    ++n_delivered;
   }
+  if (n_delivered > 0) send_posted();  // the answers
+  last_poll_.store(steady_now(), std::memory_order_relaxed);
   return n_delivered;
 }
 

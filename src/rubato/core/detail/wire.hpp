@@ -49,6 +49,7 @@ class Wire {
   static constexpr std::uint32_t kBatch = 64;
 
   void send_posted();
+  std::uint32_t deliver_batch();
 
   net::Fabric& fabric_;
   std::mutex& node_mutex_;
