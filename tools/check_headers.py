@@ -25,7 +25,8 @@ def command_for(path):
 
 
 findings = []
-for output in remembered.run_all(headers, command_for, build / "headers", *flags):
+failed, _ = remembered.run_all(headers, command_for, build / "headers", *flags)
+for output in failed:
     errors = re.findall(r"^\S+:\d+:\d+: (?:fatal )?error: .*$", output, re.M)
     findings.append("does not compile alone: " + (errors[0] if errors else output))
 sources.finish(findings)

@@ -77,8 +77,8 @@ class Shown {
   template <class T>
   requires std::is_integral_v<T> Shown(T v) : text_(std::to_string(v)) {}  // NOLINT
   template <class T>
-  requires std::is_enum_v<T> Shown(T v)
-      : text_(std::to_string(static_cast<std::int64_t>(v))) {}  // NOLINT
+  requires std::is_enum_v<T> Shown(T v)  // NOLINT
+      : text_(std::to_string(static_cast<std::int64_t>(v))) {}
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
