@@ -1,0 +1,382 @@
+#include "rubato/models/traffic.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "rubato/base/random.hpp"
+
+namespace rubato::models {
+namespace {
+
+// Areas at the edge of the world reach this far, so that they neither shrink there nor need a
+// special case: there is nothing beyond that could be read or come in.
+constexpr std::int32_t kFar = 1 << 29;
+
+// Ids of the first cars: above those of signals, below those of cars that are born.
+constexpr std::uint64_t kFirstCars = std::uint64_t{1} << 62;
+
+constexpr std::uint64_t kInitialDraw = std::uint64_t{1} << 63;  // no tick has this number
+
+template <class Tuple>
+std::vector<Tuple> minus(const std::vector<Tuple>& a, const std::vector<Tuple>& b) {
+  std::vector<Tuple> result;
+  std::ranges::set_difference(a, b, std::back_inserter(result), {}, &Tuple::id, &Tuple::id);
+  return result;
+}
+
+template <class Tuple>
+void unite(std::vector<Tuple>& into, const std::vector<Tuple>& from) {
+  std::vector<Tuple> result;
+  std::ranges::set_union(into, from, std::back_inserter(result), {}, &Tuple::id, &Tuple::id);
+  into = std::move(result);
+}
+
+void put(Writer& writer, const Car& car) {
+  writer.put(car.id);
+  writer.put(car.x);
+  writer.put(car.y);
+  writer.put(car.axis);
+  writer.put(car.lane);
+  writer.put(car.speed);
+  writer.put(car.entered);
+}
+
+void put(Writer& writer, const Signal& signal) {
+  writer.put(signal.id);
+  writer.put(signal.x);
+  writer.put(signal.y);
+  writer.put(signal.kind);
+  writer.put(signal.axis);
+  writer.put(signal.timer);
+  writer.put(signal.passed);
+}
+
+}  // namespace
+
+Area Area::grown(std::int32_t by) const noexcept {
+  if (empty()) return {};
+  return {x0 - by, x1 + by, y0 - by, y1 + by};
+}
+
+Area Area::both(const Area& other) const noexcept {
+  return {std::max(x0, other.x0), std::min(x1, other.x1), std::max(y0, other.y0),
+          std::min(y1, other.y1)};
+}
+
+Area Area::hull(const Area& other) const noexcept {
+  if (empty()) return other;
+  if (other.empty()) return *this;
+  return {std::min(x0, other.x0), std::max(x1, other.x1), std::min(y0, other.y0),
+          std::max(y1, other.y1)};
+}
+
+void TrafficOptions::validate() const {
+  const auto within = [](const char* name, std::int64_t found, std::int64_t least,
+                         std::int64_t most) {
+    if (found >= least && found <= most) return;
+    throw Error(std::string("traffic: ") + name + ": expected " + std::to_string(least) + " to " +
+                    std::to_string(most) + ", found " + std::to_string(found),
+                ExitCode::usage);
+  };
+  within("columns", columns, 1, 100'000);
+  within("rows", rows, 1, 100'000);
+  within("speed-max", speed_max, 1, 100);
+  // A move crosses one stop line at most.
+  within("block", block, std::max(2, speed_max + 1), 1000);
+  within("lanes", lanes, 1, 4);
+  within("detector", detector, 1, block);
+  within("green-min", green_min, 0, 1'000'000);
+  within("green-max", green_max, green_min, 1'000'000);
+  for (const auto& [name, value] : {std::pair{"density", density}, std::pair{"inflow", inflow},
+                                    std::pair{"dawdle", dawdle}, std::pair{"turning", turning}}) {
+    within(name, value, 0, 1000);
+  }
+  within("stop-interval", stop_interval, 1, 1'000'000);
+  within("stop-lag", stop_lag, 0, 1'000'000);
+}
+
+TrafficModel::TrafficModel(TrafficOptions options) : options_(options) {
+  options_.validate();
+}
+
+TrafficQuery TrafficModel::everything() {
+  const Area all{-kFar, kFar, -kFar, kFar};
+  return {all, all};
+}
+
+std::int32_t TrafficModel::n_streets(Axis axis) const noexcept {
+  return axis == Axis::x ? options_.rows : options_.columns;
+}
+
+std::int32_t TrafficModel::length(Axis axis) const noexcept {
+  return n_streets(other(axis)) * options_.block;
+}
+
+std::int32_t TrafficModel::direction(Axis axis, std::int32_t x, std::int32_t y) const noexcept {
+  const std::int32_t street = (axis == Axis::x ? y : x) / options_.block;
+  return street % 2 == 0 ? 1 : -1;
+}
+
+// --- PART and NEW ---
+
+// Blocks are cut along the longer side, in proportion, again and again.
+void TrafficModel::cut(std::vector<Query>& parts, const Area& blocks, std::uint32_t n) const {
+  if (n == 1) {
+    const Area cells = cells_of(blocks);
+    parts.push_back({cells, cells});
+    return;
+  }
+  const bool along_x = blocks.x1 - blocks.x0 >= blocks.y1 - blocks.y0;
+  const std::int64_t width = along_x ? blocks.x1 - blocks.x0 : blocks.y1 - blocks.y0;
+  const std::int64_t height = along_x ? blocks.y1 - blocks.y0 : blocks.x1 - blocks.x0;
+  const std::int64_t first = width / 2;
+  const std::int64_t n_first =
+      std::clamp(n * first / width, std::max(std::int64_t{1}, n - (width - first) * height),
+                 std::min(std::int64_t{n} - 1, first * height));
+  Area low = blocks;
+  Area high = blocks;
+  if (along_x) {
+    low.x1 = high.x0 = blocks.x0 + static_cast<std::int32_t>(first);
+  } else {
+    low.y1 = high.y0 = blocks.y0 + static_cast<std::int32_t>(first);
+  }
+  cut(parts, low, static_cast<std::uint32_t>(n_first));
+  cut(parts, high, n - static_cast<std::uint32_t>(n_first));
+}
+
+Area TrafficModel::cells_of(const Area& blocks) const {
+  const auto edge = [this](std::int32_t at, std::int32_t n) {
+    return at == 0 ? -kFar : at == n ? kFar : at * options_.block;
+  };
+  return {edge(blocks.x0, options_.columns), edge(blocks.x1, options_.columns),
+          edge(blocks.y0, options_.rows), edge(blocks.y1, options_.rows)};
+}
+
+std::vector<TrafficQuery> TrafficModel::part(std::uint32_t n) const {
+  const std::int64_t n_blocks = std::int64_t{options_.columns} * options_.rows;
+  if (n == 0 || n > n_blocks) {
+    throw Error("traffic on " + std::to_string(options_.columns) + " x " +
+                std::to_string(options_.rows) + " blocks in " + std::to_string(n) +
+                " parts: expected 1 to " + std::to_string(n_blocks) + ", one a block");
+  }
+  std::vector<Query> parts;
+  cut(parts, {0, options_.columns, 0, options_.rows}, n);
+  return parts;
+}
+
+// Junctions row by row, then the gates of the rows and of the columns.
+std::vector<Signal> TrafficModel::all_signals() const {
+  std::vector<Signal> signals;
+  for (std::int32_t j = 0; j < options_.rows; ++j) {
+    for (std::int32_t i = 0; i < options_.columns; ++i) {
+      Signal junction;
+      junction.id = signals.size();
+      junction.x = street_at(i);
+      junction.y = street_at(j);
+      junction.axis = (i + j) % 2 == 0 ? Axis::x : Axis::y;
+      signals.push_back(junction);
+    }
+  }
+  for (const Axis axis : {Axis::x, Axis::y}) {
+    for (std::int32_t street = 0; street < n_streets(axis); ++street) {
+      const std::int32_t across = street_at(street);
+      const std::int32_t first = direction(axis, across, across) > 0 ? 0 : length(axis) - 1;
+      Signal gate;
+      gate.id = signals.size();
+      gate.kind = Signal::Kind::gate;
+      gate.axis = axis;
+      gate.x = axis == Axis::x ? first : across;
+      gate.y = axis == Axis::x ? across : first;
+      signals.push_back(gate);
+    }
+  }
+  return signals;
+}
+
+// A number for each lane of each street: rows are even, columns odd.
+std::uint64_t TrafficModel::lane_of(Axis axis, std::int32_t across,
+                                    std::int32_t lane) const noexcept {
+  const auto street = static_cast<std::uint64_t>(across / options_.block);
+  return (street * 2 + (axis == Axis::y ? 1 : 0)) * 4 + static_cast<std::uint64_t>(lane);
+}
+
+void TrafficModel::init_street(State& state, const Area& area, Axis axis,
+                               std::int32_t street) const {
+  const std::int32_t across = street_at(street);
+  const std::int32_t begin = std::max(0, axis == Axis::x ? area.x0 : area.y0);
+  const std::int32_t end = std::min(length(axis), axis == Axis::x ? area.x1 : area.y1);
+  for (std::int32_t lane = 0; lane < options_.lanes; ++lane) {
+    for (std::int32_t along = begin; along < end; ++along) {
+      const std::uint64_t cell =
+          lane_of(axis, across, lane) << 32 | static_cast<std::uint32_t>(along);
+      if (!happens(random_words(options_.seed, cell, kInitialDraw)[0], options_.density)) continue;
+      Car car;
+      car.id = kFirstCars | cell;
+      car.x = axis == Axis::x ? along : across;
+      car.y = axis == Axis::x ? across : along;
+      car.axis = axis;
+      car.lane = static_cast<std::uint8_t>(lane);
+      state.cars.push_back(car);
+    }
+  }
+}
+
+TrafficState TrafficModel::init(const Query& q) const {
+  State state;
+  for (const Axis axis : {Axis::x, Axis::y}) {
+    for (std::int32_t street = 0; street < n_streets(axis); ++street) {
+      const std::int32_t across = street_at(street);
+      const bool selected = axis == Axis::x ? across >= q.cars.y0 && across < q.cars.y1
+                                            : across >= q.cars.x0 && across < q.cars.x1;
+      if (selected) init_street(state, q.cars, axis, street);
+    }
+  }
+  std::ranges::sort(state.cars, {}, &Car::id);
+  for (const Signal& signal : all_signals()) {
+    if (q.signals.contains(signal.x, signal.y)) state.signals.push_back(signal);
+  }
+  return state;
+}
+
+// --- R_D, R_X, W_D, W_X, DISJOINT ---
+
+TrafficQuery TrafficModel::read_dependencies(const Query& q) const {
+  return {q.cars.grown(options_.speed_max).hull(q.signals.grown(options_.detector)),
+          q.signals.hull(q.cars.grown(options_.speed_max))};
+}
+
+TrafficQuery TrafficModel::read_exclusive(const Query& q) const {
+  return {q.cars.grown(-options_.speed_max).both(q.signals.grown(-options_.speed_max)),
+          q.signals.both(q.cars.grown(-options_.detector))};
+}
+
+TrafficQuery TrafficModel::write_dependencies(const Query& q) const {
+  return {q.cars.grown(options_.speed_max), q.signals.hull(q.cars)};
+}
+
+TrafficQuery TrafficModel::write_exclusive(const Query& q) const {
+  return {q.cars.grown(-options_.speed_max).both(q.signals), q.signals};
+}
+
+bool TrafficModel::disjoint(const Query& a, const Query& b) const {
+  return !a.cars.meets(b.cars) && !a.signals.meets(b.signals);
+}
+
+// --- states ---
+
+TrafficState TrafficModel::select(const State& state, const Query& q) const {
+  State result;
+  std::ranges::copy_if(state.cars, std::back_inserter(result.cars),
+                       [&](const Car& car) { return q.cars.contains(car.x, car.y); });
+  std::ranges::copy_if(state.signals, std::back_inserter(result.signals),
+                       [&](const Signal& s) { return q.signals.contains(s.x, s.y); });
+  return result;
+}
+
+TrafficState TrafficModel::difference(const State& a, const State& b) const {
+  return {minus(a.cars, b.cars), minus(a.signals, b.signals)};
+}
+
+void TrafficModel::merge(State& into, const State& from) const {
+  unite(into.cars, from.cars);
+  unite(into.signals, from.signals);
+}
+
+void TrafficModel::write(Writer& writer, const State& state) const {
+  writer.put(static_cast<std::uint64_t>(state.cars.size()));
+  for (const Car& car : state.cars)
+    put(writer, car);
+  writer.put(static_cast<std::uint64_t>(state.signals.size()));
+  for (const Signal& signal : state.signals)
+    put(writer, signal);
+}
+
+TrafficState TrafficModel::read(Reader& reader) const {
+  State state;
+  for (auto n = reader.get<std::uint64_t>(); n > 0; --n) {
+    Car car;
+    car.id = reader.get<std::uint64_t>();
+    car.x = reader.get<std::int32_t>();
+    car.y = reader.get<std::int32_t>();
+    car.axis = reader.get<Axis>();
+    car.lane = reader.get<std::uint8_t>();
+    car.speed = reader.get<std::uint8_t>();
+    car.entered = reader.get<Tick>();
+    state.cars.push_back(car);
+  }
+  for (auto n = reader.get<std::uint64_t>(); n > 0; --n) {
+    Signal signal;
+    signal.id = reader.get<std::uint64_t>();
+    signal.x = reader.get<std::int32_t>();
+    signal.y = reader.get<std::int32_t>();
+    signal.kind = reader.get<Signal::Kind>();
+    signal.axis = reader.get<Axis>();
+    signal.timer = reader.get<std::int32_t>();
+    signal.passed = reader.get<std::uint32_t>();
+    state.signals.push_back(signal);
+  }
+  return state;
+}
+
+// --- optional parts ---
+
+std::int64_t TrafficModel::step_cost(const State& to_step, const State& context) const {
+  return static_cast<std::int64_t>(150 * to_step.cars.size() + 100 * to_step.signals.size() +
+                                   50 * context.cars.size());
+}
+
+void TrafficModel::for_each_tuple(const State& state,
+                                  const std::function<void(std::uint64_t, ByteView)>& f) const {
+  const auto each = [&f](const auto& tuple) {
+    Writer writer;
+    put(writer, tuple);
+    f(tuple.id, writer.view());
+  };
+  std::ranges::for_each(state.cars, each);
+  std::ranges::for_each(state.signals, each);
+}
+
+std::vector<tick::OutputColumn> TrafficModel::output_columns() const {
+  using tick::ColumnType;
+  using tick::ColumnUse;
+  return {{"kind", ColumnType::text},
+          {"x", ColumnType::i64, ColumnUse::x},
+          {"y", ColumnType::i64, ColumnUse::y},
+          {"heading_x", ColumnType::i64, ColumnUse::heading_x},
+          {"heading_y", ColumnType::i64, ColumnUse::heading_y},
+          {"is_signal", ColumnType::i64, ColumnUse::marked},
+          {"lane", ColumnType::i64},
+          {"speed", ColumnType::i64}};
+}
+
+// A signal's heading is that of the street which has green.
+void TrafficModel::output_rows(const State& state, tick::OutputRows& rows) const {
+  const auto add = [&](std::string kind, const auto& tuple, bool is_signal) {
+    const std::int64_t way = direction(tuple.axis, tuple.x, tuple.y);
+    rows.begin(tuple.id)
+        .add(std::move(kind))
+        .add(std::int64_t{tuple.x})
+        .add(std::int64_t{tuple.y})
+        .add(tuple.axis == Axis::x ? way : std::int64_t{0})
+        .add(tuple.axis == Axis::y ? way : std::int64_t{0})
+        .add(std::int64_t{is_signal ? 1 : 0});
+  };
+  for (const Car& car : state.cars) {
+    add("car", car, false);
+    rows.add(std::int64_t{car.lane}).add(std::int64_t{car.speed});
+  }
+  for (const Signal& signal : state.signals) {
+    add(signal.kind == Signal::Kind::gate ? "gate" : "junction", signal, true);
+    rows.add(std::int64_t{0}).add(std::int64_t{0});
+  }
+}
+
+std::pair<std::array<double, 3>, std::array<double, 3>> TrafficModel::picture_world() const {
+  return {{0, 0, 0},
+          {static_cast<double>(length(Axis::x)), static_cast<double>(length(Axis::y)), 1}};
+}
+
+}  // namespace rubato::models
