@@ -32,7 +32,9 @@ template <int D>
 using UnitSet = BoxSet<std::int64_t, D>;
 
 // The cell of a unit; units left of the world have negative ones.
-[[nodiscard]] constexpr std::int64_t cell_of_unit(std::int64_t unit) noexcept { return unit >> 4; }
+[[nodiscard]] constexpr std::int64_t cell_of_unit(std::int64_t unit) noexcept {
+  return unit >> 4;
+}
 static_assert(kUnitsPerCell == 1 << 4);
 
 template <class T, int D>
@@ -45,8 +47,8 @@ class Lattice {
     double most = 0;
     for (std::size_t d = 0; d < D; ++d) {
       check_extent(d);
-      most = std::max({most, std::abs(double{world.box.low[d]}), std::abs(double{world.box.high[d]}),
-                       double{world.box.width(d)}});
+      most = std::max({most, std::abs(double{world.box.low[d]}),
+                       std::abs(double{world.box.high[d]}), double{world.box.width(d)}});
     }
     check_distance("visibility", world.visibility);
     check_distance("reachability", world.reachability);

@@ -116,16 +116,16 @@ std::size_t look_by_lanes(const Candidates<float, D, S, Tuple>& from, std::size_
     __m512 offsets[D];
     __m512 distance2 = _mm512_setzero_ps();
     for (std::size_t d = 0; d < D; ++d) {
-      offsets[d] = _mm512_sub_ps(_mm512_loadu_ps(from.stream[d] + j),
-                                 _mm512_set1_ps(viewer.position[d]));
+      offsets[d] =
+          _mm512_sub_ps(_mm512_loadu_ps(from.stream[d] + j), _mm512_set1_ps(viewer.position[d]));
       const __m512 square = _mm512_mul_ps(offsets[d], offsets[d]);
       distance2 = d == 0 ? square : _mm512_add_ps(distance2, square);
     }
     std::uint32_t valid = end - j >= kLanes ? 0xffffU : (1U << (end - j)) - 1;
     const std::size_t self = viewer.self - j;
     valid &= ~(self < kLanes ? 1U << self : 0U);
-    const __mmask16 mask = _mm512_mask_cmp_ps_mask(static_cast<__mmask16>(valid), distance2, limit,
-                                                   _CMP_LE_OQ);
+    const __mmask16 mask =
+        _mm512_mask_cmp_ps_mask(static_cast<__mmask16>(valid), distance2, limit, _CMP_LE_OQ);
     for (std::size_t d = 0; d < D; ++d) {
       _mm512_storeu_ps(out.stream(d) + n, _mm512_maskz_compress_ps(mask, offsets[d]));
     }

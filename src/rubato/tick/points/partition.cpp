@@ -6,6 +6,7 @@
 
 #include "rubato/base/error.hpp"
 #include "rubato/tick/grid/partition.hpp"
+#include "rubato/tick/points/detail/cell_window.hpp"
 
 namespace rubato::tick::points {
 
@@ -23,34 +24,36 @@ CellCounts<D>::CellCounts(const Index<D>& n_cells) {
 
 template <int D>
 std::vector<double> CellCounts<D>::profile(const UnitBox<D>& box, std::size_t axis) const {
-  std::vector<double> by_unit(static_cast<std::size_t>(box.width(axis)), 0.0);
   Index<D> first{};
-  Index<D> last{};
+  Index<D> size{};
   for (std::size_t d = 0; d < D; ++d) {
     first[d] = box.low[d] / (block_[d] * kUnitsPerCell);
-    last[d] = (box.high[d] - 1) / (block_[d] * kUnitsPerCell);
+    size[d] = (box.high[d] - 1) / (block_[d] * kUnitsPerCell) + 1 - first[d];
   }
-  Index<D> at = first;
-  for (bool more = true; more;) {
-    UnitBox<D> block;
+  // By block first, then spread evenly over the units of each.
+  std::vector<double> by_block(static_cast<std::size_t>(size[axis]), 0.0);
+  const auto add_block = [&](const Index<D>& at) {
+    double share = 1;
     std::int64_t number = 0;
     for (std::size_t d = D; d-- > 0;) {
-      number = number * n_[d] + at[d];
-      block.low[d] = at[d] * block_[d] * kUnitsPerCell;
-      block.high[d] = block.low[d] + block_[d] * kUnitsPerCell;
+      number = number * n_[d] + first[d] + at[d];
+      const std::int64_t width = block_[d] * kUnitsPerCell;
+      const std::int64_t low = std::max((first[d] + at[d]) * width, box.low[d]);
+      const std::int64_t high = std::min((first[d] + at[d] + 1) * width, box.high[d]);
+      if (d != axis) share *= static_cast<double>(high - low) / static_cast<double>(width);
     }
-    const UnitBox<D> part = block.intersect(box);
-    const double share = static_cast<double>(counts_[static_cast<std::size_t>(number)]) *
-                         static_cast<double>(part.volume()) / static_cast<double>(block.volume());
-    const double each = share / static_cast<double>(part.width(axis));
-    for (std::int64_t u = part.low[axis]; u < part.high[axis]; ++u) {
-      by_unit[static_cast<std::size_t>(u - box.low[axis])] += each;
-    }
-    more = false;
-    for (std::size_t d = 0; d < D && !more; ++d) {
-      more = ++at[d] <= last[d];
-      if (!more) at[d] = first[d];
-    }
+    by_block[static_cast<std::size_t>(at[axis])] +=
+        share * static_cast<double>(counts_[static_cast<std::size_t>(number)]);
+  };
+  detail::for_each_row<D>(size, [&](Index<D> at) {
+    for (at[0] = 0; at[0] < size[0]; ++at[0])
+      add_block(at);
+  });
+  const std::int64_t width = block_[axis] * kUnitsPerCell;
+  std::vector<double> by_unit;
+  for (std::int64_t u = box.low[axis]; u < box.high[axis]; ++u) {
+    by_unit.push_back(by_block[static_cast<std::size_t>(u / width - first[axis])] /
+                      static_cast<double>(width));
   }
   return by_unit;
 }
@@ -188,15 +191,16 @@ std::vector<UnitBox<D>> own_tiles(const Space<std::int64_t, D>& space, const Uni
                                   const Policy& policy, const TileOptions& options) {
   std::vector<UnitBox<D>> tiles;
   UnitSet<D> layer = own;
-  const auto peel = [&](std::int64_t depth, std::int64_t edge_units) {
-    const UnitSet<D> inner = space.shrunk(layer, depth);
+  const auto peel = [&](std::int64_t width, std::int64_t edge_units) {
+    const UnitSet<D> inner = space.shrunk(layer, width);
     Index<D> edge;
     edge.fill(edge_units);
-    for (const auto& box : layer.minus(inner).boxes())
-      cut_tiles(box, edge, tiles);
+    const UnitSet<D> ring = layer.minus(inner);
+    for (const auto& box : ring.boxes())
+      cut_tiles<D>(box, edge, tiles);
     layer = inner;
   };
-  for (int ring = 0; ring < policy.depth && !layer.empty(); ++ring)
+  for (int depth = 0; depth < policy.depth && !layer.empty(); ++depth)
     peel(options.ring, 2 * options.edge);
   // What emigrated into a neighbour's reach started one R further inside; m + 1 rings hold it.
   const int frame = policy.replica_layers + 1 - policy.depth;
@@ -208,7 +212,7 @@ std::vector<UnitBox<D>> own_tiles(const Space<std::int64_t, D>& space, const Uni
     Index<D> edge;
     edge.fill(edge_units);
     for (const auto& box : layer.boxes())
-      cut_tiles(box, edge, tiles);
+      cut_tiles<D>(box, edge, tiles);
     edge_units /= 2;
   } while (edge_units >= kUnitsPerCell &&
            static_cast<std::int64_t>(tiles.size() - n_border) < options.tiles_least &&
@@ -216,15 +220,14 @@ std::vector<UnitBox<D>> own_tiles(const Space<std::int64_t, D>& space, const Uni
   return tiles;
 }
 
-#define RUBATO_POINTS_INSTANTIATE(D)                                                            \
-  template class CellCounts<D>;                                                                 \
-  template std::vector<UnitBox<D>> part_by_grid<D>(const UnitBox<D>&, std::uint32_t);           \
-  template std::vector<UnitBox<D>> part_by_counts<D>(const UnitBox<D>&, const CellCounts<D>&,   \
-                                                     std::uint32_t);                            \
-  template void cut_tiles<D>(const UnitBox<D>&, const Index<D>&, std::vector<UnitBox<D>>&);     \
-  template std::vector<UnitBox<D>> own_tiles<D>(const Space<std::int64_t, D>&,                  \
-                                                const UnitSet<D>&, const Policy&,               \
-                                                const TileOptions&);
+#define RUBATO_POINTS_INSTANTIATE(D)                                                              \
+  template class CellCounts<D>;                                                                   \
+  template std::vector<UnitBox<D>> part_by_grid<D>(const UnitBox<D>&, std::uint32_t);             \
+  template std::vector<UnitBox<D>> part_by_counts<D>(const UnitBox<D>&, const CellCounts<D>&,     \
+                                                     std::uint32_t);                              \
+  template void cut_tiles<D>(const UnitBox<D>&, const Index<D>&, std::vector<UnitBox<D>>&);       \
+  template std::vector<UnitBox<D>> own_tiles<D>(const Space<std::int64_t, D>&, const UnitSet<D>&, \
+                                                const Policy&, const TileOptions&);
 RUBATO_POINTS_INSTANTIATE(2)
 RUBATO_POINTS_INSTANTIATE(3)
 

@@ -131,8 +131,8 @@ class PointsModel {
     using type = typename V::Measure;
   };
   using Measure = typename MeasureOf<U>::type;
-  [[nodiscard]] Measure measure(const State& before, const State& after) const
-      requires points::PointsHasStop<U> {
+  [[nodiscard]] Measure measure(const State& before,
+                                const State& after) const requires points::PointsHasStop<U> {
     return user_.measure(before, after);
   }
   void combine(Measure& into, const Measure& from) const requires points::PointsHasStop<U> {
@@ -144,9 +144,7 @@ class PointsModel {
   [[nodiscard]] Tick stop_interval() const requires points::PointsHasStop<U> {
     return user_.stop_interval();
   }
-  [[nodiscard]] Tick stop_lag() const requires points::PointsHasStop<U> {
-    return user_.stop_lag();
-  }
+  [[nodiscard]] Tick stop_lag() const requires points::PointsHasStop<U> { return user_.stop_lag(); }
 
   // A tuple that a step or a start gave must not be: what is wrong with it, with its id.
   [[nodiscard]] Error outside(const Tuple& tuple, const std::string& where) const {
@@ -156,8 +154,8 @@ class PointsModel {
     return Error(text + ") is outside of " + lattice_.describe());
   }
   [[nodiscard]] Error too_far(const Tuple& tuple, Tick t) const {
-    std::string text = "tick " + std::to_string(t + 1) + ": tuple " + std::to_string(tuple.id) +
-                       " came to (";
+    std::string text =
+        "tick " + std::to_string(t + 1) + ": tuple " + std::to_string(tuple.id) + " came to (";
     for (std::size_t d = 0; d < kD; ++d)
       text += (d == 0 ? "" : ", ") + std::to_string(tuple.position[d]);
     return Error(text + "), farther than the reachability " +
@@ -172,7 +170,7 @@ class PointsModel {
       list.push_back(Query(box));
     return list;
   }
-  [[nodiscard]] points::CellCounts<kD> count_start() const;
+  [[nodiscard]] auto count_start() const -> points::CellCounts<kD>;
   [[nodiscard]] std::int64_t tile_edge() const;
 
   // A tuple of the context by the order in which it contributes.
@@ -298,7 +296,7 @@ void PointsModel<U>::check_move(const Tuple& before, const Tuple& after, Tick t)
 }
 
 template <points::PointsUser U>
-points::CellCounts<U::kDimensions> PointsModel<U>::count_start() const {
+auto PointsModel<U>::count_start() const -> points::CellCounts<kD> {
   points::CellCounts<kD> counts(lattice_.n_cells());
   const auto add = [&](const std::array<Scalar, kD>& position) {
     if (!lattice_.contains(position)) return;  // init says so, with the id

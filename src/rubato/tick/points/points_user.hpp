@@ -115,8 +115,9 @@ constexpr bool read_all_bytes() {
 }  // namespace detail
 
 template <class T>
-concept Unpadded = Plain<T> && std::default_initializable<T> &&
-    requires { typename std::bool_constant<detail::read_all_bytes<T>()>; };
+concept Unpadded = Plain<T> && std::default_initializable<T> && requires {
+  typename std::bool_constant<detail::read_all_bytes<T>()>;
+};
 
 template <class U>
 concept HasTuple = requires(const typename U::Tuple& tuple) {
@@ -129,8 +130,8 @@ concept HasTuple = requires(const typename U::Tuple& tuple) {
 template <class U>
 concept PointsUser = HasTuple<U> && Unpadded<typename U::Tuple> &&
     requires(const U& u, const typename U::Tuple& tuple, std::vector<typename U::Tuple>& out,
-             const Wanted<typename U::Scalar, U::kDimensions>& wanted,
-             const NeighboursOf<U>& near, Offspring<typename U::Tuple>& offspring, Tick t) {
+             const Wanted<typename U::Scalar, U::kDimensions>& wanted, const NeighboursOf<U>& near,
+             Offspring<typename U::Tuple>& offspring, Tick t) {
   { u.world() } -> std::convertible_to<World<typename U::Scalar, U::kDimensions>>;
   { u.seen(tuple) } -> std::convertible_to<std::array<typename U::Scalar, U::kSeen>>;
   u.start(wanted, out);
@@ -139,7 +140,9 @@ concept PointsUser = HasTuple<U> && Unpadded<typename U::Tuple> &&
 
 // Optional: static constexpr bool kSeesTuples = true lets step() ask for near.tuple(j).
 template <class U>
-inline constexpr bool kSeesTuples = requires { requires U::kSeesTuples; };
+inline constexpr bool kSeesTuples = requires {
+  requires U::kSeesTuples;
+};
 
 // Optional: calls add(position) for the start tuples or an even sample of them, from which the
 // quadtree is cut; without it start() is called slab by slab.

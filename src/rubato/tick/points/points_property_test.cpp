@@ -1,0 +1,165 @@
+// Points against the serial reference: random worlds in 2D and 3D, with and without edges, births,
+// deaths and migration, each partition, policy, number of nodes and interleaving, with the general
+// store and with the fast one: equal bit for bit.
+
+#include <cstdlib>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "rubato/tick/dataflow.hpp"
+#include "rubato/tick/fragment_store.hpp"
+#include "rubato/tick/points/points_store.hpp"
+#include "rubato/tick/points/testing/swarm.hpp"
+#include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/shuffle_driver.hpp"
+
+namespace rubato::tick {
+namespace {
+
+using points::testing::Swarm;
+using points::testing::SwarmOptions;
+
+struct Case {
+  SwarmOptions world;
+  PointsOptions options;
+  Policy policy;
+  std::uint32_t n_nodes = 1;
+  std::uint32_t n_cores = 1;
+  Tick ticks = 10;
+};
+
+std::string describe(const Case& c, std::uint64_t seed) {
+  std::string text = "seed " + std::to_string(seed) + ": " + c.policy.to_string() + ", " +
+                     std::to_string(c.n_nodes) + " nodes x " + std::to_string(c.n_cores) +
+                     " cores, V " + std::to_string(c.world.visibility) + ", R " +
+                     std::to_string(c.world.reachability) + ", " + std::to_string(c.world.n_bugs) +
+                     " bugs, " + std::to_string(c.ticks) + " ticks, world";
+  for (std::size_t d = 0; d < 3; ++d) {
+    text += " " + std::to_string(c.world.high[d] - c.world.low[d]) +
+            (c.world.periodic[d] ? " periodic" : "");
+  }
+  return text;
+}
+
+Case random_case(std::uint64_t seed) {
+  RandomStream random(seed, 2);
+  Case c;
+  c.world.seed = seed;
+  for (std::size_t d = 0; d < 3; ++d) {
+    c.world.low[d] = static_cast<double>(random.between(-3, 3));
+    c.world.high[d] = c.world.low[d] + 4.0 + 10.0 * random.unit();
+    c.world.periodic[d] = random.between(0, 1) != 0;
+  }
+  c.world.visibility = random.between(0, 9) == 0 ? 0.0 : 0.3 + random.unit();
+  c.world.reachability = random.between(0, 9) == 0 ? 0.0 : 1.2 * random.unit();
+  c.world.n_bugs = static_cast<std::uint32_t>(random.between(0, 250));
+  c.world.death_in = random.between(0, 1) != 0 ? 30 : 0;
+  c.world.birth_in = random.between(0, 1) != 0 ? 35 : 0;
+  c.world.crowd = random.between(0, 2) == 0;
+  c.options.partition =
+      random.between(0, 1) != 0 ? PointsPartition::quadtree : PointsPartition::grid;
+  c.options.tiles_least = random.between(1, 12);
+  c.policy.replica_layers = static_cast<int>(random.between(0, 4));
+  c.policy.period = static_cast<int>(random.between(1, c.policy.replica_layers + 1));
+  c.policy.depth = static_cast<int>(random.between(0, 4));
+  if (random.between(0, 7) == 0) c.policy = Policy::parse("bulk");
+  c.n_nodes = static_cast<std::uint32_t>(random.between(1, 7));
+  c.n_cores = static_cast<std::uint32_t>(random.between(1, 3));
+  c.ticks = random.between(0, 14);
+  if (random.between(0, 3) == 0) {
+    c.world.stop_interval = random.between(1, 4);
+    c.world.stop_lag = random.between(0, 6);
+    c.world.stop_below = 0xfe000000;
+  }
+  return c;
+}
+
+template <class M>
+struct Outcome {
+  typename M::State state;
+  Tick end = 0;
+};
+
+template <class Store, class M>
+Outcome<M> run_case(const M& model, const Case& c, std::uint64_t seed) {
+  using Query = typename M::Query;
+  const std::vector<Query> parts = model.part(c.n_nodes);
+  std::vector<std::unique_ptr<TypedPlan<Query>>> plans;
+  std::vector<std::unique_ptr<Store>> stores;
+  std::vector<std::unique_ptr<Dataflow>> flows;
+  std::vector<core::Engine*> engines;
+  for (std::uint32_t node = 0; node < c.n_nodes; ++node) {
+    plans.push_back(std::make_unique<TypedPlan<Query>>(
+        build_plan(model, std::span<const Query>(parts), node, c.policy)));
+    stores.push_back(std::make_unique<Store>(model, *plans.back()));
+    flows.push_back(
+        std::make_unique<Dataflow>(plans.back()->plan, *stores.back(), Dataflow::Options{c.ticks}));
+    engines.push_back(flows.back().get());
+  }
+  testing::ShuffleDriver(engines, c.n_cores, seed).run();
+  Outcome<M> outcome;
+  for (std::uint32_t node = 0; node < c.n_nodes; ++node) {
+    model.merge(outcome.state, stores[node]->own_state(flows[node]->end()));
+    EXPECT_TRUE(node == 0 || flows[node]->end() == outcome.end);
+    outcome.end = flows[node]->end();
+  }
+  return outcome;
+}
+
+template <class T, int D>
+void expect_reference(const Case& c, std::uint64_t seed) {
+  SCOPED_TRACE(describe(c, seed));
+  const Swarm<T, D> swarm(c.world);
+  const PointsModel<Swarm<T, D>> model(swarm, c.options);
+  using M = PointsModel<Swarm<T, D>>;
+  const auto reference = run_reference(model, model.everything(), c.ticks);
+  Outcome<M> fast;
+  ASSERT_NO_THROW((fast = run_case<PointsStore<Swarm<T, D>>>(model, c, seed)));
+  EXPECT_EQ(fast.end, reference.ticks);
+  EXPECT_TRUE(fast.state == reference.state)
+      << "PointsStore: " << fast.state.size() << " bugs, expected " << reference.state.size();
+  Outcome<M> general;
+  ASSERT_NO_THROW((general = run_case<FragmentStore<M>>(model, c, seed)));
+  EXPECT_EQ(general.end, reference.ticks);
+  EXPECT_TRUE(general.state == reference.state)
+      << "FragmentStore: " << general.state.size() << " bugs, expected " << reference.state.size();
+}
+
+// 100 by default, shared by the four kinds of points.
+std::uint64_t n_seeds() {
+  const char* text = std::getenv("RUBATO_SEEDS");
+  return (text == nullptr ? 100 : std::strtoull(text, nullptr, 10)) / 4;
+}
+
+template <class T, int D>
+void expect_all_seeds(std::uint64_t first) {
+  for (std::uint64_t seed = first; seed < first + n_seeds(); ++seed) {
+    Case c = random_case(seed);
+    if (seed % 2 == 0) {
+      // The hard corner: migration with rare rounds, late messages and replicas.
+      c.policy.barrier = false;
+      c.policy.period = 2 + static_cast<int>(seed % 3);
+      c.policy.replica_layers = c.policy.period - 1 + static_cast<int>(seed / 2 % 3);
+      c.n_nodes = 2 + static_cast<std::uint32_t>(seed % 4);
+    }
+    expect_reference<T, D>(c, seed);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(PointsProperty, floats_in_2d_equal_the_reference) {
+  expect_all_seeds<float, 2>(0);
+}
+TEST(PointsProperty, doubles_in_2d_equal_the_reference) {
+  expect_all_seeds<double, 2>(10'000);
+}
+TEST(PointsProperty, floats_in_3d_equal_the_reference) {
+  expect_all_seeds<float, 3>(20'000);
+}
+TEST(PointsProperty, doubles_in_3d_equal_the_reference) {
+  expect_all_seeds<double, 3>(30'000);
+}
+
+}  // namespace
+}  // namespace rubato::tick

@@ -1,0 +1,555 @@
+#pragma once
+// PointsStore: the fast Store of the kind `points`: same plan, same bits as PointsModel in a
+// FragmentStore, at the speed of a hand-written cell list.
+//
+// A version of a region is what its step produced, sorted by destination cell and id. A unit
+// collects its cells and those within the visibility from the versions of its inputs as arrays,
+// shows each tuple its neighbours, and sorts what the tuples became into cells. Regions are single
+// boxes. All memory is used again: in a steady state a step allocates nothing.
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rubato/tick/points/detail/gather.hpp"
+#include "rubato/tick/points/points_model.hpp"
+#include "rubato/tick/store.hpp"
+
+namespace rubato::tick {
+
+// What a step costs in virtual time, in nanoseconds: of an optimised build on one core.
+struct PointsCosts {
+  double unit = 2000;
+  double tuple = 60;  // each tuple stepped
+  double pair = 4;    // each neighbour seen
+};
+
+template <points::PointsUser U>
+class PointsStore final : public Store {
+ public:
+  using Model = PointsModel<U>;
+  using Tuple = typename Model::Tuple;
+  using State = typename Model::State;
+  using Query = typename Model::Query;
+  static constexpr int kD = Model::kD;
+
+  // Both must outlive the store; the plan is of the same model. Calls the user's start().
+  PointsStore(const Model& model, const TypedPlan<Query>& typed, PointsCosts costs = {});
+
+  void step(RegionId region, Tick t, std::uint32_t core) override;
+  void pack(std::uint32_t neighbour, Tick t, Writer& out) override;
+  void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
+              std::span<const std::uint8_t> fresh) override;
+  void release(Tick floor) override;
+
+  Bytes measure(RegionId region, Tick t) override;
+  void combine(Bytes& into, ByteView from) override;
+  bool stop(ByteView combined, Tick t) override;
+  [[nodiscard]] Tick stop_interval() const override {
+    if constexpr (points::PointsHasStop<U>) return model_.stop_interval();
+    return 0;
+  }
+  [[nodiscard]] Tick stop_lag() const override {
+    if constexpr (points::PointsHasStop<U>) return model_.stop_lag();
+    return 0;
+  }
+
+  [[nodiscard]] Nanos step_cost(RegionId region, Tick /*t*/) const override {
+    return step_costs_[region];
+  }
+  [[nodiscard]] Nanos copy_cost(std::size_t n_bytes) const override {
+    return kMicrosecond + static_cast<Nanos>(n_bytes / 4);  // about 4 GB/s
+  }
+  [[nodiscard]] std::size_t bytes() const override;
+
+  // Calls f(tuple) for each tuple that the own regions produced at tick t, region by region; over
+  // all nodes these are the global state. REQUIRES: no step of tick t runs, and t is not released.
+  template <class F>
+  void for_each_own(Tick t, F&& f) const {
+    for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
+      for (const Tuple& tuple : at(region, t).all())
+        f(tuple);
+    }
+  }
+  // The same as a State, by id.
+  [[nodiscard]] State own_state(Tick t) const {
+    State state;
+    for_each_own(t, [&](const Tuple& tuple) { state.push_back(tuple); });
+    std::ranges::sort(state, {}, &Tuple::id);
+    return state;
+  }
+
+ private:
+  using Table = points::detail::CellTable<Tuple>;
+  using Sorted = points::detail::SortedTuples<Tuple>;
+  using Box = points::UnitBox<kD>;
+
+  // A region as its steps see it.
+  struct Place {
+    points::detail::Surroundings<kD> around;
+    Box reach;                              // the box grown by the reachability; unwrapped
+    points::detail::CellWindow<kD> window;  // of the reach: the cells of its versions
+  };
+  // A cell of a source that a round takes tuples from.
+  struct PackCell {
+    std::int64_t cell = 0;  // of the world
+    RegionId source = 0;
+    std::uint32_t local = 0;  // of the source's window
+    bool whole = false;       // all of its tuples are in the target
+  };
+  // What one core works with.
+  struct Scratch {
+    explicit Scratch(const Model& model) : gather(model.user(), model.lattice()) {}
+    points::detail::Gather<U> gather;
+    points::Offspring<Tuple> offspring;
+    std::vector<std::uint32_t> cells;
+    std::vector<std::uint32_t> next;
+  };
+
+  [[nodiscard]] std::size_t slot(RegionId region, Tick t) const noexcept {
+    return region * static_cast<std::size_t>(window_) + static_cast<std::size_t>(t % window_);
+  }
+  [[nodiscard]] const Table& at(RegionId region, Tick t) const {
+    const auto& table = versions_[slot(region, t)];
+    RUBATO_ASSERT(table != nullptr, region, t);
+    return *table;
+  }
+  [[nodiscard]] Table& make(RegionId region, Tick t);
+  [[nodiscard]] Scratch& scratch(std::uint32_t core);
+
+  void place_regions();
+  void list_pack_cells();
+  void load_initial();
+  [[nodiscard]] static bool within(const Box& box, const points::Index<kD>& unit,
+                                   const points::Lattice<typename U::Scalar, kD>& lattice);
+  [[nodiscard]] std::uint32_t locate(const Place& place, const Tuple& tuple, Tick t) const;
+  void keep_measure(RegionId region, Tick t, const Table& after);
+  void cut_out(const Sorted& from, const Place& place, const Box& box, Table& to) const;
+  void compare(RegionId region, Tick t, std::uint32_t neighbour, const Sorted& round) const;
+  void compare_cell(std::span<const Tuple> here, std::size_t at, const Sorted& round, Tick t,
+                    std::uint32_t neighbour) const;
+  void read_round(ByteView payload, Sorted& round) const;
+
+  using Measure = typename Model::Measure;
+  [[nodiscard]] static Bytes to_bytes(const Measure& measure) {
+    Writer writer;
+    writer.put(measure);
+    return writer.take();
+  }
+  [[nodiscard]] static Measure from_bytes(ByteView bytes) {
+    if (bytes.empty()) return Measure{};
+    return Reader(bytes).template get<Measure>();
+  }
+
+  const Model& model_;
+  const TypedPlan<Query>& typed_;
+  const PointsCosts costs_;
+  const Tick window_;
+  std::vector<Place> places_;                     // [regions]
+  std::vector<std::vector<PackCell>> packing_;    // [neighbours] by cell
+  std::vector<std::unique_ptr<Table>> versions_;  // [regions][window]
+  std::vector<Nanos> step_costs_;                 // [regions] of the last step
+  Tick released_ = 0;
+
+  std::mutex mutex_;                                        // guards what follows
+  std::vector<std::vector<std::unique_ptr<Table>>> spare_;  // [regions] tables to use again
+  std::vector<std::unique_ptr<Scratch>> scratches_;         // [cores]
+  std::vector<std::unique_ptr<Sorted>> spare_rounds_;
+  std::map<std::pair<RegionId, Tick>, Measure> measures_;
+};
+
+template <points::PointsUser U>
+PointsStore<U>::PointsStore(const Model& model, const TypedPlan<Query>& typed, PointsCosts costs)
+    : model_(model),
+      typed_(typed),
+      costs_(costs),
+      window_(typed.plan.window()),
+      versions_(typed.plan.regions.size() * static_cast<std::size_t>(window_)),
+      step_costs_(typed.plan.regions.size()),
+      spare_(typed.plan.regions.size()) {
+  place_regions();
+  list_pack_cells();
+  load_initial();
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::place_regions() {
+  const auto& lattice = model_.lattice();
+  for (const auto& query : typed_.regions) {
+    RUBATO_REQUIRE(query.includes.size() == 1 && query.excludes.empty() &&
+                       query.includes[0].boxes().size() == 1,
+                   query.includes.size(), query.excludes.size());
+    Place place;
+    place.around.box = query.includes[0].boxes()[0];
+    place.around.window =
+        points::detail::unwrapped_window(lattice, place.around.box, lattice.visibility());
+    place.reach = place.around.box.grown(lattice.reachability());
+    place.window =
+        points::detail::wrapped_window(lattice, place.around.box, lattice.reachability());
+    places_.push_back(std::move(place));
+  }
+  for (RegionId region = 0; region < places_.size(); ++region) {
+    auto& around = places_[region].around;
+    for (const RegionId input : typed_.plan.inputs[region])
+      points::detail::add_patches(lattice, around.window, places_[input].window, input,
+                                  around.patches);
+  }
+}
+
+// Which cells of which sources a round to each neighbour is packed from: fixed, so looked up once.
+template <points::PointsUser U>
+void PointsStore<U>::list_pack_cells() {
+  const auto& lattice = model_.lattice();
+  packing_.resize(typed_.plan.neighbours.size());
+  for (std::size_t i = 0; i < packing_.size(); ++i) {
+    for (const RegionId source : typed_.plan.neighbours[i].sources) {
+      const auto& window = places_[source].window;
+      std::uint32_t local = 0;
+      points::detail::for_each_row<kD>(window.size, [&](points::Index<kD> at) {
+        for (at[0] = 0; at[0] < window.size[0]; ++at[0], ++local) {
+          Box units;
+          PackCell entry{0, source, local, false};
+          for (std::size_t d = kD; d-- > 0;) {
+            const std::int64_t c = (window.low[d] + at[d]) % lattice.n_cells()[d];
+            entry.cell = entry.cell * lattice.n_cells()[d] + c;
+            units.low[d] = c * points::kUnitsPerCell;
+            units.high[d] = units.low[d] + points::kUnitsPerCell;
+          }
+          const Query cell(units);
+          if (!cell.meets(typed_.targets[i])) continue;
+          entry.whole = cell.minus(typed_.targets[i]).empty();
+          packing_[i].push_back(entry);
+        }
+      });
+    }
+    std::ranges::stable_sort(packing_[i], {}, &PackCell::cell);
+  }
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::load_initial() {
+  Sorted initial;
+  initial.tuples = model_.init(typed_.held);
+  const auto& lattice = model_.lattice();
+  std::ranges::stable_sort(initial.tuples, {},
+                           [&](const Tuple& tuple) { return lattice.cell_number(tuple.position); });
+  for (const Tuple& tuple : initial.tuples)
+    initial.cells.push_back(lattice.cell_number(tuple.position));
+  for (RegionId region = 0; region < places_.size(); ++region) {
+    cut_out(initial, places_[region], places_[region].around.box, make(region, 0));
+  }
+}
+
+template <points::PointsUser U>
+typename PointsStore<U>::Table& PointsStore<U>::make(RegionId region, Tick t) {
+  std::unique_ptr<Table> table;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spare_[region].empty()) {
+      table = std::move(spare_[region].back());
+      spare_[region].pop_back();
+    }
+  }
+  if (!table) table = std::make_unique<Table>();
+  auto& version = versions_[slot(region, t)];
+  RUBATO_ASSERT(version == nullptr, region, t);
+  version = std::move(table);
+  return *version;
+}
+
+template <points::PointsUser U>
+typename PointsStore<U>::Scratch& PointsStore<U>::scratch(std::uint32_t core) {
+  const std::lock_guard lock(mutex_);
+  while (scratches_.size() <= core)
+    scratches_.push_back(std::make_unique<Scratch>(model_));
+  return *scratches_[core];
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
+  Scratch& work = scratch(core);
+  const Place& place = places_[region];
+  work.gather.collect(place.around, [&](RegionId source) {
+    return std::pair<const Table*, const points::detail::CellWindow<kD>*>(&at(source, t),
+                                                                          &places_[source].window);
+  });
+  std::vector<Tuple>& results = work.offspring.results();
+  results.clear();
+  std::size_t n_pairs = 0;
+  std::size_t n_tuples = 0;
+  work.gather.walk([&](const Tuple& tuple, const points::NeighboursOf<U>& near) {
+    work.offspring.begin(tuple.id, t);
+    model_.user().step(tuple, near, t, work.offspring);
+    n_pairs += near.size();
+    ++n_tuples;
+  });
+  work.cells.resize(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i)
+    work.cells[i] = locate(place, results[i], t);
+  Table& table = make(region, t + 1);
+  table.fill(results, work.cells, static_cast<std::size_t>(place.window.n_cells()), work.next);
+  step_costs_[region] =
+      static_cast<Nanos>(costs_.unit + costs_.tuple * static_cast<double>(n_tuples) +
+                         costs_.pair * static_cast<double>(n_pairs));
+  if constexpr (points::PointsHasStop<U>) keep_measure(region, t, table);
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::keep_measure(RegionId region, Tick t, const Table& after) {
+  if constexpr (points::PointsHasStop<U>) {
+    const Tick interval = model_.stop_interval();
+    if (!typed_.plan.regions[region].own() || interval <= 0 || (t + 1) % interval != 0) return;
+    // The tuples that were stepped, from the versions that have them.
+    State before;
+    const auto& lattice = model_.lattice();
+    const Box& box = places_[region].around.box;
+    for (const RegionId input : typed_.plan.inputs[region]) {
+      for (const Tuple& tuple : at(input, t).all()) {
+        if (box.contains(lattice.unit(tuple.position))) before.push_back(tuple);
+      }
+    }
+    std::ranges::sort(before, {}, &Tuple::id);
+    const auto twice = std::ranges::unique(before, {}, &Tuple::id);
+    before.erase(twice.begin(), twice.end());
+    const auto tuples = after.all();
+    const Measure measure = model_.measure(before, State(tuples.begin(), tuples.end()));
+    const std::lock_guard lock(mutex_);
+    measures_[{region, t + 1}] = measure;
+  }
+}
+
+// The number of the cell of the place's window that a result of its step lies in. Throws Error if
+// it is not in the world, or farther away than the reachability allows.
+template <points::PointsUser U>
+std::uint32_t PointsStore<U>::locate(const Place& place, const Tuple& tuple, Tick t) const {
+  const auto& lattice = model_.lattice();
+  if (!lattice.contains(tuple.position)) {
+    throw model_.outside(tuple, "tick " + std::to_string(t + 1));
+  }
+  std::int64_t number = 0;
+  for (std::size_t d = kD; d-- > 0;) {
+    const std::int64_t unit = lattice.unit(tuple.position, d);
+    std::int64_t way = unit - place.reach.low[d];
+    std::int64_t cell = points::cell_of_unit(unit) - place.window.low[d];
+    if (lattice.periodic(d)) {
+      const std::int64_t n = lattice.n_units(d);
+      way += way < 0 ? n : way >= n ? -n : 0;
+      cell += cell < 0 ? lattice.n_cells()[d] : 0;
+    }
+    if (way < 0 || way >= place.reach.width(d)) throw model_.too_far(tuple, t);
+    number = number * place.window.size[d] + cell;
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
+  const Query& target = typed_.targets[neighbour];
+  const auto& lattice = model_.lattice();
+  const std::vector<PackCell>& entries = packing_[neighbour];
+  std::vector<const Tuple*> round;
+  for (std::size_t i = 0; i < entries.size();) {
+    const std::size_t begin = round.size();
+    const std::int64_t cell = entries[i].cell;
+    int n_sources = 0;
+    for (; i < entries.size() && entries[i].cell == cell; ++i) {
+      const auto tuples = at(entries[i].source, t).cell(entries[i].local);
+      n_sources += tuples.empty() ? 0 : 1;
+      for (const Tuple& tuple : tuples) {
+        if (entries[i].whole || target.contains(lattice.unit(tuple.position)))
+          round.push_back(&tuple);
+      }
+    }
+    if (n_sources > 1) {
+      std::sort(round.begin() + static_cast<std::ptrdiff_t>(begin), round.end(),
+                [](const Tuple* a, const Tuple* b) { return a->id < b->id; });
+    }
+  }
+  out.reserve(out.size() + sizeof(std::uint64_t) + round.size() * sizeof(Tuple));
+  out.put(static_cast<std::uint64_t>(round.size()));
+  for (const Tuple* tuple : round)
+    out.put(*tuple);
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::read_round(ByteView payload, Sorted& round) const {
+  Reader reader(payload);
+  const auto n = reader.get<std::uint64_t>();
+  if (n != reader.left() / sizeof(Tuple) || reader.left() % sizeof(Tuple) != 0) {
+    throw Error("a round of " + std::to_string(reader.left()) + " bytes says that it has " +
+                    std::to_string(n) + " tuples of " + std::to_string(sizeof(Tuple)) + " bytes",
+                ExitCode::failed);
+  }
+  round.tuples.resize(static_cast<std::size_t>(n));
+  reader.get_span(std::span<Tuple>(round.tuples));
+  round.cells.resize(round.tuples.size());
+  for (std::size_t i = 0; i < round.tuples.size(); ++i) {
+    const Tuple& tuple = round.tuples[i];
+    if (!model_.lattice().contains(tuple.position)) throw model_.outside(tuple, "round");
+    round.cells[i] = model_.lattice().cell_number(tuple.position);
+    const bool ascends = i == 0 || std::pair(round.cells[i - 1], round.tuples[i - 1].id) <
+                                       std::pair(round.cells[i], tuple.id);
+    if (!ascends) {
+      throw Error("a round is not in the order of cells and ids at tuple " +
+                      std::to_string(tuple.id) + ": the nodes differ in model or configuration",
+                  ExitCode::failed);
+    }
+  }
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::unpack(std::uint32_t neighbour, Tick t, ByteView payload,
+                            std::span<const std::uint8_t> fresh) {
+  std::unique_ptr<Sorted> round;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spare_rounds_.empty()) {
+      round = std::move(spare_rounds_.back());
+      spare_rounds_.pop_back();
+    }
+  }
+  if (!round) round = std::make_unique<Sorted>();
+  read_round(payload, *round);
+  const auto& regions = typed_.plan.neighbours[neighbour].regions;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    // A region gets all that it may have produced; the borders of reaches overlap, and who reads
+    // two of them counts equal ids once.
+    const Place& place = places_[regions[i]];
+    if (fresh[i] != 0) {
+      cut_out(*round, place, place.reach, make(regions[i], t));
+    } else {
+      compare(regions[i], t, neighbour, *round);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  spare_rounds_.push_back(std::move(round));
+}
+
+// Whether a box that may reach over the world's edge contains a unit of the world.
+template <points::PointsUser U>
+bool PointsStore<U>::within(const Box& box, const points::Index<kD>& unit,
+                            const points::Lattice<typename U::Scalar, kD>& lattice) {
+  for (std::size_t d = 0; d < kD; ++d) {
+    std::int64_t way = unit[d] - box.low[d];
+    if (lattice.periodic(d)) {
+      const std::int64_t n = lattice.n_units(d);
+      way += way < 0 ? n : way >= n ? -n : 0;
+    }
+    if (way < 0 || way >= box.width(d)) return false;
+  }
+  return true;
+}
+
+// Makes a version of a place from those of the tuples that lie in `box`.
+template <points::PointsUser U>
+void PointsStore<U>::cut_out(const Sorted& from, const Place& place, const Box& box,
+                             Table& to) const {
+  const auto& lattice = model_.lattice();
+  const auto& window = place.window;
+  to.clear();
+  points::detail::for_each_row<kD>(window.size, [&](const points::Index<kD>& at) {
+    std::int64_t row = 0;
+    for (std::size_t d = kD; d-- > 1;)
+      row = row * lattice.n_cells()[d] + (window.low[d] + at[d]) % lattice.n_cells()[d];
+    row *= lattice.n_cells()[0];
+    std::size_t i = from.first(row + window.low[0]);
+    for (std::int64_t x = 0; x < window.size[0]; ++x) {
+      const std::int64_t wrapped = (window.low[0] + x) % lattice.n_cells()[0];
+      if (x != 0 && wrapped == 0) i = from.first(row);
+      for (; i < from.tuples.size() && from.cells[i] == row + wrapped; ++i) {
+        if (within(box, lattice.unit(from.tuples[i].position), lattice)) to.add(from.tuples[i]);
+      }
+      to.end_cell();
+    }
+  });
+}
+
+// What was computed here must be in the round, bit for bit.
+template <points::PointsUser U>
+void PointsStore<U>::compare(RegionId region, Tick t, std::uint32_t neighbour,
+                             const Sorted& round) const {
+  const Table& table = at(region, t);
+  const auto& lattice = model_.lattice();
+  for (std::size_t c = 0; c + 1 < table.n_starts(); ++c) {
+    const auto here = table.cell(c);
+    if (here.empty()) continue;
+    compare_cell(here, round.first(lattice.cell_number(here.front().position)), round, t,
+                 neighbour);
+  }
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::compare_cell(std::span<const Tuple> here, std::size_t at, const Sorted& round,
+                                  Tick t, std::uint32_t neighbour) const {
+  const auto& lattice = model_.lattice();
+  const std::int64_t cell = lattice.cell_number(here.front().position);
+  for (const Tuple& tuple : here) {
+    while (at < round.tuples.size() && round.cells[at] == cell && round.tuples[at].id < tuple.id)
+      ++at;
+    const bool found = at < round.tuples.size() && round.cells[at] == cell &&
+                       std::memcmp(&round.tuples[at], &tuple, sizeof tuple) == 0;
+    // What lies beyond that which is held here was not sent.
+    if (found || !typed_.held.contains(lattice.unit(tuple.position))) continue;
+    throw Error("round " + std::to_string(t) + " from node " +
+                    std::to_string(typed_.plan.neighbours[neighbour].node) + " differs at tuple " +
+                    std::to_string(tuple.id) +
+                    " from what was recomputed here: step is not deterministic",
+                ExitCode::failed);
+  }
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::release(Tick floor) {
+  const std::lock_guard lock(mutex_);
+  for (; released_ < floor; ++released_) {
+    for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {
+      auto& version = versions_[slot(region, released_)];
+      if (version) spare_[region].push_back(std::move(version));
+    }
+  }
+}
+
+template <points::PointsUser U>
+Bytes PointsStore<U>::measure(RegionId region, Tick t) {
+  if constexpr (points::PointsHasStop<U>) {
+    const std::lock_guard lock(mutex_);
+    const auto found = measures_.find({region, t});
+    RUBATO_ASSERT(found != measures_.end(), region, t);
+    const Bytes bytes = to_bytes(found->second);
+    measures_.erase(found);
+    return bytes;
+  } else {
+    return {};
+  }
+}
+template <points::PointsUser U>
+void PointsStore<U>::combine(Bytes& into, ByteView from) {
+  if constexpr (points::PointsHasStop<U>) {
+    Measure sum = from_bytes(into);
+    model_.combine(sum, from_bytes(from));
+    into = to_bytes(sum);
+  }
+}
+template <points::PointsUser U>
+bool PointsStore<U>::stop(ByteView combined, Tick t) {
+  if constexpr (points::PointsHasStop<U>) return model_.stop(from_bytes(combined), t);
+  return false;
+}
+
+template <points::PointsUser U>
+std::size_t PointsStore<U>::bytes() const {
+  std::size_t n = 0;
+  for (const auto& version : versions_)
+    n += version ? version->bytes() : 0;
+  for (const auto& list : spare_) {
+    for (const auto& table : list)
+      n += table->bytes();
+  }
+  return n;
+}
+
+}  // namespace rubato::tick
