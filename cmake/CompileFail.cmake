@@ -1,0 +1,23 @@
+# Run as a script by rubato_compile_fail (RubatoCompileFail.cmake): compiles SOURCE, wrong and right.
+set(command ${CXX} -std=c++20 -fsyntax-only -I ${INCLUDE} ${SOURCE})
+execute_process(COMMAND ${command} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
+if(code EQUAL 0)
+  message(FATAL_ERROR "${SOURCE}: expected it not to compile")
+endif()
+file(STRINGS ${SOURCE} expected REGEX "// expect-error: ")
+if(NOT expected)
+  message(FATAL_ERROR "${SOURCE}: no line with // expect-error: TEXT")
+endif()
+foreach(line IN LISTS expected)
+  string(REGEX REPLACE ".*// expect-error: " "" text "${line}")
+  string(FIND "${out}" "${text}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "${SOURCE}: expected the compiler to say\n  ${text}\nfound\n${out}")
+  endif()
+endforeach()
+execute_process(COMMAND ${command} -DRUBATO_RIGHT RESULT_VARIABLE code OUTPUT_VARIABLE out
+                ERROR_VARIABLE out)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "${SOURCE}: fails for another reason too; with RUBATO_RIGHT expected it to "
+                      "compile, found\n${out}")
+endif()
