@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "rubato/tick/check/checker.hpp"
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/model.hpp"
@@ -18,14 +19,6 @@
 #include "rubato/tick/plan_builder.hpp"
 
 namespace rubato::tick {
-
-// Optional for a model: calls f(id, bytes) for each tuple of a state. Checksums and `rubato check`
-// need it.
-template <class M>
-concept HasTuples = requires(const M& m, const typename M::State& s,
-                             const std::function<void(std::uint64_t, ByteView)>& f) {
-  m.for_each_tuple(s, f);
-};
 
 // One node of a run: its plan, its tuples and its state machine.
 class NodeRun {
@@ -41,6 +34,8 @@ class NodeRun {
   // Of the own tuples at the end of the run; the sum over nodes is the same for every policy, node
   // count and fabric.
   [[nodiscard]] virtual std::uint64_t checksum() const = 0;
+  // Its own tuples at the end of the run, for comparisons with a reference; by ascending id.
+  [[nodiscard]] virtual TupleList own_tuples() const = 0;
   // Reads this node's tuples for files and pictures; null if the model does not say how they look.
   // The node outlives it.
   [[nodiscard]] virtual std::unique_ptr<OutputSource> output_source() const = 0;
@@ -69,9 +64,14 @@ class Problem {
 
   // Calls the model's part(). Throws Error if the model cannot be cut so. The problem outlives it.
   [[nodiscard]] virtual std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const = 0;
+  // Tests the model's rules (tick/check/checker.hpp), and throws as that does. check_problem()
+  // tests the store too.
+  [[nodiscard]] virtual CheckReport check(const CheckOptions& options) const = 0;
+  // What people call the tuple of an id.
+  [[nodiscard]] virtual std::string tuple_name(std::uint64_t id) const = 0;
 };
 
-template <Model M, class StoreType, class StoreOptions = std::monostate>
+template <Checkable M, class StoreType, class StoreOptions = std::monostate>
 class ProblemOf final : public Problem {
  public:
   using Query = typename M::Query;
@@ -83,6 +83,14 @@ class ProblemOf final : public Problem {
 
   [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const override {
     return std::make_unique<Parts>(*this, model_.part(n_nodes));
+  }
+
+  [[nodiscard]] CheckReport check(const CheckOptions& options) const override {
+    return check_model(model_, options);
+  }
+
+  [[nodiscard]] std::string tuple_name(std::uint64_t id) const override {
+    return detail::tuple_name(model_, id);
   }
 
   // A node's run with its types, for output.
@@ -104,13 +112,12 @@ class ProblemOf final : public Problem {
       if constexpr (requires { store_->checksum(Tick{}); }) {
         return store_->checksum(flow_.end());
       } else {
-        static_assert(HasTuples<M>, "checksums need for_each_tuple(state, f) const in the model");
-        std::uint64_t sum = 0;
-        problem_.model_.for_each_tuple(
-            store_->own_state(flow_.end()),
-            [&](std::uint64_t id, ByteView bytes) { sum += tuple_hash(id, bytes); });
-        return sum;
+        return own_tuples().checksum();
       }
+    }
+    [[nodiscard]] TupleList own_tuples() const override {
+      static_assert(Checkable<M>, "checksums need for_each_tuple(state, f) const in the model");
+      return detail::tuples_of(problem_.model_, store_->own_state(flow_.end()));
     }
     [[nodiscard]] std::unique_ptr<OutputSource> output_source() const override {
       return make_output_source(problem_.model_, *store_, typed_.plan.n_own);

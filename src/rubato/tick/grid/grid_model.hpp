@@ -23,7 +23,10 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -171,6 +174,19 @@ class GridModel {
     for (std::size_t d = kD; d-- > 0;)
       id = id * space_.world.high[d] + at[d];
     return id;
+  }
+  void for_each_tuple(const State& state,
+                      const std::function<void(std::uint64_t, ByteView)>& f) const {
+    for (std::size_t i = 0; i < state.ids.size(); ++i) {
+      f(static_cast<std::uint64_t>(state.ids[i]),
+        std::as_bytes(std::span(state.values).subspan(i * kValues, kValues)));
+    }
+  }
+  [[nodiscard]] std::string tuple_name(std::uint64_t id) const {
+    std::string text = "cell (";
+    for (const std::int64_t at : index_of(static_cast<std::int64_t>(id)))
+      text += (text.back() == '(' ? "" : ", ") + std::to_string(at);
+    return text + ")";
   }
   [[nodiscard]] Index<kD> index_of(std::int64_t id) const noexcept {
     Index<kD> at{};

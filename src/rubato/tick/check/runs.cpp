@@ -1,0 +1,71 @@
+#include "rubato/tick/check/runs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "rubato/tick/run.hpp"
+
+namespace rubato::tick {
+namespace {
+
+struct RunCase {
+  const char* policy;
+  std::uint32_t n_nodes;
+  std::uint32_t n_cores;
+};
+
+// The own tuples of all nodes at the end, by id; a tuple that two nodes own stands there twice.
+TupleList tuples_of_run(const Problem& problem, const RunCase& c, const CheckReport& report,
+                        std::uint64_t seed) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> tuples;
+  SimulationOptions options;
+  options.n_nodes = c.n_nodes;
+  options.n_cores = c.n_cores;
+  options.seed = seed;
+  options.profile = net::parse_profile("ec2-large");
+  options.at_end = [&](NodeId /*node*/, NodeRun& run) {
+    const TupleList own = run.own_tuples();
+    for (std::size_t i = 0; i < own.size(); ++i)
+      tuples.emplace_back(own.ids[i], own.hashes[i]);
+  };
+  (void)simulate(problem, Policy::parse(c.policy), report.ticks, options);
+  std::ranges::sort(tuples);
+  TupleList list;
+  for (const auto& [id, hash] : tuples) {
+    list.ids.push_back(id);
+    list.hashes.push_back(hash);
+  }
+  return list;
+}
+
+}  // namespace
+
+CheckReport check_problem(const Problem& problem, const CheckOptions& options) {
+  CheckReport report = problem.check(options);
+  report.rules.push_back({"same-bits", "[design 6]", "every run ends in the reference's bits"});
+  detail::Rule rule(report.rules.back());
+  static constexpr RunCase kCases[] = {
+      {"local", 1, 2}, {"bulk", 2, 1}, {"schedule(3)", 4, 1}, {"k2m3d2", 3, 2}, {"k3m5", 7, 1}};
+  for (const RunCase& c : kCases) {
+    if (rule.broken()) break;
+    const std::string where = "run of " + std::to_string(report.ticks) + " ticks, " + c.policy +
+                              ", " + std::to_string(c.n_nodes) + " nodes";
+    try {
+      if (c.n_nodes > 1) (void)problem.partition(c.n_nodes);
+    } catch (const Error&) {
+      continue;  // too small for so many nodes
+    }
+    try {
+      const DifferentTuple difference =
+          compare(report.reference, tuples_of_run(problem, c, report, options.seed));
+      rule.expect(difference.kind == Difference::none, [&] {
+        return where + ": " + describe(difference.kind, problem.tuple_name(difference.id));
+      });
+    } catch (const Error& error) {
+      rule.expect(where + ": threw: " + error.what());
+    }
+  }
+  return report;
+}
+
+}  // namespace rubato::tick

@@ -1,0 +1,319 @@
+#pragma once
+// The rules of a step: Properties 1 and 2, Definitions 1 and 2 of [Ticks 4, A.1], and that its bits
+// depend on nothing but the tuple, what it reads, and the tick. Part of checker.hpp.
+
+#include <cstring>
+
+#include "rubato/tick/check/context.hpp"
+
+namespace rubato::tick::detail {
+
+template <Model M>
+void check_deterministic(CheckContext<M>& c, CheckReport& report) {
+  check_rule(report,
+             {"deterministic", "[design 6]",
+              "stepping twice, in whatever order of calls, gives equal bits"},
+             [&](Rule& rule) {
+               // Backwards through the ticks, with parts of others between: numbers that are drawn
+               // from a stream and not from (seed, id, tick) come out differently.
+               for (std::size_t i = c.samples.size(); i-- > 0;) {
+                 const auto& sample = c.samples[i];
+                 const std::string where = "step of tick " + std::to_string(sample.t) + " again";
+                 rule.expect(c.differ(sample.next_tuples,
+                                      c.tuples(c.model.step(sample.state, sample.state, sample.t)),
+                                      where));
+                 const auto& other = c.samples[(i + 1) % c.samples.size()];
+                 (void)c.model.step(c.split(other.state, i).first, other.state, other.t);
+                 rule.expect(c.differ(sample.next_tuples,
+                                      c.tuples(c.model.step(sample.state, sample.state, sample.t)),
+                                      where));
+               }
+             });
+}
+
+// Cuts of the state into two, with both of them stepped in the whole state as context.
+template <Model M>
+void check_properties(CheckContext<M>& c, CheckReport& report) {
+  struct Cut {
+    std::string where;
+    TupleList first;
+    TupleList second;
+    TupleList both;
+    const typename CheckContext<M>::Sample* sample;
+  };
+  std::vector<Cut> cuts;
+  const auto make_cuts = [&] {
+    if (!cuts.empty()) return;
+    for (std::uint64_t salt = 0; salt < 8; ++salt) {
+      const auto& sample = c.samples[salt % c.samples.size()];
+      auto [a, b] = c.split(sample.state, salt + 300);
+      auto stepped = c.model.step(a, sample.state, sample.t);
+      const auto rest = c.model.step(b, sample.state, sample.t);
+      Cut cut{c.at_tick(sample.t), c.tuples(stepped), c.tuples(rest), {}, &sample};
+      c.model.merge(stepped, rest);
+      cut.both = c.tuples(stepped);
+      cuts.push_back(std::move(cut));
+    }
+  };
+  check_rule(report,
+             {"property-1", "[Ticks 4.1, Property 1]", "disjoint parts step to disjoint ids"},
+             [&](Rule& rule) {
+               make_cuts();
+               for (const Cut& cut : cuts) {
+                 const auto both = c.common(cut.first, cut.second);
+                 rule.expect(!both, [&] {
+                   return c.name(*both) + " comes from both parts of the state" + cut.where;
+                 });
+               }
+             });
+  check_rule(report,
+             {"property-2", "[Ticks 4.1, Property 2]",
+              "parts stepped by themselves are the whole stepped, bit for bit"},
+             [&](Rule& rule) {
+               make_cuts();
+               for (const Cut& cut : cuts) {
+                 rule.expect(c.differ(cut.sample->next_tuples, cut.both,
+                                      "two parts of the state stepped" + cut.where));
+               }
+             });
+}
+
+// Each of some tuples alone: no sum over the tuples of a call, no order among them.
+template <Model M>
+void check_one_by_one(CheckContext<M>& c, CheckReport& report) {
+  if constexpr (kFilters<M>) {
+    check_rule(
+        report,
+        {"one-by-one", "[design 6]",
+         "a tuple stepped alone gets the bits that it gets among others"},
+        [&](Rule& rule) {
+          for (const auto& sample : c.samples) {
+            const std::size_t n = sample.tuples.size();
+            for (std::size_t i = 0; i < std::min<std::size_t>(n, 16) && !rule.broken(); ++i) {
+              const std::uint64_t id = sample.tuples.ids[hash_words(i, n, 8) % n];
+              const auto one =
+                  filter(c.model, sample.state, [id](std::uint64_t other) { return other == id; });
+              const TupleList found = c.tuples(c.model.step(one, sample.state, sample.t));
+              rule.expect(c.beyond(found, sample.next_tuples,
+                                   "stepping " + c.name(id) + " alone" + c.at_tick(sample.t)));
+              if (!sample.next_tuples.contains(id)) continue;
+              rule.expect(found.contains(id), [&] {
+                return c.name(id) + " stepped alone" + c.at_tick(sample.t) +
+                       " is gone, stepped with others it is not";
+              });
+            }
+          }
+        });
+  }
+}
+
+// The tuple outside of `context` that `id` reads, for a message; nothing if it cannot be told.
+template <Model M>
+[[nodiscard]] std::string who_is_read(const CheckContext<M>& c,
+                                      const typename CheckContext<M>::Sample& sample,
+                                      std::uint64_t id, const typename M::State& context) {
+  if constexpr (kFilters<M>) {
+    constexpr std::size_t kTries = 2000;
+    const auto one =
+        filter(c.model, sample.state, [id](std::uint64_t other) { return other == id; });
+    const TupleList expected = c.tuples(c.model.step(one, context, sample.t));
+    const TupleList inside = c.tuples(context);
+    std::size_t n_tried = 0;
+    for (const std::uint64_t read : sample.tuples.ids) {
+      if (inside.contains(read)) continue;
+      if (++n_tried > kTries) break;
+      auto more = context;
+      c.model.merge(more, filter(c.model, sample.state,
+                                 [read](std::uint64_t other) { return other == read; }));
+      if (c.tuples(c.model.step(one, more, sample.t)) == expected) continue;
+      return "; it reads " + c.name(read) + ", which is not selected";
+    }
+  }
+  return "";
+}
+
+// STEP(Q(S), S') for an S' must be STEP(Q(S), S).
+template <Model M>
+[[nodiscard]] std::string step_differs(const CheckContext<M>& c,
+                                       const typename CheckContext<M>::Sample& sample,
+                                       const typename M::State& to_step,
+                                       const typename M::State& context, const std::string& where) {
+  const TupleList expected = c.tuples(c.model.step(to_step, sample.state, sample.t));
+  const TupleList found = c.tuples(c.model.step(to_step, context, sample.t));
+  const std::string failure = c.differ(expected, found, where + c.at_tick(sample.t));
+  if (failure.empty()) return failure;
+  const DifferentTuple difference = compare(expected, found);
+  return failure + who_is_read(c, sample, difference.id, context);
+}
+
+template <Model M>
+void check_reads(CheckContext<M>& c, CheckReport& report) {
+  check_rule(report,
+             {"read-dependencies", "[Ticks A.1, Definition 1]",
+              "R_D(q) holds q and all that its step reads"},
+             [&](Rule& rule) {
+               for (const auto& sample : c.samples) {
+                 for (const auto& [name, query] : c.queries) {
+                   if (rule.broken()) return;
+                   const auto own = c.model.select(sample.state, query);
+                   const auto read = c.model.select(sample.state, c.model.read_dependencies(query));
+                   rule.expect(c.beyond(
+                       c.tuples(own), c.tuples(read),
+                       "read_dependencies(" + name + ") leaves out its own" + c.at_tick(sample.t)));
+                   rule.expect(step_differs(c, sample, own, read,
+                                            name + " stepped with what read_dependencies selects"));
+                 }
+               }
+             });
+  check_rule(
+      report, {"context", "[Ticks A.1, Definition 1]", "context that nobody reads changes no bit"},
+      [&](Rule& rule) {
+        std::uint64_t salt = 500;
+        for (const auto& sample : c.samples) {
+          for (const auto& [name, query] : c.queries) {
+            if (rule.broken()) return;
+            const auto own = c.model.select(sample.state, query);
+            auto context = c.model.select(sample.state, c.model.read_dependencies(query));
+            c.model.merge(context, c.split(sample.state, ++salt).first);
+            rule.expect(step_differs(c, sample, own, context, name + " stepped with more context"));
+          }
+        }
+      });
+  check_rule(report,
+             {"read-exclusive", "[Ticks A.1, Definition 1]",
+              "R_X(q) lies in q, which is all that its step reads"},
+             [&](Rule& rule) {
+               for (const auto& sample : c.samples) {
+                 for (const auto& [name, query] : c.queries) {
+                   if (rule.broken()) return;
+                   const auto own = c.model.select(sample.state, query);
+                   const auto inner = c.model.select(sample.state, c.model.read_exclusive(query));
+                   rule.expect(c.beyond(c.tuples(inner), c.tuples(own),
+                                        "read_exclusive(" + name + ")" + c.at_tick(sample.t)));
+                   rule.expect(step_differs(c, sample, inner, own,
+                                            "read_exclusive(" + name + ") stepped with " + name));
+                 }
+               }
+             });
+}
+
+template <Model M>
+void check_writes(CheckContext<M>& c, CheckReport& report) {
+  check_rule(
+      report,
+      {"write-dependencies", "[Ticks A.1, Definition 2]",
+       "W_D(q) holds q, and stepped yields all of q"},
+      [&](Rule& rule) {
+        for (const auto& sample : c.samples) {
+          for (const auto& [name, query] : c.queries) {
+            if (rule.broken()) return;
+            const auto own = c.model.select(sample.state, query);
+            const auto source = c.model.select(sample.state, c.model.write_dependencies(query));
+            rule.expect(c.beyond(
+                c.tuples(own), c.tuples(source),
+                "write_dependencies(" + name + ") leaves out its own" + c.at_tick(sample.t)));
+            const auto stepped = c.model.step(source, sample.state, sample.t);
+            rule.expect(c.differ(c.tuples(c.model.select(sample.next, query)),
+                                 c.tuples(c.model.select(stepped, query)),
+                                 "write_dependencies(" + name + ") stepped" + c.at_tick(sample.t)));
+          }
+        }
+      });
+  check_rule(
+      report,
+      {"write-exclusive", "[Ticks A.1, Definition 2]",
+       "W_X(q) lies in q, which stepped yields all of it"},
+      [&](Rule& rule) {
+        for (const auto& sample : c.samples) {
+          for (const auto& [name, query] : c.queries) {
+            if (rule.broken()) return;
+            const auto inner_query = c.model.write_exclusive(query);
+            const auto own = c.model.select(sample.state, query);
+            rule.expect(c.beyond(c.tuples(c.model.select(sample.state, inner_query)), c.tuples(own),
+                                 "write_exclusive(" + name + ")" + c.at_tick(sample.t)));
+            const auto stepped = c.model.step(own, sample.state, sample.t);
+            rule.expect(c.differ(c.tuples(c.model.select(sample.next, inner_query)),
+                                 c.tuples(c.model.select(stepped, inner_query)),
+                                 name + " stepped, and of that write_exclusive(" + name + ")" +
+                                     c.at_tick(sample.t)));
+          }
+        }
+      });
+}
+
+// Not a rule: wider R_D than R_X is deep is correct, but lets less run ahead [Ticks 5.2].
+template <Model M>
+void note_inverses(CheckContext<M>& c, CheckReport& report) {
+  const auto& sample = c.samples.front();
+  for (const auto& [name, query] : c.queries) {
+    const auto own = c.tuples(c.model.select(sample.state, query));
+    const auto around = c.tuples(
+        c.model.select(sample.state, c.model.read_dependencies(c.model.read_exclusive(query))));
+    const auto behind = c.tuples(
+        c.model.select(sample.state, c.model.write_dependencies(c.model.write_exclusive(query))));
+    for (const auto& [list, what] : {std::pair{&around, "read_dependencies(read_exclusive("},
+                                     std::pair{&behind, "write_dependencies(write_exclusive("}}) {
+      const auto extra =
+          std::ranges::find_if(list->ids, [&own](std::uint64_t id) { return !own.contains(id); });
+      if (extra == list->ids.end()) continue;
+      report.notes.push_back(std::string(what) + name + ")) selects " + c.name(*extra) +
+                             " outside of it: correct, but less runs ahead of late messages than "
+                             "could [Ticks 5.2]");
+      return;
+    }
+  }
+}
+
+// The stop condition: a measure of parts, combined in any order, is the measure of the whole.
+template <Model M>
+void check_measure(CheckContext<M>& c, CheckReport& report) {
+  if constexpr (HasStopCondition<M>) {
+    check_rule(report,
+               {"measure", "[tick/model.hpp]",
+                "measures of parts combine to that of the whole, in any order"},
+               [&](Rule& rule) {
+                 using Measure = typename M::Measure;
+                 const auto equal = [](const Measure& a, const Measure& b) {
+                   return std::memcmp(&a, &b, sizeof a) == 0;
+                 };
+                 for (std::uint64_t salt = 0; salt < 8 && !rule.broken(); ++salt) {
+                   const auto& sample = c.samples[salt % c.samples.size()];
+                   const auto [a, b] = c.split(sample.state, salt + 700);
+                   const auto measure = [&](const typename M::State& part) {
+                     return static_cast<Measure>(
+                         c.model.measure(part, c.model.step(part, sample.state, sample.t)));
+                   };
+                   const Measure of_a = measure(a);
+                   const Measure of_b = measure(b);
+                   Measure forwards{};
+                   c.model.combine(forwards, of_a);
+                   c.model.combine(forwards, of_b);
+                   Measure backwards{};
+                   c.model.combine(backwards, of_b);
+                   c.model.combine(backwards, of_a);
+                   rule.expect(equal(forwards, backwards), [&] {
+                     return "the measures of two parts combine to other bits in the other order" +
+                            c.at_tick(sample.t);
+                   });
+                   rule.expect(equal(forwards, measure(sample.state)), [&] {
+                     return "the measures of two parts combine to other bits than the measure of "
+                            "the whole" +
+                            c.at_tick(sample.t);
+                   });
+                 }
+               });
+  }
+}
+
+template <Model M>
+void check_steps(CheckContext<M>& c, CheckReport& report) {
+  check_deterministic(c, report);
+  check_properties(c, report);
+  check_one_by_one(c, report);
+  check_reads(c, report);
+  check_writes(c, report);
+  check_measure(c, report);
+  if (report.ok()) note_inverses(c, report);
+}
+
+}  // namespace rubato::tick::detail
