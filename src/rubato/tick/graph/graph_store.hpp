@@ -144,6 +144,8 @@ class GraphStore final : public Store {
   }
   [[nodiscard]] std::size_t bytes() const override { return values_.capacity() * sizeof(Value); }
 
+  [[nodiscard]] const Model& model() const noexcept { return model_; }
+
   // Calls f(vertex, value) for each own vertex, region by region. REQUIRES: t is the tick that all
   // own regions have.
   template <class F>

@@ -66,8 +66,8 @@ template <class S, Model M>
     plans.push_back(std::make_unique<TypedPlan<Query>>(
         build_plan(model, std::span<const Query>(parts), node, c.policy)));
     stores.push_back(std::make_unique<S>(model, *plans.back()));
-    flows.push_back(
-        std::make_unique<Dataflow>(plans.back()->plan, *stores.back(), Dataflow::Options{c.ticks}));
+    flows.push_back(std::make_unique<Dataflow>(plans.back()->plan, *stores.back(),
+                                               Dataflow::Options{c.ticks, c.n_cores}));
     engines.push_back(flows.back().get());
   }
   ShuffleDriver(engines, c.n_cores, c.seed).run();

@@ -1,0 +1,124 @@
+#include "rubato/models/app_pagerank.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace rubato::models {
+namespace {
+
+class PageRankApp final : public tick::App {
+ public:
+  [[nodiscard]] std::string name() const override { return "pagerank"; }
+  [[nodiscard]] std::string summary() const override {
+    return "PageRank of an edge list, by numbers or by names";
+  }
+  [[nodiscard]] std::vector<std::string> examples() const override {
+    return {"pagerank --input wiki-Vote.txt --tolerance 1e-9",
+            "pagerank --input debian12-triples.tsv.gz --labels text --target-column 3 "
+            "--only 2=Depends --tolerance 1e-8",
+            "pagerank --vertices 100000 --simulate 16 --profile ec2-large --policy d2"};
+  }
+
+  void declare(tick::Parameters& p) override {
+    p.add("input", input_, "edge list or Matrix Market file, .gz too; without it a trial graph");
+    p.add("labels", labels_, {"integer", "text"}, "how the file names vertices");
+    p.add("source-column", source_column_, "column of an edge's source, from 1");
+    p.add("target-column", target_column_, "column of its target");
+    p.add("only", only_, "COLUMN=VALUE: lines whose column has that value");
+    p.add("duplicates", duplicates_, {"merge", "keep"}, "whether equal edges count once or each");
+    p.add("vertices", vertices_, "vertices of the trial graph");
+    p.add("degree", degree_, "edges out of each of them");
+    p.add("seed", seed_, "of the trial graph");
+    p.add("damping", options_.damping, "share of a vertex that its edges carry on");
+    p.add("tolerance", options_.tolerance, "end when ranks change by less in a tick; 0: never");
+    p.add("norm", norm_, {"l1", "max"}, "of the change: the sum over all, or the largest");
+    p.add("test-interval", options_.test_interval, "ticks between two tests of the tolerance");
+    p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
+    p.add("ns-per-vertex", cost_.ns_per_vertex, "nanoseconds a vertex and tick in virtual time");
+    p.add("ns-per-edge", cost_.ns_per_edge, "nanoseconds an edge and tick in virtual time");
+  }
+
+  [[nodiscard]] std::unique_ptr<tick::Problem> build() override {
+    options_.norm = norm_ == "l1" ? PageRankOptions::Norm::l1 : PageRankOptions::Norm::max;
+    options_.validate();
+    if (cost_.ns_per_vertex < 0 || cost_.ns_per_edge < 0) {
+      throw Error("--ns-per-vertex and --ns-per-edge: expected 0 or more", ExitCode::usage);
+    }
+    PageRankGraph graph = input_.empty() ? trial_graph() : read();
+    const auto structure = graph.graph;
+    return std::make_unique<PageRankProblem>(
+        PageRankModel(structure, PageRank(std::move(graph), options_)), cost_);
+  }
+
+ private:
+  [[nodiscard]] PageRankGraph trial_graph() const {
+    constexpr std::int64_t kMost = 100'000'000;
+    if (vertices_ < 1 || vertices_ > kMost || degree_ < 0 || degree_ > 1000) {
+      throw Error("--vertices and --degree: expected 1 to 100000000 and 0 to 1000, found " +
+                      std::to_string(vertices_) + " and " + std::to_string(degree_),
+                  ExitCode::usage);
+    }
+    return make_pagerank_graph(static_cast<VertexId>(vertices_),
+                               static_cast<std::uint32_t>(degree_), seed_);
+  }
+
+  [[nodiscard]] PageRankGraph read() const {
+    if (source_column_ < 1 || target_column_ < 1) {
+      throw Error("--source-column and --target-column: columns count from 1, found " +
+                      std::to_string(std::min(source_column_, target_column_)),
+                  ExitCode::usage);
+    }
+    io::EdgeListOptions options;
+    options.labels = labels_ == "text" ? io::Labels::text : io::Labels::integer;
+    options.source_column = static_cast<std::size_t>(source_column_);
+    options.target_column = static_cast<std::size_t>(target_column_);
+    if (!only_.empty()) options.filter = filter();
+    return read_pagerank_graph(
+        input_, options, duplicates_ == "merge" ? tick::Duplicates::merge : tick::Duplicates::keep);
+  }
+
+  [[nodiscard]] io::EdgeFilter filter() const {
+    const std::size_t equals = only_.find('=');
+    io::EdgeFilter result;
+    const char* begin = only_.data();
+    const char* end = begin + (equals == std::string::npos ? 0 : equals);
+    const auto [at, error] = std::from_chars(begin, end, result.column);
+    if (error != std::errc{} || at != end || result.column < 1) {
+      throw Error("--only: expected COLUMN=VALUE, such as 2=Depends, found \"" + only_ + "\"",
+                  ExitCode::usage);
+    }
+    result.values = {only_.substr(equals + 1)};
+    return result;
+  }
+
+  std::string input_;
+  std::string labels_ = "integer";
+  std::int64_t source_column_ = 1;
+  std::int64_t target_column_ = 2;
+  std::string only_;
+  std::string duplicates_ = "merge";
+  std::int64_t vertices_ = 10'000;
+  std::int64_t degree_ = 8;
+  std::uint64_t seed_ = 1;
+  std::string norm_ = "l1";
+  PageRankOptions options_;
+  tick::GraphStoreOptions cost_;
+};
+
+}  // namespace
+
+std::unique_ptr<tick::App> make_pagerank_app() {
+  return std::make_unique<PageRankApp>();
+}
+
+bool add_to_ranking(tick::NodeRun& node, Ranking& ranking) {
+  const auto* store = dynamic_cast<const PageRankStore*>(&node.store());
+  if (store == nullptr) return false;
+  store->for_each_own(node.engine().end(), [&](VertexId v, double value) {
+    ranking.add(v, store->model().user().rank(v, value));
+  });
+  return true;
+}
+
+}  // namespace rubato::models

@@ -1,0 +1,22 @@
+#pragma once
+// pagerank as people meet it: its parameters, the Problem that they make (tick/app.hpp), and the
+// ranking of what its nodes hold at the end.
+
+#include <memory>
+
+#include "rubato/models/pagerank.hpp"
+#include "rubato/tick/app.hpp"
+#include "rubato/tick/problem.hpp"
+
+namespace rubato::models {
+
+// What PageRankApp builds.
+using PageRankProblem = tick::ProblemOf<PageRankModel, PageRankStore, tick::GraphStoreOptions>;
+
+[[nodiscard]] std::unique_ptr<tick::App> make_pagerank_app();
+
+// Adds the own vertices of a node at the end of its run. False if it is no node of a
+// PageRankProblem.
+[[nodiscard]] bool add_to_ranking(tick::NodeRun& node, Ranking& ranking);
+
+}  // namespace rubato::models

@@ -1,0 +1,102 @@
+// pagerank and traffic as the command line sees them: parameters, and runs in the simulator whose
+// checksums do not depend on the policy.
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "rubato/models/app_pagerank.hpp"
+#include "rubato/models/app_traffic.hpp"
+#include "rubato/tick/run.hpp"
+
+namespace rubato::models {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+std::unique_ptr<tick::Problem> build(tick::App& app, const Settings& settings) {
+  tick::Parameters parameters;
+  app.declare(parameters);
+  for (const auto& [name, text] : settings)
+    parameters.set(name, text);
+  return app.build();
+}
+
+std::string refusal(std::unique_ptr<tick::App> app, const Settings& settings) {
+  try {
+    (void)build(*app, settings);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "";
+}
+
+void expect_equal_checksums(tick::App& app, const Settings& settings, Tick ticks) {
+  const auto problem = build(app, settings);
+  std::uint64_t checksum = 0;
+  for (const std::uint32_t n_nodes : {1U, 3U, 4U}) {
+    for (const char* policy : {"bulk", "local", "d2", "k2m2", "k1m1d1"}) {
+      tick::SimulationOptions options;
+      options.n_nodes = n_nodes;
+      const auto result = tick::simulate(*problem, tick::Policy::parse(policy), ticks, options);
+      if (checksum == 0) checksum = result.checksum;
+      EXPECT_EQ(result.checksum, checksum) << policy << " on " << n_nodes;
+      EXPECT_EQ(result.ticks, ticks);
+    }
+  }
+  EXPECT_NE(checksum, 0U);
+}
+
+TEST(PageRankApp, runs_in_the_simulator_with_one_checksum_for_all_policies) {
+  expect_equal_checksums(*make_pagerank_app(), {{"vertices", "600"}, {"degree", "3"}}, 12);
+}
+
+TEST(TrafficApp, runs_in_the_simulator_with_one_checksum_for_all_policies) {
+  expect_equal_checksums(*make_traffic_app(), {{"columns", "5"}, {"rows", "4"}}, 15);
+}
+
+TEST(PageRankApp, the_ranking_of_a_file_is_gathered_from_the_nodes) {
+  const auto path = std::filesystem::temp_directory_path() / "rubato_app_test_edges.tsv";
+  std::ofstream(path) << "a\tneeds\tz\nb\tneeds\tz\nc\tneeds\tz\nz\tneeds\ty\na\tlikes\tb\n";
+  const auto app = make_pagerank_app();
+  const auto problem = build(
+      *app,
+      {{"input", path.string()}, {"labels", "text"}, {"target-column", "3"}, {"only", "2=needs"}});
+  std::filesystem::remove(path);
+  Ranking ranking(2);
+  tick::SimulationOptions options;
+  options.n_nodes = 2;
+  options.at_end = [&](tick::NodeId, tick::NodeRun& node) {
+    EXPECT_TRUE(add_to_ranking(node, ranking));
+  };
+  (void)tick::simulate(*problem, tick::Policy::parse("local"), 60, options);
+  const auto best = ranking.best();
+  ASSERT_EQ(best.size(), 2U);
+  // Of y, z and the three others, y is pointed at by all that z gathers.
+  EXPECT_EQ(best[0].vertex, 3U);
+  EXPECT_EQ(best[1].vertex, 4U);
+  EXPECT_GT(best[0].rank, best[1].rank);
+}
+
+TEST(PageRankApp, bad_values_are_refused_by_name) {
+  EXPECT_NE(refusal(make_pagerank_app(), {{"damping", "1.5"}}).find("damping"), std::string::npos);
+  EXPECT_NE(refusal(make_pagerank_app(), {{"vertices", "0"}}).find("--vertices"),
+            std::string::npos);
+  EXPECT_NE(refusal(make_pagerank_app(), {{"input", "x"}, {"only", "Depends"}})
+                .find("expected COLUMN=VALUE, such as 2=Depends, found \"Depends\""),
+            std::string::npos);
+  EXPECT_NE(refusal(make_pagerank_app(), {{"input", "x"}, {"source-column", "0"}})
+                .find("columns count from 1, found 0"),
+            std::string::npos);
+}
+
+TEST(TrafficApp, a_number_beyond_32_bits_is_refused_with_its_range) {
+  EXPECT_NE(refusal(make_traffic_app(), {{"lanes", "4294967297"}}).find("lanes: expected 1 to 4"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace rubato::models
