@@ -64,6 +64,8 @@ class App {
   [[nodiscard]] virtual std::string summary() const = 0;  // one line
   // Whole lines, each the words behind "rubato run": "heat --width 400 --ticks 1000".
   [[nodiscard]] virtual std::vector<std::string> examples() const { return {}; }
+  // The same behind "rubato check": instances of at most some thousand tuples.
+  [[nodiscard]] virtual std::vector<std::string> check_examples() const { return {name()}; }
   // Binds parameters to members; called once, before build().
   virtual void declare(Parameters& parameters) = 0;
   [[nodiscard]] virtual Tick default_ticks() const { return 100; }
