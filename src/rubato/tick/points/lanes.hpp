@@ -78,6 +78,16 @@ template <class T>
 // The lanes added up: 8 + 8, 4 + 4, 2 + 2, 1 + 1.
 template <class T>
 [[nodiscard]] inline T sum(const Lanes<T>& lanes) noexcept {
+#ifdef __AVX512F__
+  if constexpr (sizeof(T) == sizeof(float)) {
+    const __m512 v = (__m512)lanes;
+    const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1));
+    const __m256 by_8 = _mm256_add_ps(_mm512_castps512_ps256(v), high);
+    const __m128 by_4 = _mm_add_ps(_mm256_castps256_ps128(by_8), _mm256_extractf128_ps(by_8, 1));
+    const __m128 by_2 = _mm_add_ps(by_4, _mm_movehl_ps(by_4, by_4));
+    return _mm_cvtss_f32(_mm_add_ss(by_2, _mm_movehdup_ps(by_2)));
+  }
+#endif
   T part[kLanes];
   std::memcpy(part, &lanes, sizeof part);
   for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
@@ -86,16 +96,19 @@ template <class T>
   }
   return part[0];
 }
+
+// Whether a mask, what a comparison of lanes gives, holds anywhere.
+template <class Mask>
+[[nodiscard]] inline bool any(const Mask& mask) noexcept {
 #ifdef __AVX512F__
-// The same tree on registers.
-[[nodiscard]] inline float sum(const Lanes<float>& lanes) noexcept {
-  const __m512 v = (__m512)lanes;
-  const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1));
-  const __m256 by_8 = _mm256_add_ps(_mm512_castps512_ps256(v), high);
-  const __m128 by_4 = _mm_add_ps(_mm256_castps256_ps128(by_8), _mm256_extractf128_ps(by_8, 1));
-  const __m128 by_2 = _mm_add_ps(by_4, _mm_movehl_ps(by_4, by_4));
-  return _mm_cvtss_f32(_mm_add_ss(by_2, _mm_movehdup_ps(by_2)));
-}
+  if constexpr (sizeof mask == 64) {
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+  }
 #endif
+  bool found = false;
+  for (std::size_t i = 0; i < kLanes; ++i)
+    found = found || mask[i] != 0;
+  return found;
+}
 
 }  // namespace rubato::tick::points

@@ -9,8 +9,10 @@
 // FragmentStore run it. PointsStore steps faster and must give the same bits.
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rubato/tick/model.hpp"
@@ -33,15 +35,16 @@ template <points::PointsUser U>
 class PointsModel {
  public:
   static constexpr int kD = U::kDimensions;
+  using User = U;
   using Scalar = typename U::Scalar;
   using Tuple = typename U::Tuple;
   using State = std::vector<Tuple>;  // ascending ids
   using Query = points::UnitSet<kD>;
   using Lattice = points::Lattice<Scalar, kD>;
 
-  // `user` must outlive the model. Throws Error if its world makes no sense.
-  explicit PointsModel(const U& user, PointsOptions options = {})
-      : user_(user), options_(options), lattice_(user.world()) {}
+  // Throws Error if the user's world makes no sense.
+  explicit PointsModel(U user, PointsOptions options = {})
+      : user_(std::move(user)), options_(options), lattice_(user_.world()) {}
 
   [[nodiscard]] const U& user() const noexcept { return user_; }
   [[nodiscard]] const Lattice& lattice() const noexcept { return lattice_; }
@@ -97,6 +100,11 @@ class PointsModel {
   }
   void write(Writer& writer, const State& state) const { writer.put_vector(state); }
   [[nodiscard]] State read(Reader& reader) const { return reader.get_vector<Tuple>(); }
+  void for_each_tuple(const State& state,
+                      const std::function<void(std::uint64_t, ByteView)>& f) const {
+    for (const Tuple& tuple : state)
+      f(tuple.id, std::as_bytes(std::span(&tuple, 1)));
+  }
 
   // Tiles for PointsStore: each is one box.
   [[nodiscard]] std::vector<Query> own_tiles(const Query& own, const Policy& policy) const {
@@ -185,7 +193,7 @@ class PointsModel {
                 std::size_t& n) const;
   void check_move(const Tuple& before, const Tuple& after, Tick t) const;
 
-  const U& user_;
+  U user_;
   PointsOptions options_;
   Lattice lattice_;
 };

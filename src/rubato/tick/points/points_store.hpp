@@ -75,7 +75,20 @@ class PointsStore final : public Store {
         f(tuple);
     }
   }
-  // The same as a State, by id.
+  // What one own region produced at t, cell by cell, as a State that is not in the order of ids.
+  [[nodiscard]] State region_state(RegionId region, Tick t) const {
+    const auto tuples = at(region, t).all();
+    return State(tuples.begin(), tuples.end());
+  }
+  // The checksum of the own tuples at t (tick/problem.hpp).
+  [[nodiscard]] std::uint64_t checksum(Tick t) const {
+    std::uint64_t sum = 0;
+    for_each_own(t, [&](const Tuple& tuple) {
+      sum += tuple_hash(tuple.id, std::as_bytes(std::span(&tuple, 1)));
+    });
+    return sum;
+  }
+  // All own tuples at t as a State, by id.
   [[nodiscard]] State own_state(Tick t) const {
     State state;
     for_each_own(t, [&](const Tuple& tuple) { state.push_back(tuple); });
