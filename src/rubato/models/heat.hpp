@@ -21,6 +21,7 @@ struct HeatRaster {
   std::int64_t height = 0;
   std::vector<float> conductivity;  // >= 0; 0 is a wall; empty: 1 everywhere
   std::vector<float> source;        // NaN: free; else the temperature it is held at; empty: none
+  std::vector<float> start;         // temperature at tick 0; empty: that of the options
 };
 
 struct HeatOptions {
@@ -47,6 +48,7 @@ class UniformHeat {
 
   [[nodiscard]] tick::GridShape<2> shape() const { return {{o_.width, o_.height}, {}}; }
   [[nodiscard]] double outside(int /*field*/) const { return o_.edge; }
+  [[nodiscard]] std::vector<std::string> field_names() const { return {"temperature"}; }
   // A warm disc in the middle and a rough surface, so that every cell matters.
   void init(tick::Index<2> at, std::int64_t n, double* const* fields, double* const* fixed) const;
 

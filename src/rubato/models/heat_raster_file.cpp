@@ -1,0 +1,133 @@
+#include "rubato/models/heat_raster_file.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include "rubato/base/error.hpp"
+#include "rubato/io/csv.hpp"
+#include "rubato/io/image.hpp"
+
+namespace rubato::models {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+io::CsvOptions table_options() {
+  io::CsvOptions options;
+  options.header = false;
+  return options;
+}
+
+io::ImageOptions image_options() {
+  io::ImageOptions options;
+  options.kind = io::ImageKind::gray;
+  return options;
+}
+
+// By content: PNG, or one of the PNM kinds P1 .. P7.
+bool looks_like_image(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  char head[2] = {};
+  in.read(head, sizeof head);
+  return head[0] == '\x89' || (head[0] == 'P' && head[1] >= '1' && head[1] <= '7');
+}
+
+}  // namespace
+
+struct RasterFile::Table {
+  explicit Table(const std::string& path) : reader(path, table_options()) {}
+  io::CsvReader reader;
+  std::int64_t next_row = 0;
+};
+
+RasterFile::RasterFile(std::string path, Options options)
+    : path_(std::move(path)), options_(std::move(options)) {
+  is_image_ = looks_like_image(path_);
+  if (is_image_) {
+    // Asks for a row, so that a wrong kind of image is refused here.
+    io::ImageOptions first = image_options();
+    first.n_rows = 1;
+    const io::ImageInfo info = io::read_image(path_, first).info;
+    width_ = static_cast<std::int64_t>(info.width);
+    height_ = static_cast<std::int64_t>(info.height);
+    return;
+  }
+  io::CsvReader reader(path_, table_options());
+  while (reader.next_row())
+    ++height_;
+  width_ = static_cast<std::int64_t>(reader.header().size());
+  if (height_ == 0) {
+    throw Error(path_ + ": expected a gray PNG or PGM, or lines of numbers, found nothing");
+  }
+}
+
+RasterFile::~RasterFile() = default;
+
+void RasterFile::read(std::int64_t x, std::int64_t y, std::int64_t n, double* out) const {
+  RUBATO_REQUIRE(x >= 0 && n >= 0 && x + n <= width_ && y >= 0 && y < height_, x, y, n);
+  const std::lock_guard lock(mutex_);
+  const auto n_kept = static_cast<std::int64_t>(values_.size()) / width_;
+  if (y < first_ || y >= first_ + n_kept) load(y);
+  const auto begin = values_.begin() + (y - first_) * width_ + x;
+  std::copy(begin, begin + n, out);
+}
+
+std::int64_t RasterFile::n_rows_read() const {
+  const std::lock_guard lock(mutex_);
+  return n_rows_read_;
+}
+
+// Keeps the row above too: stencils read around, and ask for rows in ascending order.
+void RasterFile::load(std::int64_t y) const {
+  const std::int64_t n_fit = std::max<std::int64_t>(3, options_.cells_kept / width_);
+  const std::int64_t first = std::max<std::int64_t>(0, y - 1);
+  const std::int64_t n_rows = std::min(n_fit, height_ - first);
+  values_.assign(static_cast<std::size_t>(n_rows * width_), kNone);
+  first_ = first;
+  is_image_ ? load_image(first, n_rows) : load_table(first, n_rows);
+  n_rows_read_ += n_rows;
+}
+
+void RasterFile::load_image(std::int64_t first, std::int64_t n_rows) const {
+  io::ImageOptions options = image_options();
+  options.first_row = static_cast<std::size_t>(first);
+  options.n_rows = static_cast<std::size_t>(n_rows);
+  const io::Image image = io::read_image(path_, options);
+  const double least = options_.zero_is_empty ? 1 : 0;
+  const double span = std::max(1.0, static_cast<double>(image.info.max_value) - least);
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const double sample = image.samples[i];
+    if (sample < least) continue;
+    values_[i] = options_.low + (sample - least) / span * (options_.high - options_.low);
+  }
+}
+
+void RasterFile::load_table(std::int64_t first, std::int64_t n_rows) const {
+  // Values that are cut by an Error must not stand for a row later.
+  std::vector<double> values(values_.size(), kNone);
+  values_.clear();
+  if (!table_ || table_->next_row > first) table_ = std::make_unique<Table>(path_);
+  io::CsvReader& reader = table_->reader;
+  for (; table_->next_row < first; ++table_->next_row) {
+    if (!reader.next_row()) throw Error(path_ + ": became shorter while it was read");
+  }
+  for (std::int64_t row = 0; row < n_rows; ++row, ++table_->next_row) {
+    if (!reader.next_row()) throw Error(path_ + ": became shorter while it was read");
+    for (std::size_t column = 0; column < static_cast<std::size_t>(width_); ++column) {
+      if (reader.is_empty(column)) {
+        if (options_.empty_allowed) continue;
+        throw reader.error(column, "a number, the " + options_.what);
+      }
+      const auto value = reader.get<double>(column);
+      if (value < options_.least) {
+        throw reader.error(
+            column, "a " + options_.what + " of " + io::number_text(options_.least) + " or more");
+      }
+      values[static_cast<std::size_t>(row * width_) + column] = value;
+    }
+  }
+  values_ = std::move(values);
+}
+
+}  // namespace rubato::models
