@@ -81,6 +81,25 @@ TEST(PageRankApp, the_ranking_of_a_file_is_gathered_from_the_nodes) {
   EXPECT_GT(best[0].rank, best[1].rank);
 }
 
+void expect_rules_kept(tick::App& app, const Settings& settings) {
+  const auto problem = build(app, settings);
+  const tick::CheckReport report = problem->check(tick::CheckOptions{});
+  for (const tick::RuleResult& rule : report.rules) {
+    EXPECT_FALSE(rule.failure.has_value()) << rule.name << ": " << rule.failure.value_or("");
+  }
+  EXPECT_GT(report.rules.size(), 10U);
+}
+
+TEST(PageRankApp, keeps_all_rules_of_a_model) {
+  expect_rules_kept(*make_pagerank_app(),
+                    {{"vertices", "200"}, {"degree", "3"}, {"tolerance", "1e-9"}});
+}
+
+TEST(TrafficApp, keeps_all_rules_of_a_model) {
+  expect_rules_kept(*make_traffic_app(),
+                    {{"columns", "4"}, {"rows", "3"}, {"until-empty", "true"}});
+}
+
 TEST(PageRankApp, bad_values_are_refused_by_name) {
   EXPECT_NE(refusal(make_pagerank_app(), {{"damping", "1.5"}}).find("damping"), std::string::npos);
   EXPECT_NE(refusal(make_pagerank_app(), {{"vertices", "0"}}).find("--vertices"),

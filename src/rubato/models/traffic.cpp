@@ -335,8 +335,9 @@ void TrafficModel::for_each_tuple(const State& state,
     put(writer, tuple);
     f(tuple.id, writer.view());
   };
-  std::ranges::for_each(state.cars, each);
+  // In the order of ids: those of cars are larger.
   std::ranges::for_each(state.signals, each);
+  std::ranges::for_each(state.cars, each);
 }
 
 std::vector<tick::OutputColumn> TrafficModel::output_columns() const {

@@ -168,7 +168,7 @@ class TrafficModel {
 
   // Nanoseconds in virtual time, linear in what is stepped and read.
   [[nodiscard]] std::int64_t step_cost(const State& to_step, const State& context) const;
-  // For checksums; ids are unique over both tables.
+  // For checksums and `rubato check`; ids are unique over both tables, and ascend.
   void for_each_tuple(const State& state,
                       const std::function<void(std::uint64_t, ByteView)>& f) const;
   // For files and pictures (tick/output/schema.hpp).

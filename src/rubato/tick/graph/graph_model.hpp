@@ -187,7 +187,14 @@ class GraphModel {
     for (std::size_t i = 0; i < before.ids.size(); ++i) {
       user_.measure(m, before.ids[i], before.values[i], after.values[i]);
     }
-    return m;
+    return combined(m);
+  }
+  // Combined with nothing, so that a measure that is one only up to its last combination, such as
+  // an ExactSum, has the bits of the whole however its vertices were grouped.
+  [[nodiscard]] Measure combined(const Measure& m) const requires GraphHasStop<U> {
+    Measure whole{};
+    user_.combine(whole, m);
+    return whole;
   }
   void combine(Measure& into, const Measure& from) const requires GraphHasStop<U> {
     user_.combine(into, from);

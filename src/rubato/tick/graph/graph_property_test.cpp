@@ -158,6 +158,8 @@ TEST(GraphProperty, disjoint_is_true_exactly_if_no_vertex_is_common) {
   for (std::uint64_t seed = 0; seed < n_seeds(); ++seed) {
     const GraphModel<Mixing> model = random_model(seed);
     std::vector<VertexQuery> queries{model.everything(), VertexQuery(std::vector<VertexId>{})};
+    for (const VertexQuery& part : model.part(3))  // of another cut
+      queries.push_back(model.read_dependencies(part));
     for (const VertexQuery& part : model.part(static_cast<std::uint32_t>(2 + seed % 5))) {
       for (int level = -2; level <= 2; ++level) {
         queries.emplace_back(part);

@@ -255,7 +255,7 @@ class GraphStore final : public Store {
     for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot)
       model_.user().measure(m, vertices_[slot], before[slot], after[slot]);
     const std::lock_guard lock(measures_mutex_);
-    measures_[{region, t + 1}] = m;
+    measures_[{region, t + 1}] = model_.combined(m);
   }
 
   const Model& model_;

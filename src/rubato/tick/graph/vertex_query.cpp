@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "rubato/base/error.hpp"
-
 namespace rubato::tick {
 
 VertexQuery VertexQuery::read_dependencies(const Digraph& graph) const {
@@ -34,7 +32,8 @@ VertexQuery VertexQuery::read_exclusive(const Digraph& graph) const {
 
 bool VertexQuery::disjoint(const VertexQuery& other) const {
   if (kind_ == Kind::level && other.kind_ == Kind::level) {
-    RUBATO_REQUIRE(cut_ == other.cut_, part_, other.part_);
+    // Levels of different cuts meet before and after a repartition, and in checks.
+    if (cut_ != other.cut_) return VertexQuery(vertices(cut_->graph())).disjoint(other);
     return cut_->disjoint(part_, level_, other.part_, other.level_);
   }
   if (kind_ == Kind::list && other.kind_ == Kind::list) {
