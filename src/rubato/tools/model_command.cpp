@@ -18,22 +18,22 @@ bool has_option(const CLI::App& parser, const std::string& name) {
   return parser.get_option_no_throw("--" + name) != nullptr;
 }
 
-void add_parameters(CLI::App& parser, const std::shared_ptr<Entry>& entry) {
-  const std::string group = "Parameters of " + entry->model.app().name();
-  for (const auto& parameter : entry->model.parameters().list()) {
+using SetParameter = std::function<void(const std::string& name, const std::string& text)>;
+
+void add_options(CLI::App& parser, const tick::Parameters& parameters, const std::string& group,
+                 const SetParameter& set) {
+  for (const auto& parameter : parameters.list()) {
     const std::string name = parameter.name;
     if (has_option(parser, name)) continue;
     CLI::Option* option = nullptr;
     if (parameter.is_flag) {
       // A count below zero is --name=false.
       option = parser.add_flag_function(
-          "--" + name,
-          [entry, name](std::int64_t n) { entry->model.set(name, n > 0 ? "true" : "false"); },
+          "--" + name, [set, name](std::int64_t n) { set(name, n > 0 ? "true" : "false"); },
           parameter.help);
     } else {
       option = parser.add_option_function<std::string>(
-          "--" + name, [entry, name](const std::string& text) { entry->model.set(name, text); },
-          parameter.help);
+          "--" + name, [set, name](const std::string& text) { set(name, text); }, parameter.help);
       option->type_name("")->default_str(parameter.default_text);
     }
     option->group(group);
@@ -77,6 +77,12 @@ void ChosenModel::set(const std::string& parameter, const std::string& text) {
   settings_.emplace_back(parameter, text);
 }
 
+void add_parameter_options(CLI::App& parser, tick::Parameters& parameters,
+                           const std::string& group) {
+  add_options(parser, parameters, group,
+              [&parameters](const auto& name, const auto& text) { parameters.set(name, text); });
+}
+
 void add_model_command(CommandLine& line, ModelCommand command) {
   auto entries = std::make_shared<std::vector<std::shared_ptr<Entry>>>();
   const std::string name = command.command.name;
@@ -113,7 +119,9 @@ void add_model_command(CommandLine& line, ModelCommand command) {
       }
     }
     entry->run = command.prepare(*at, entry->model.app());
-    add_parameters(*at, entry);
+    add_options(
+        *at, entry->model.parameters(), "Parameters of " + entry->model.app().name(),
+        [entry](const auto& parameter, const auto& text) { entry->model.set(parameter, text); });
     entries->push_back(std::move(entry));
   }
 }

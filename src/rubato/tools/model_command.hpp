@@ -50,6 +50,10 @@ struct ModelCommand {
   std::function<std::vector<std::string>(const tick::App& model)> examples;
 };
 
+// An option of `parser` for each of `parameters`, which outlive it, under the heading `group`.
+void add_parameter_options(CLI::App& parser, tick::Parameters& parameters,
+                           const std::string& group);
+
 // Adds the command with all models of `line`.
 void add_model_command(CommandLine& line, ModelCommand command);
 

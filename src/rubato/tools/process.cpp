@@ -5,7 +5,9 @@
 #include <sstream>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@ namespace rubato::tools {
 namespace {
 
 constexpr std::size_t kOutputBytesMax = 64 << 10;
+constexpr std::size_t kProgramOutputBytesMax = 64 << 20;
 
 bool is_executable_file(const std::string& path) {
   struct stat info {};
@@ -32,14 +35,14 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-std::string read_to_end(int fd) {
+std::string read_to_end(int fd, std::size_t bytes_max) {
   std::string text;
   char buffer[4096];
   while (true) {
     const ssize_t n = read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return text;
-    if (text.size() < kOutputBytesMax) text.append(buffer, static_cast<std::size_t>(n));
+    if (text.size() < bytes_max) text.append(buffer, static_cast<std::size_t>(n));
   }
 }
 
@@ -79,13 +82,43 @@ std::string output_of(const std::vector<std::string>& words) {
   close(ends[1]);
   std::string text;
   if (error == 0) {
-    text = read_to_end(ends[0]);
+    text = read_to_end(ends[0], kOutputBytesMax);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
   }
   close(ends[0]);
   return text;
+}
+
+Finished run_program(const std::vector<std::string>& words) {
+  RUBATO_REQUIRE(!words.empty());
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Error("no pipe for " + words[0], ExitCode::failed);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    throw Error("no process for " + words[0], ExitCode::failed);
+  }
+  if (child == 0) {
+    // The parent may have died before the kernel was told to tell us.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(128 + SIGTERM);
+    dup2(ends[1], STDOUT_FILENO);
+    execute(words);
+    _exit(127);
+  }
+  close(ends[1]);
+  Finished finished;
+  finished.out = read_to_end(ends[0], kProgramOutputBytesMax);
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  finished.code = exit_code_of(status);
+  return finished;
 }
 
 void execute(const std::vector<std::string>& words) noexcept {

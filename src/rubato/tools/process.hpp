@@ -17,6 +17,17 @@ namespace rubato::tools {
 // cannot be run. Blocks until the program ends. REQUIRES: words is not empty.
 [[nodiscard]] std::string output_of(const std::vector<std::string>& words);
 
+// What came of a program.
+struct Finished {
+  int code = 0;     // exit_code_of()
+  std::string out;  // what it printed on standard output, at most 64 MiB
+};
+
+// Runs `words` to their end, standard error being this process's own. The program gets SIGTERM if
+// this process dies first. Blocks. Throws Error (failed) if no process can be made; a program that
+// cannot be run has code 127. REQUIRES: words is not empty.
+[[nodiscard]] Finished run_program(const std::vector<std::string>& words);
+
 // Replaces this process by `words`, looked up in PATH. Returns only if that fails, with errno set.
 // REQUIRES: words is not empty.
 void execute(const std::vector<std::string>& words) noexcept;

@@ -19,7 +19,10 @@ namespace {
 
 struct RunOptions {
   std::string policy = "local";
+  std::uint64_t seed = 1;      // of all; the request has that of the network
+  std::uint64_t net_seed = 0;  // 0: `seed`
   RunRequest request;
+  tick::Parameters output;
 };
 
 // A check that says what is wrong, and is silent in the help.
@@ -65,6 +68,10 @@ void print_json(const ChosenModel& model, const RunRequest& request, const RunOu
       .field("n_cores", outcome.n_cores)
       .field("seed", request.seed)
       .field("profile", request.profile);
+  json.key("files").begin_array();
+  for (const auto& file : outcome.files)
+    json.value(file);
+  json.end_array();
   put_result(json, outcome.result, true);
   json.end_object();
   context.out << json.text() << '\n';
@@ -77,6 +84,8 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
   context.err << node_table(result).to_text(io::style_of_terminal(STDERR_FILENO));
   const std::string straggler = straggler_line(result);
   if (!straggler.empty()) context.err << straggler << '\n';
+  for (const auto& file : outcome.files)
+    context.err << "wrote " << file << '\n';
   const auto plural = [](std::size_t n, const char* word) {
     return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
   };
@@ -91,7 +100,10 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
 ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   options.request.policy = tick::Policy::parse(options.policy);
   check(options);
-  if (model.has("seed")) model.set("seed", std::to_string(options.request.seed));
+  if (model.has("seed")) model.set("seed", std::to_string(options.seed));
+  options.request.seed = options.net_seed != 0 ? options.net_seed : options.seed;
+  options.request.output.name = model.app().name();
+  options.request.output.validate();
   const RunOutcome outcome = run_model(model.app(), options.request, context.err);
   if (outcome.node != 0) return outcome.code;
   if (outcome.code != ExitCode::ok) throw Error(outcome.error, outcome.code);
@@ -115,8 +127,9 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
       ->check(quiet(CLI::NonNegativeNumber));
   add("--cores", request.n_cores, "Cores of this node; default: its share of the machine")
       ->check(quiet(CLI::Range(1U, 1024U)));
-  add("--seed", request.seed, "Of all random numbers: the model's, and the network's delays")
+  add("--seed", options->seed, "Of all random numbers: the model's, and the network's delays")
       ->capture_default_str();
+  add("--net-seed", options->net_seed, "Of the network's delays alone");
   add("--profile", request.profile,
       "Latency that the network wears: a name (none, const, lognormal, pareto, ec2-large, "
       "ec2-small), key=value,.. or a file");
@@ -129,6 +142,8 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   add("--slowdown", request.slowdown, "How much slower a virtual node computes")
       ->capture_default_str()
       ->check(quiet(CLI::PositiveNumber));
+  request.output.declare(options->output);
+  add_parameter_options(parser, options->output, "Output");
   return [options](ChosenModel& chosen, const Context& context) {
     return run(*options, chosen, context);
   };

@@ -18,9 +18,7 @@ std::string title_of(const tick::App& app, const RunRequest& request) {
   return app.name() + " " + request.policy.to_string();
 }
 
-RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err) {
-  std::unique_ptr<Trace> trace;
-  if (!request.trace.empty()) trace = std::make_unique<Trace>();
+tick::SimulationOptions simulation_options(const RunRequest& request) {
   tick::SimulationOptions options;
   options.n_nodes = request.n_simulated;
   options.n_cores = request.n_sim_cores;
@@ -28,16 +26,33 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   options.seed = request.seed;
   if (request.slowdown != 1) options.slowdowns.assign(options.n_nodes, request.slowdown);
   options.at_end = request.at_end;
+  return options;
+}
+
+tick::RunResult simulate_watched(const tick::Problem& problem, const std::string& title,
+                                 const RunRequest& request, tick::SimulationOptions& options,
+                                 std::ostream& err) {
+  SimulationWatch watch(err, is_terminal(STDERR_FILENO), title, request.ticks,
+                        std::uint64_t{options.n_nodes} * options.n_cores, options.observer);
+  options.observer = &watch;
+  return tick::simulate(problem, request.policy, request.ticks, options);
+}
+
+RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err) {
+  std::unique_ptr<Trace> trace;
+  if (!request.trace.empty()) trace = std::make_unique<Trace>();
+  tick::SimulationOptions options = simulation_options(request);
+  options.observer = trace.get();
+  const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, request.output);
   const std::unique_ptr<tick::Problem> problem = app.build();
   RunOutcome outcome;
   outcome.n_cores = request.n_sim_cores;
-  {
-    SimulationWatch watch(err, is_terminal(STDERR_FILENO), title_of(app, request), request.ticks,
-                          std::uint64_t{options.n_nodes} * options.n_cores, trace.get());
-    options.observer = &watch;
-    outcome.result = tick::simulate(*problem, request.policy, request.ticks, options);
+  outcome.result = simulate_watched(*problem, title_of(app, request), request, options, err);
+  outcome.files = outputs->files();
+  if (trace) {
+    Trace::write(request.trace, {trace->pack()}, outcome.result, title_of(app, request));
+    outcome.files.push_back(request.trace);
   }
-  if (trace) Trace::write(request.trace, {trace->pack()}, outcome.result, title_of(app, request));
   return outcome;
 }
 
@@ -59,13 +74,17 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   if (request.at_end) {
     execution.at_end = [&](tick::NodeRun& node) { request.at_end(outcome.node, node); };
   }
+  const std::unique_ptr<tick::Outputs> outputs =
+      tick::add_outputs(execution, request.output, *run.host);
   outcome.result = tick::execute(*run.problem, request.policy, request.ticks, *run.host, execution);
+  outcome.files = outputs->files();
   run.watch.reset();
   if (!run.trace) return;
   const std::vector<Bytes> parts = run.host->gather(run.trace->pack());
   run.host->agree([&] {
     if (outcome.node == 0) {
       Trace::write(request.trace, parts, outcome.result, title_of(app, request));
+      outcome.files.push_back(request.trace);
     }
   });
 }
@@ -100,6 +119,12 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
 }
 
 }  // namespace
+
+tick::RunResult simulate_problem(const tick::Problem& problem, const std::string& title,
+                                 const RunRequest& request, std::ostream& err) {
+  tick::SimulationOptions options = simulation_options(request);
+  return simulate_watched(problem, title, request, options, err);
+}
 
 RunOutcome run_model(tick::App& app, const RunRequest& request, std::ostream& err) {
   return request.n_simulated > 0 ? simulate(app, request, err) : execute_here(app, request, err);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "rubato/tick/app.hpp"
+#include "rubato/tick/output/outputs.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::tools {
@@ -24,17 +25,25 @@ struct RunRequest {
   std::uint32_t n_sim_cores = 1;  // of each
   double slowdown = 1;            // how much slower than its costs say a virtual node computes
 
+  tick::OutputOptions output{};  // what is left on the disk
   // With the nodes of a run that has ended: all of them in the simulator, else this process's own.
   std::function<void(tick::NodeId, tick::NodeRun&)> at_end{};
 };
 
 struct RunOutcome {
-  tick::RunResult result;     // whole at node 0
-  tick::NodeId node = 0;      // this process; only node 0 speaks
-  std::uint32_t n_cores = 1;  // of each node
-  std::string error;          // "" or what ended the run on all nodes
+  tick::RunResult result;          // whole at node 0
+  std::vector<std::string> files;  // that were written; at node 0
+  tick::NodeId node = 0;           // this process; only node 0 speaks
+  std::uint32_t n_cores = 1;       // of each node
+  std::string error;               // "" or what ended the run on all nodes
   ExitCode code = ExitCode::ok;
 };
+
+// The simulated part of it, for a problem that is built already: same request, without trace and
+// outputs. Blocks. `title` stands in front of progress lines on `err`.
+[[nodiscard]] tick::RunResult simulate_problem(const tick::Problem& problem,
+                                               const std::string& title, const RunRequest& request,
+                                               std::ostream& err);
 
 // Blocks until the run has ended. Under a launcher it is collective and called once a process.
 // Progress goes to `err`, at node 0 alone, after 2 s. Throws Error in a simulation and wherever

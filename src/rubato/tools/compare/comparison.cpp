@@ -1,0 +1,211 @@
+#include "rubato/tools/compare/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "rubato/tools/run/report.hpp"
+
+namespace rubato::tools {
+
+Round round_of(const tick::RunResult& result) {
+  Round round;
+  round.ticks_per_second = result.ticks_per_second();
+  round.waiting_share = result.waiting_share();
+  round.checksum = result.checksum;
+  round.ticks = result.ticks;
+  for (const auto& node : result.nodes) {
+    round.n_messages += node.time.n_sent;
+    round.n_bytes += node.time.bytes_sent;
+  }
+  return round;
+}
+
+Mean mean_of(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const auto n = static_cast<double>(values.size());
+  Mean out;
+  out.mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  if (values.size() == 1) return out;
+  double squares = 0;
+  for (const double value : values)
+    squares += (value - out.mean) * (value - out.mean);
+  out.deviation = std::sqrt(squares / (n - 1));
+  return out;
+}
+
+namespace {
+
+template <class Get>
+Mean mean_over(const std::vector<Round>& rounds, Get get) {
+  std::vector<double> values;
+  for (const Round& round : rounds)
+    values.push_back(get(round));
+  return mean_of(values);
+}
+
+}  // namespace
+
+Mean PolicyRounds::ticks_per_second() const {
+  return mean_over(rounds, [](const Round& round) { return round.ticks_per_second; });
+}
+
+Mean PolicyRounds::waiting_share() const {
+  return mean_over(rounds, [](const Round& round) { return round.waiting_share; });
+}
+
+const PolicyRounds& Comparison::baseline() const {
+  const auto local = std::ranges::find(policies, tick::Policy{}, &PolicyRounds::policy);
+  return local != policies.end() ? *local : policies.front();
+}
+
+double Comparison::gain(const PolicyRounds& policy) const {
+  const double base = baseline().ticks_per_second().mean;
+  return base > 0 ? policy.ticks_per_second().mean / base : 0;
+}
+
+const PolicyRounds& Comparison::fastest() const {
+  return *std::ranges::max_element(
+      policies, {}, [](const PolicyRounds& each) { return each.ticks_per_second().mean; });
+}
+
+bool Comparison::equal() const {
+  const Round& first = policies.front().rounds.front();
+  return std::ranges::all_of(policies, [&](const PolicyRounds& each) {
+    return std::ranges::all_of(each.rounds, [&](const Round& round) {
+      return round.checksum == first.checksum && round.ticks == first.ticks;
+    });
+  });
+}
+
+std::vector<tick::Policy> parse_policies(std::string_view text) {
+  std::vector<tick::Policy> policies;
+  std::string word;
+  int depth = 0;
+  const auto finish = [&] {
+    const bool blank = word.find_first_not_of(' ') == std::string::npos;
+    if (!blank) {
+      const tick::Policy policy = tick::Policy::parse(word);
+      if (std::ranges::find(policies, policy) != policies.end()) {
+        throw Error("policy " + policy.to_string() + " is given twice", ExitCode::usage);
+      }
+      policies.push_back(policy);
+    }
+    word.clear();
+  };
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ';' || (c == ',' && depth <= 0)) {
+      finish();
+    } else {
+      word += c;
+    }
+  }
+  finish();
+  if (policies.empty()) {
+    throw Error("expected policies, e.g. \"local, schedule(10), k3m5d10\", found none",
+                ExitCode::usage);
+  }
+  return policies;
+}
+
+Comparison compare(const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
+                   const std::function<Round(const tick::Policy&, std::uint32_t)>& run) {
+  RUBATO_REQUIRE(!policies.empty() && n_rounds > 0, policies.size(), n_rounds);
+  Comparison comparison;
+  for (const auto& policy : policies)
+    comparison.policies.push_back({policy, {}});
+  for (std::uint32_t round = 0; round < n_rounds; ++round) {
+    for (auto& each : comparison.policies)
+      each.rounds.push_back(run(each.policy, round));
+  }
+  return comparison;
+}
+
+io::Table comparison_table(const Comparison& comparison) {
+  const std::string over = "over " + comparison.baseline().policy.to_string();
+  io::Table table({{"policy"},
+                   {"ticks/s", 1},
+                   {"+-", 1},
+                   {over, 2, "x"},
+                   {"waiting", 1, " %"},
+                   {"messages"},
+                   {"MB", 2},
+                   {"checksum"}});
+  const PolicyRounds& fastest = comparison.fastest();
+  for (const auto& each : comparison.policies) {
+    const Mean rate = each.ticks_per_second();
+    const Round& first = each.rounds.front();
+    table.row()
+        .text(each.policy.to_string())
+        .number(rate.mean)
+        .number(rate.deviation)
+        .number(comparison.gain(each))
+        .number(100 * each.waiting_share().mean)
+        .integer(static_cast<std::int64_t>(first.n_messages))
+        .number(static_cast<double>(first.n_bytes) / 1e6)
+        .text(shown_checksum(first.checksum));
+    if (&each == &fastest) table.highlight();
+  }
+  return table;
+}
+
+io::BarChart comparison_chart(const Comparison& comparison) {
+  io::BarChart chart{.title = "Throughput", .unit = "ticks/s", .n_decimals = 0};
+  const PolicyRounds& fastest = comparison.fastest();
+  for (const auto& each : comparison.policies) {
+    chart.bars.push_back(
+        {each.policy.to_string(), each.ticks_per_second().mean, &each == &fastest});
+  }
+  return chart;
+}
+
+void put_comparison(io::JsonWriter& json, const Comparison& comparison) {
+  json.begin_array();
+  for (const auto& each : comparison.policies) {
+    const Mean rate = each.ticks_per_second();
+    json.begin_object()
+        .field("policy", each.policy.to_string())
+        .field("ticks_per_second", rate.mean)
+        .field("deviation", rate.deviation)
+        .field("gain", comparison.gain(each))
+        .field("waiting_share", each.waiting_share().mean)
+        .field("messages", each.rounds.front().n_messages)
+        .field("bytes", each.rounds.front().n_bytes)
+        .field("checksum", shown_checksum(each.rounds.front().checksum));
+    json.key("rounds").begin_array();
+    for (const Round& round : each.rounds) {
+      json.begin_object()
+          .field("ticks", round.ticks)
+          .field("ticks_per_second", round.ticks_per_second)
+          .field("waiting_share", round.waiting_share)
+          .field("messages", round.n_messages)
+          .field("bytes", round.n_bytes)
+          .field("checksum", shown_checksum(round.checksum))
+          .end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.end_array();
+}
+
+std::string equality_line(const Comparison& comparison) {
+  const Round& first = comparison.policies.front().rounds.front();
+  std::size_t n_runs = 0;
+  for (const auto& each : comparison.policies) {
+    for (std::size_t i = 0; i < each.rounds.size(); ++i, ++n_runs) {
+      const Round& round = each.rounds[i];
+      if (round.checksum == first.checksum && round.ticks == first.ticks) continue;
+      return fmt::format(
+          "{} in round {} ended at tick {} with checksum {}, expected tick {} with {} as {} had",
+          each.policy.to_string(), i + 1, round.ticks, shown_checksum(round.checksum), first.ticks,
+          shown_checksum(first.checksum), comparison.policies.front().policy.to_string());
+    }
+  }
+  return fmt::format("all {} runs ended with the same bits at tick {}, checksum {}", n_runs,
+                     first.ticks, shown_checksum(first.checksum));
+}
+
+}  // namespace rubato::tools

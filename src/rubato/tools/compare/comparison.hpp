@@ -1,0 +1,78 @@
+#pragma once
+// Comparing policies: interleaved rounds in a fixed order, so that all policies see the same
+// weather of the network [Ticks 6.2], and what comes of them.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rubato/io/chart.hpp"
+#include "rubato/io/json.hpp"
+#include "rubato/io/table.hpp"
+#include "rubato/tick/run.hpp"
+
+namespace rubato::tools {
+
+// One run of one policy.
+struct Round {
+  double ticks_per_second = 0;
+  double waiting_share = 0;  // of all cores' time
+  std::uint64_t n_messages = 0;
+  std::uint64_t n_bytes = 0;
+  std::uint64_t checksum = 0;
+  tick::Tick ticks = 0;
+};
+[[nodiscard]] Round round_of(const tick::RunResult& result);
+
+struct Mean {
+  double mean = 0;
+  double deviation = 0;  // of the sample; 0 for a single value
+};
+[[nodiscard]] Mean mean_of(const std::vector<double>& values);
+
+struct PolicyRounds {
+  tick::Policy policy;
+  std::vector<Round> rounds;
+
+  [[nodiscard]] Mean ticks_per_second() const;
+  [[nodiscard]] Mean waiting_share() const;
+};
+
+struct Comparison {
+  std::vector<PolicyRounds> policies;
+
+  // The policy that gains are told against: `local`, else the first.
+  [[nodiscard]] const PolicyRounds& baseline() const;
+  // Ratio of the mean throughputs.
+  [[nodiscard]] double gain(const PolicyRounds& policy) const;
+  [[nodiscard]] const PolicyRounds& fastest() const;
+  // Whether each run ended at the same tick with the same bits as the first one.
+  [[nodiscard]] bool equal() const;
+};
+
+// "bulk, local, k3m5d10": policies separated by commas outside of parentheses, or by ";". Throws
+// Error (usage) for a bad one, one that comes twice, or none.
+[[nodiscard]] std::vector<tick::Policy> parse_policies(std::string_view text);
+
+// bulk, local, schedule(10), replicate(3,5), and the last two together.
+inline constexpr const char* kDefaultPolicies =
+    "bulk, local, schedule(10), replicate(2,3), replicate(3,5), replicate(3,5)+schedule(10)";
+
+// Runs each policy once a round, in their order. `run(policy, round)`; rounds count from 0. Throws
+// what it throws. REQUIRES: at least one policy and one round.
+[[nodiscard]] Comparison compare(
+    const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
+    const std::function<Round(const tick::Policy&, std::uint32_t)>& run);
+
+// Policy, ticks/s, deviation, gain over the baseline, waiting, messages, checksum.
+[[nodiscard]] io::Table comparison_table(const Comparison& comparison);
+// Throughput of each policy.
+[[nodiscard]] io::BarChart comparison_chart(const Comparison& comparison);
+// An array with an object for each policy, raw rounds included.
+void put_comparison(io::JsonWriter& json, const Comparison& comparison);
+// "all 12 runs have the same bits, 5bd7.." or which policy differs.
+[[nodiscard]] std::string equality_line(const Comparison& comparison);
+
+}  // namespace rubato::tools
