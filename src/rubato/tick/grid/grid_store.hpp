@@ -2,6 +2,10 @@
 // GridStore: the Store of the kind `grid` on dense arrays (blocks.hpp). Same plan, same messages
 // and same bits as FragmentStore gives for the generated eight functions; no allocation in a run
 // but for messages, and every kernel call works on whole rows in place.
+//
+// A cell that is not a number ends the run with its place: own cells are looked at in the initial
+// state, at every stop test, at every kNumbersInterval-th tick and at the end, which costs
+// one pass over a region in so many steps.
 
 #include <array>
 #include <cstring>
@@ -28,6 +32,7 @@ template <GridUser U>
 class GridStore final : public Store {
  public:
   static constexpr int kD = U::kDimensions;
+  static constexpr Tick kNumbersInterval = 256;
   using Model = GridModel<U>;
   using Value = typename U::Value;
   using CellBox = Box<std::int64_t, kD>;
@@ -59,7 +64,8 @@ class GridStore final : public Store {
   // The same for one region. REQUIRES: t is the last version of the region, or the one before.
   template <class F>
   void for_each_row(RegionId region, Tick t, F&& f) const;
-  // The checksum of the own cells at the tick that all own regions have (tick/problem.hpp).
+  // The checksum of the own cells at the tick that all own regions have (tick/problem.hpp). Throws
+  // Error if a cell is not a number.
   [[nodiscard]] std::uint64_t checksum(Tick t) const;
   // The same as the general state, for tests.
   [[nodiscard]] typename Model::State own_state(Tick t) const;
@@ -91,6 +97,8 @@ class GridStore final : public Store {
   void fill_outside(Block& block);
   void fill_initial(Block& block);
   void publish(const Region& region, Tick t);
+  // Throws Error if an own cell of the region is not a number at tick t.
+  void check_numbers(RegionId region, Tick t) const;
   void step_piece(const Piece<kD>& piece, Tick t, Measure* measured);
   void take_box(const CellBox& box, const Value* data, std::uint32_t neighbour, Tick t,
                 std::span<const std::uint8_t> fresh);

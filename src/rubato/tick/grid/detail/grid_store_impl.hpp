@@ -41,6 +41,8 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
   for (std::size_t i = 0; i < typed.plan.neighbours.size(); ++i) {
     packed_.push_back(layout.locate(typed.own.intersect(typed.targets[i])));
   }
+  for (RegionId region = 0; region < typed.plan.n_own; ++region)
+    check_numbers(region, 0);
 }
 
 // Beyond the edge of a world that is not periodic the values never change; what lies inside is
@@ -161,6 +163,7 @@ void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
     step_piece(piece, t, wanted ? &measured : nullptr);
   }
   publish(regions_[region], t + 1);
+  if (wanted || (t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1);
   if (wanted) {
     const std::lock_guard lock(measures_mutex_);
     measures_[{region, t + 1}] = measured;
@@ -345,6 +348,8 @@ void GridStore<U>::for_each_own_row(Tick t, F&& f) const {
 
 template <GridUser U>
 std::uint64_t GridStore<U>::checksum(Tick t) const {
+  for (RegionId region = 0; region < typed_.plan.n_own; ++region)
+    check_numbers(region, t);
   std::uint64_t sum = 0;
   std::array<Value, Model::kValues> cell{};
   for_each_own_row(t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
@@ -356,6 +361,30 @@ std::uint64_t GridStore<U>::checksum(Tick t) const {
     }
   });
   return sum;
+}
+
+template <GridUser U>
+void GridStore<U>::check_numbers(RegionId region, Tick t) const {
+  if constexpr (std::is_floating_point_v<Value>) {
+    if (!typed_.plan.regions[region].own()) return;
+    for_each_row(region, t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
+      for (std::size_t f = 0; f < fields.size(); ++f) {
+        const Value* __restrict row = fields[f];
+        bool any = false;
+        for (std::int64_t i = 0; i < n; ++i)
+          any |= row[i] != row[i];
+        if (!any) continue;
+        Index<kD> bad = at;
+        while (*row == *row) {
+          ++row;
+          ++bad[0];
+        }
+        throw Error(model_.tuple_name(static_cast<std::uint64_t>(model_.id_of(bad))) + ", field " +
+                        std::to_string(f) + ", tick " + std::to_string(t) + ": not a number",
+                    ExitCode::failed);
+      }
+    });
+  }
 }
 
 template <GridUser U>
