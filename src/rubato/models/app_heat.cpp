@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "rubato/models/heat_raster.hpp"
+
 namespace rubato::models {
 namespace {
 
@@ -12,6 +14,9 @@ void require_at_least(const char* name, std::int64_t found, std::int64_t least) 
               ExitCode::usage);
 }
 
+using RasterProblem = tick::ProblemOf<tick::GridModel<RasterHeat>, tick::GridStore<RasterHeat>,
+                                      tick::GridStoreOptions>;
+
 class HeatApp final : public tick::App {
  public:
   [[nodiscard]] std::string name() const override { return "heat"; }
@@ -19,8 +24,13 @@ class HeatApp final : public tick::App {
     return "Heat conduction on a raster, to the steady state or in time";
   }
   [[nodiscard]] std::vector<std::string> examples() const override {
-    return {"heat --width 1000 --height 1000 --ticks 500", "heat --edge 20 --tolerance 0.001",
+    return {"heat --width 1000 --height 1000 --ticks 500",
+            "heat --edge 20 --tolerance 0.001 --ticks 100000 --output plate",
+            "heat --walls house.png --sources stoves.png --edges insulated --time-step 0.2",
             "heat --width 1000 --height 1000 --simulate 16 --profile ec2-large --policy k3m5d10"};
+  }
+  [[nodiscard]] std::vector<std::string> check_examples() const override {
+    return {"heat --width 40 --height 30", "heat --width 40 --height 30 --time-step 0.2"};
   }
 
   void declare(tick::Parameters& p) override {
@@ -29,6 +39,19 @@ class HeatApp final : public tick::App {
     p.add("edge", options_.edge, "temperature beyond the edge");
     p.add("start", options_.start, "temperature of the cells at tick 0");
     p.add("tolerance", options_.tolerance, "end when no cell changes by more in a tick; 0: never");
+    p.add("conductivity", files_.conductivity,
+          "gray PNG or PGM, or a CSV of numbers, a line for each row of cells; 0 is a wall");
+    p.add("walls", files_.walls, "the same kinds of file: black, or 0, is a wall");
+    p.add("sources", files_.sources,
+          "the same: cells that are held at a temperature; black, or an empty field, is free");
+    p.add("start-file", files_.start, "the same: the temperature at tick 0");
+    p.add("conductivity-high", files_.conductivity_high, "of a white pixel");
+    p.add("low", files_.source_low, "temperature of a black pixel, of sources of the value 1");
+    p.add("high", files_.source_high, "temperature of a white pixel");
+    p.add("edges", edges_, {"held", "insulated"}, "held at --edge, or no heat passes them");
+    p.add("time-step", time_step_,
+          "explicit steps in time, at most 1/4 / conductivity; 0: the "
+          "steady state is wanted");
     p.add("test-interval", options_.test_interval, "ticks between two tests of the tolerance");
     p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
     p.add("ns-per-cell", cost_.ns_per_cell, "nanoseconds a cell and tick in virtual time");
@@ -47,10 +70,34 @@ class HeatApp final : public tick::App {
       throw Error("--ns-per-cell: expected 0 or more, found " + std::to_string(cost_.ns_per_cell),
                   ExitCode::usage);
     }
-    return std::make_unique<HeatProblem>(tick::GridModel(UniformHeat(options_)), cost_);
+    if (time_step_ < 0) {
+      throw Error("--time-step: expected 0 or more, found " + std::to_string(time_step_),
+                  ExitCode::usage);
+    }
+    const bool has_files = !files_.conductivity.empty() || !files_.walls.empty() ||
+                           !files_.sources.empty() || !files_.start.empty();
+    if (!has_files && edges_ == "held" && time_step_ == 0) {
+      return std::make_unique<HeatProblem>(tick::GridModel(UniformHeat(options_)), cost_);
+    }
+    return build_raster(has_files);
   }
 
  private:
+  // Without files: the disc of UniformHeat, in one material.
+  [[nodiscard]] std::unique_ptr<tick::Problem> build_raster(bool has_files) const {
+    RasterHeatOptions raster;
+    raster.common = options_;
+    raster.edge = edges_ == "held" ? HeatEdge::held : HeatEdge::insulated;
+    raster.time_step = time_step_;
+    auto material = has_files ? std::make_shared<const HeatMaterial>(files_)
+                              : std::make_shared<const HeatMaterial>(options_);
+    return std::make_unique<RasterProblem>(tick::GridModel(RasterHeat(std::move(material), raster)),
+                                           cost_);
+  }
+
+  HeatMaterial::Files files_;
+  std::string edges_ = "held";
+  double time_step_ = 0;
   HeatOptions options_;
   tick::GridStoreOptions cost_;
 };

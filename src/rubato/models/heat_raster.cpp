@@ -31,6 +31,9 @@ HeatMaterial::HeatMaterial(HeatRaster raster)
   RUBATO_REQUIRE(raster_.source.empty() || raster_.source.size() == n, raster_.source.size(), n);
 }
 
+HeatMaterial::HeatMaterial(const HeatOptions& uniform)
+    : width_(uniform.width), height_(uniform.height), uniform_(uniform) {}
+
 HeatMaterial::HeatMaterial(const Files& files) {
   RasterFile::Options options;
   if (!files.conductivity.empty()) {
@@ -101,6 +104,7 @@ void HeatMaterial::sources(std::int64_t x, std::int64_t y, std::int64_t n, doubl
 }
 
 void HeatMaterial::start(std::int64_t x, std::int64_t y, std::int64_t n, double* out) const {
+  if (uniform_) UniformHeat(*uniform_).init({x, y}, n, &out, nullptr);
   if (!raster_.start.empty()) std::copy_n(raster_.start.begin() + y * width_ + x, n, out);
   if (start_) start_->read(x, y, n, out);
 }

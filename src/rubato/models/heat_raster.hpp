@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class HeatMaterial {
  public:
   // From memory.
   explicit HeatMaterial(HeatRaster raster);
+  // One material, started as UniformHeat is.
+  explicit HeatMaterial(const HeatOptions& uniform);
   struct Files {
     std::string conductivity;  // "": 1 everywhere. An image is scaled to [0, conductivity_high]
     std::string walls;         // "": none. Black pixels, or 0 in a CSV, are walls
@@ -60,7 +63,8 @@ class HeatMaterial {
 
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;
-  HeatRaster raster_;  // of the first form
+  HeatRaster raster_;                   // of the first form
+  std::optional<HeatOptions> uniform_;  // of the second
   std::unique_ptr<RasterFile> conductivity_;
   std::unique_ptr<RasterFile> walls_;
   std::unique_ptr<RasterFile> sources_;
