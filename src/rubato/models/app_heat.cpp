@@ -29,8 +29,8 @@ class HeatApp final : public tick::App {
             "heat --walls house.png --sources stoves.png --edges insulated --time-step 0.2",
             "heat --width 1000 --height 1000 --simulate 16 --profile ec2-large --policy k3m5d10"};
   }
-  [[nodiscard]] std::vector<std::string> check_examples() const override {
-    return {"heat --width 40 --height 30", "heat --width 40 --height 30 --time-step 0.2"};
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> check_settings() const override {
+    return {{"width", "40"}, {"height", "30"}};
   }
 
   void declare(tick::Parameters& p) override {

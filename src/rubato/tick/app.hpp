@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rubato/base/error.hpp"
@@ -64,8 +65,11 @@ class App {
   [[nodiscard]] virtual std::string summary() const = 0;  // one line
   // Whole lines, each the words behind "rubato run": "heat --width 400 --ticks 1000".
   [[nodiscard]] virtual std::vector<std::string> examples() const { return {}; }
-  // The same behind "rubato check": instances of at most some thousand tuples.
-  [[nodiscard]] virtual std::vector<std::string> check_examples() const { return {name()}; }
+  // Parameters and texts that make a small instance, of some thousand tuples: what "rubato check"
+  // sets where people have set nothing.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> check_settings() const {
+    return {};
+  }
   // Binds parameters to members; called once, before build().
   virtual void declare(Parameters& parameters) = 0;
   [[nodiscard]] virtual Tick default_ticks() const { return 100; }

@@ -1,5 +1,6 @@
 // rubato check MODEL: does a model keep the rules that the engine builds on (tick/check/)?
 
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -47,6 +48,12 @@ void print_json(const ChosenModel& model, const tick::CheckOptions& options,
 
 ExitCode run(const tick::CheckOptions& options, ChosenModel& model, const Context& context) {
   if (model.has("seed")) model.set("seed", std::to_string(options.seed));
+  const auto set_by_people = model.settings();
+  for (const auto& [name, text] : model.app().check_settings()) {
+    const bool is_set = std::ranges::any_of(
+        set_by_people, [&wanted = name](const auto& setting) { return setting.first == wanted; });
+    if (!is_set) model.set(name, text);
+  }
   const auto problem = model.app().build();
   const Nanos begin = steady_now();
   const tick::CheckReport report = tick::check_problem(*problem, options);
@@ -93,7 +100,9 @@ void add_check(CommandLine& line) {
                                        .examples = "",
                                        .run = {}},
                            .prepare = prepare,
-                           .examples = [](const tick::App& app) { return app.check_examples(); }});
+                           .examples = [](const tick::App& app) {
+                             return std::vector<std::string>{app.name()};
+                           }});
 }
 
 }  // namespace rubato::tools
