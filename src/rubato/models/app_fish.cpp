@@ -17,8 +17,8 @@ class FishApp final : public tick::App {
             "fish --simulate 16 --profile ec2-large --policy k2m3d10"};
   }
 
-  [[nodiscard]] std::vector<std::string> check_examples() const override {
-    return {"fish --fish 400"};
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> check_settings() const override {
+    return {{"fish", "400"}};
   }
 
   void declare(tick::Parameters& p) override {
