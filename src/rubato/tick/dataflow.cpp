@@ -354,7 +354,9 @@ void Dataflow::run(const core::Work& work, std::uint32_t core) {
   Job& job = *static_cast<Job*>(work.detail);
   if (work.kind == step_own) {
     for (std::size_t i = 0; i < job.chain.size(); ++i) {
-      store_.step(job.chain[i], work.tick + static_cast<Tick>(i), core);
+      const Tick t = work.tick + static_cast<Tick>(i);
+      store_.step(job.chain[i], t, core);
+      if (own_step_) own_step_(job.chain[i], t + 1);
     }
     return;
   }

@@ -97,7 +97,7 @@ TEST(Outputs, files_of_a_grid_are_equal_for_every_policy_and_node_count) {
                                    "mix-00000000.vti", "mix-00000003.vti", "mix-00000006.vti",
                                    "mix-00000000.png", "mix-00000003.png", "mix-00000006.png",
                                    "mix.csv", "mix.vti", "mix.png", "mix.pvd"}));
-  for (const Case& c : {Case{"bulk", 3, 1}, Case{"k2m3d2", 6, 2}}) {
+  for (const Case& c : {Case{"local", 1, 2}, Case{"bulk", 3, 1}, Case{"k2m3d2", 6, 2}}) {
     const TemporaryFolder found;
     run(problem, c, every_three(found), 8);
     EXPECT_EQ(found.names(), expected.names());
