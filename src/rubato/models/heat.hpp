@@ -43,6 +43,7 @@ class UniformHeat {
   static constexpr int kRadius = 1;
   static constexpr int kFields = 1;
   static constexpr int kFixed = 0;
+  static constexpr bool kStar = true;
 
   explicit UniformHeat(HeatOptions options) : o_(options) {}
 

@@ -63,7 +63,7 @@ void Dataflow::reset_tick(Tick t) {
 }
 
 void Dataflow::start(core::Port& port) {
-  own_min_since_ = port.now();
+  started_ = own_min_since_ = port.now();
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
     cell(region, 0).status = Status::present;
   }
@@ -104,8 +104,9 @@ void Dataflow::input_arrived(RegionId reader, Tick t, bool own_input) {
   if (unit.missing_replica == 0) {
     if (own) {
       Lane& lane = lanes_[lane_of(reader)];
-      lane.ready.push({t, plan_.regions[reader].order, reader});
-      lane.fresh.push_back({t, plan_.regions[reader].order, reader});
+      const Ready unit{t + static_cast<Tick>(plan_.regions[reader].depth), t, reader};
+      lane.ready.push(unit);
+      if (plan_.neighbours.empty()) lane.fresh.push_back(unit);
     } else if (cell(reader, t + 1).demanded) {
       push_replica(reader, t);
     }
@@ -133,10 +134,9 @@ void Dataflow::demand_inputs(RegionId region, Tick t) {
 }
 
 void Dataflow::push_replica(RegionId region, Tick t) {
-  // A fragment that no round brings is as urgent as own work of its tick; one that a late message
-  // may still bring waits until own work of the next tick is done.
-  const Tick urgency = is_round(t + 1) ? t + 1 : t;
-  ready_replica_.push({urgency, static_cast<std::uint32_t>(t + 1 - urgency), region});
+  // What a late message may still bring waits until own work of that urgency is done.
+  const Tick needed = t + plan_.regions[region].layer;
+  ready_replica_.push({is_round(t + 1) ? needed + 1 : needed, t, region});
 }
 
 void Dataflow::source_arrived(RegionId region, Tick t) {
@@ -190,10 +190,9 @@ bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
   if (own_min_ >= end_ && ready_packs_.empty()) return false;
   bool taken = take_unpack(work) || take_pack(work);
   if (!taken) {
-    const Ready* own = ready_replica_.empty() ? nullptr : first_own();
+    const Ready* own = ready_replica_.empty() ? nullptr : first_own(own_limit());
     const bool replica_first =
-        !ready_replica_.empty() &&
-        (own == nullptr || own->tick > own_limit() || own->tick > ready_replica_.top().tick);
+        !ready_replica_.empty() && (own == nullptr || own->urgency >= ready_replica_.top().urgency);
     taken = replica_first ? take_replica(work) || take_own(core, work)
                           : take_own(core, work) || take_replica(work);
   }
@@ -201,22 +200,60 @@ bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
   return taken;
 }
 
-// Entries of units that were taken from `fresh` meanwhile.
-void Dataflow::drop_taken(ReadyHeap& ready) {
-  while (!ready.empty() &&
-         (ready.top().tick < floor_ ||
-          cell(ready.top().region, ready.top().tick + 1).status != Status::absent)) {
-    ready.pop();
+// Errs on the side of yes: an idle core that looks in vain costs less than one that sleeps on.
+bool Dataflow::more_work() const {
+  if (own_min_ >= end_) return !ready_packs_.empty();
+  if (!ready_packs_.empty() || !ready_replica_.empty()) return true;
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    if (may_unpack(links_[i], i)) return true;
+  }
+  const Tick limit = own_limit();
+  return std::ranges::any_of(lanes_, [&](const Lane& lane) {
+    return !lane.ready.empty() || (limit > gated_limit_ && !lane.gated.empty());
+  });
+}
+
+std::string Dataflow::work_name(const core::Work& work) const {
+  const std::string tick = " " + std::to_string(work.tick);
+  const auto node = [&] { return std::to_string(plan_.neighbours[work.index].node); };
+  switch (work.kind) {
+    case step_own:
+      return "region " + std::to_string(work.index) + " from tick" + tick;
+    case step_replica:
+      return "replica " + std::to_string(work.index) + " from tick" + tick;
+    case pack_round:
+      return "packing round" + tick + " for node " + node();
+    default:
+      return "taking round" + tick + " from node " + node();
   }
 }
 
-const Dataflow::Ready* Dataflow::first_own() {
+// The most urgent unit of the lane that the limit allows.
+const Dataflow::Ready* Dataflow::first_of(Lane& lane, Tick limit) {
+  while (!lane.ready.empty()) {
+    const Ready& top = lane.ready.top();
+    const bool taken =  // from `fresh`
+        top.tick < floor_ || cell(top.region, top.tick + 1).status != Status::absent;
+    if (!taken && top.tick <= limit) return &top;
+    if (!taken) lane.gated.push_back(top);
+    lane.ready.pop();
+  }
+  return nullptr;
+}
+
+const Dataflow::Ready* Dataflow::first_own(Tick limit) {
+  if (limit > gated_limit_) {
+    for (Lane& lane : lanes_) {
+      for (const Ready& unit : lane.gated)
+        lane.ready.push(unit);
+      lane.gated.clear();
+    }
+  }
+  gated_limit_ = limit;
   const Ready* first = nullptr;
   for (Lane& lane : lanes_) {
-    drop_taken(lane.ready);
-    if (!lane.ready.empty() && (first == nullptr || *first > lane.ready.top())) {
-      first = &lane.ready.top();
-    }
+    const Ready* unit = first_of(lane, limit);
+    if (unit != nullptr && (first == nullptr || *first > *unit)) first = unit;
   }
   return first;
 }
@@ -267,10 +304,10 @@ bool Dataflow::take_own(std::uint32_t core, core::Work& work) {
   const Tick limit = own_limit();
   Lane& home = lanes_[core % lanes_.size()];
   if (take_fresh(home, limit, work)) return true;
-  drop_taken(home.ready);
-  const Ready* unit = home.ready.empty() ? nullptr : &home.ready.top();
-  if (unit == nullptr || unit->tick > limit) unit = first_own();
-  if (unit == nullptr || unit->tick > limit) return false;
+  const Ready* unit = first_own(limit);
+  if (unit == nullptr) return false;
+  // Without neighbours nothing is urgent, and the own lane is in the own cache.
+  if (plan_.neighbours.empty() && !home.ready.empty()) unit = &home.ready.top();
   start_own(*unit, limit, work);
   return true;
 }
@@ -323,7 +360,7 @@ bool Dataflow::replica_wanted(RegionId region, Tick t) const {
 bool Dataflow::take_replica(core::Work& work) {
   while (!ready_replica_.empty()) {
     const Ready top = ready_replica_.top();
-    const Tick t = top.tick + static_cast<Tick>(top.order) - 1;
+    const Tick t = top.tick;
     ready_replica_.pop();
     if (!replica_wanted(top.region, t)) continue;
     work = {step_replica, top.region, t, nullptr};
@@ -480,6 +517,7 @@ void Dataflow::advance_own(core::Port& port) {
     if (plan_.policy.barrier) barrier_.arrive(port, own_min_);
     advance_floor();
     if (own_min_ == end_) {
+      figures_.finished_at = port.now() - started_;
       // What comes later is not taken any more.
       for (std::uint32_t i = 0; i < links_.size(); ++i)
         tell_taken(port, i, end_);

@@ -45,9 +45,10 @@ struct NodeFigures {
   std::int64_t messages_sent = 0;
   std::int64_t bytes_sent = 0;
   std::int64_t compared_regions = 0;  // replicas that a late message confirmed
-  Tick most_ahead = 0;                // of an own region over the slowest
-  std::size_t inbox_most = 0;         // rounds of one neighbour that waited to be taken
-  std::vector<Nanos> late_by;         // [neighbours] time that own work waited for its rounds
+  Nanos finished_at = 0;       // when the last own region was at the last tick; since start()
+  Tick most_ahead = 0;         // of an own region over the slowest
+  std::size_t inbox_most = 0;  // rounds of one neighbour that waited to be taken
+  std::vector<Nanos> late_by;  // [neighbours] time that own work waited for its rounds
 };
 
 class Dataflow final : public core::Engine {
@@ -70,6 +71,8 @@ class Dataflow final : public core::Engine {
   void on_message(core::Port& port, NodeId from, Bytes bytes) override;
   void on_finished(core::Port& port, const core::Work& work) override;
   [[nodiscard]] bool next_work(std::uint32_t core, core::Work& work) override;
+  [[nodiscard]] bool more_work() const override;
+  [[nodiscard]] std::string work_name(const core::Work& work) const override;
   void run(const core::Work& work, std::uint32_t core) override;
   [[nodiscard]] Nanos cost(const core::Work& work) const override;
   [[nodiscard]] Nanos message_cost(std::size_t n_bytes) const override;
@@ -97,14 +100,18 @@ class Dataflow final : public core::Engine {
     Status status = Status::absent;  // of the fragment
     bool demanded = false;           // an own unit waits for this fragment
   };
-  struct Ready {  // in a heap, smallest first
+  // A unit that may run. The urgency of (A, t) is the tick at which the border, of which neighbours
+  // wait to hear, needs it: t + depth for own regions, t + layer for replicas. The most urgent runs
+  // first, so the border runs ahead of the inside by up to d ticks and its messages leave early; in
+  // a spike that lag, and as much again, is work to do.
+  struct Ready {
+    Tick urgency;
     Tick tick;
-    std::uint32_t order;
     RegionId region;
     bool operator>(const Ready& other) const noexcept {
-      return tick != other.tick     ? tick > other.tick
-             : order != other.order ? order > other.order
-                                    : region > other.region;
+      return urgency != other.urgency ? urgency > other.urgency
+             : tick != other.tick     ? tick < other.tick
+                                      : region > other.region;
     }
   };
   using ReadyHeap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
@@ -114,6 +121,7 @@ class Dataflow final : public core::Engine {
   // through a row of tiles as a skewed wavefront, several ticks deep.
   struct Lane {
     ReadyHeap ready;
+    std::vector<Ready> gated;  // beyond the limit when they were looked at
     std::vector<Ready> fresh;
   };
 
@@ -170,13 +178,13 @@ class Dataflow final : public core::Engine {
   [[nodiscard]] bool take_pack(core::Work& work);
   [[nodiscard]] bool take_own(std::uint32_t core, core::Work& work);
   [[nodiscard]] bool take_fresh(Lane& lane, Tick limit, core::Work& work);
-  [[nodiscard]] const Ready* first_own();
+  [[nodiscard]] const Ready* first_of(Lane& lane, Tick limit);
+  [[nodiscard]] const Ready* first_own(Tick limit);
   void start_own(const Ready& unit, Tick limit, core::Work& work);
   void finish_own(core::Port& port, RegionId region, Tick t);
   [[nodiscard]] std::uint32_t lane_of(RegionId region) const noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{region} * lanes_.size() / plan_.n_own);
   }
-  void drop_taken(ReadyHeap& ready);
   [[nodiscard]] bool take_replica(core::Work& work);
   [[nodiscard]] bool replica_wanted(RegionId region, Tick t) const;
   [[nodiscard]] Tick complete_tick() const noexcept;
@@ -206,7 +214,9 @@ class Dataflow final : public core::Engine {
   detail::Barrier barrier_;
   detail::StopTest stop_;
   std::uint32_t n_running_ = 0;
+  Tick gated_limit_ = 0;  // of own_limit() when units were last gated
   Nanos own_min_since_ = 0;
+  Nanos started_ = 0;
   NodeFigures figures_;
   std::function<void(RegionId, Tick)> own_step_;
 };

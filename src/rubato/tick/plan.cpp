@@ -1,5 +1,7 @@
 #include "rubato/tick/plan.hpp"
 
+#include <utility>
+
 namespace rubato::tick {
 
 void Plan::link_readers() {
@@ -11,6 +13,30 @@ void Plan::link_readers() {
   readers = {};
   for (const auto& list : lists)
     readers.append(list);
+}
+
+void Plan::set_depths() {
+  const auto most = static_cast<std::uint32_t>(policy.depth);
+  std::vector<RegionId> front;
+  for (RegionId region = 0; region < n_own; ++region)
+    regions[region].depth = most;
+  for (const Neighbour& neighbour : neighbours) {
+    for (const RegionId source : neighbour.sources) {
+      if (regions[source].depth != 0) front.push_back(source);
+      regions[source].depth = 0;
+    }
+  }
+  for (std::uint32_t depth = 1; depth < most; ++depth) {
+    std::vector<RegionId> next;
+    for (const RegionId region : front) {
+      for (const RegionId input : inputs[region]) {
+        if (!regions[input].own() || regions[input].depth <= depth) continue;
+        regions[input].depth = depth;
+        next.push_back(input);
+      }
+    }
+    front = std::move(next);
+  }
 }
 
 }  // namespace rubato::tick

@@ -32,7 +32,8 @@ inline constexpr Tick kSkew = 12;
 struct Region {
   int layer = 0;                           // <= 0 own, 1..m replica, m + 1 halo
   std::uint32_t neighbour = kNoNeighbour;  // index of its owner in Plan::neighbours
-  std::uint32_t order = 0;                 // among equal ticks the smaller runs first
+  std::uint32_t depth =
+      0;  // of an own region: steps to a region that a neighbour waits for, at most d
 
   [[nodiscard]] bool own() const noexcept { return neighbour == kNoNeighbour; }
 };
@@ -77,9 +78,10 @@ struct Plan {
   std::vector<Neighbour> neighbours;
 
   // Ticks between the oldest version that anybody may still read and the newest that may be made.
-  // Own regions run at most m + 1 ticks beyond the oldest late round and d + 1 ahead of that.
+  // Own regions run at most m ticks beyond the oldest late round and then ahead() more; a round may
+  // lie k further. What is later waits.
   [[nodiscard]] Tick window() const noexcept {
-    return 2 * (policy.replica_layers + 1) + policy.period + ahead() + 4;
+    return policy.replica_layers + policy.period + ahead() + 5;
   }
   // How far own regions may run ahead of the last tick that is complete. Without neighbours nobody
   // waits for a network, and the order of units is free to follow the cache.
@@ -87,6 +89,8 @@ struct Plan {
 
   // Builds `readers` from `inputs`.
   void link_readers();
+  // Sets the depth of own regions from `sources`, once these and the inputs are known.
+  void set_depths();
 };
 
 }  // namespace rubato::tick

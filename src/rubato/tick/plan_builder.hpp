@@ -89,8 +89,6 @@ class PlanBuilder {
     Region region;
     region.layer = layer;
     region.neighbour = neighbour;
-    // The border first: neighbours wait for it.
-    region.order = static_cast<std::uint32_t>(layer < 0 ? -layer : layer);
     typed_.plan.regions.push_back(region);
     typed_.regions.push_back(std::move(query));
     if (neighbour != kNoNeighbour) {
@@ -159,22 +157,26 @@ class PlanBuilder {
     plan.link_readers();
   }
 
+  // Without a scheduling depth STEP is one call for all of Q, and its round leaves after it [Ticks
+  // Algorithms 1 and 3]; with one, a round leaves as soon as the regions that it comes from are
+  // there.
   void add_sources() {
     Plan& plan = typed_.plan;
     for (std::size_t i = 0; i < plan.neighbours.size(); ++i) {
+      std::vector<RegionId>& sources = plan.neighbours[i].sources;
       if (!plan.neighbours[i].receives) continue;
       for (RegionId b = 0; b < plan.n_own; ++b) {
-        if (meets(typed_.regions[b], std::vector<Query>{far_[i]})) {
-          plan.neighbours[i].sources.push_back(b);
-          plan.regions[b].order = 0;
+        if (policy_.depth == 0 || meets(typed_.regions[b], std::vector<Query>{far_[i]})) {
+          sources.push_back(b);
         }
       }
       // DISJOINT on the parts may say less than on the whole; the round is sent all the same.
-      if (plan.neighbours[i].sources.empty()) {
+      if (sources.empty()) {
         for (RegionId b = 0; b < plan.n_own; ++b)
-          plan.neighbours[i].sources.push_back(b);
+          sources.push_back(b);
       }
     }
+    plan.set_depths();
   }
 
   bool meets(const RegionQuery<Query>& region, const std::vector<Query>& others) const {

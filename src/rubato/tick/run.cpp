@@ -15,6 +15,7 @@ void put(Writer& out, const NodeResult& result) {
   out.put(result.work.messages_sent);
   out.put(result.work.bytes_sent);
   out.put(result.work.compared_regions);
+  out.put(result.work.finished_at);
   out.put(result.work.most_ahead);
   out.put(static_cast<std::uint64_t>(result.work.inbox_most));
   out.put_vector(result.work.late_by);
@@ -29,6 +30,7 @@ NodeResult get_node_result(Reader& in) {
   result.work.messages_sent = in.get<std::int64_t>();
   result.work.bytes_sent = in.get<std::int64_t>();
   result.work.compared_regions = in.get<std::int64_t>();
+  result.work.finished_at = in.get<Nanos>();
   result.work.most_ahead = in.get<Tick>();
   result.work.inbox_most = in.get<std::uint64_t>();
   result.work.late_by = in.get_vector<Nanos>();
@@ -79,8 +81,8 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
   RunResult result;
   result.policy = policy;
   result.ticks = nodes.front()->engine().end();
-  result.wall = report.wall;
   for (NodeId node = 0; node < options.n_nodes; ++node) {
+    result.wall = std::max(result.wall, nodes[node]->engine().figures().finished_at);
     result.checksum += nodes[node]->checksum();
     result.nodes.push_back(
         {report.nodes[node], nodes[node]->engine().figures(), nodes[node]->store().bytes()});
@@ -118,7 +120,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
       Reader in(bytes);
       result.checksum += in.get<std::uint64_t>();
       result.nodes.push_back(get_node_result(in));
-      result.wall = std::max(result.wall, result.nodes.back().time.wall);
+      result.wall = std::max(result.wall, result.nodes.back().work.finished_at);
     }
     summary.put(result.checksum);
     summary.put(result.wall);

@@ -189,6 +189,18 @@ struct Space {
     }
     return result;
   }
+  // The same along one dimension only.
+  [[nodiscard]] BoxSet<T, D> grown_along(const BoxSet<T, D>& set, std::size_t d, T by) const {
+    BoxSet<T, D> result;
+    for (auto box : set.boxes()) {
+      box.low[d] -= by;
+      box.high[d] += by;
+      const BoxSet<T, D> images = inside(box);
+      for (const auto& image : images.boxes())
+        result.add(image);
+    }
+    return result;
+  }
   // What of the set is not within `by` of the world outside the set. The world's own edge is no
   // border.
   [[nodiscard]] BoxSet<T, D> shrunk(const BoxSet<T, D>& set, T by) const {

@@ -69,6 +69,14 @@ concept GridUser = requires(const U& u, Index<U::kDimensions> at, std::int64_t n
   u.step(in, out, at, n, t);
 };
 
+// Optional: `static constexpr bool kStar = true` tells that the kernel reads along the axes only,
+// so that neighbours across corners need not be waited for.
+template <class U>
+inline constexpr bool kReadsStar = [] {
+  if constexpr (requires { U::kStar; }) return static_cast<bool>(U::kStar);
+  return false;
+}();
+
 // Optional: the value of a field (fixed fields count on from kFields) beyond the edge; 0 without
 // it.
 template <class U>
@@ -137,8 +145,18 @@ class GridModel {
       parts.emplace_back(box);
     return parts;
   }
+  // Of a star on a single box, exact: a cross. Of a star on a cross, the next layer out, its boxes
+  // grown on all sides: more than is needed, and two or three boxes instead of a staircase at each
+  // corner.
   [[nodiscard]] Query read_dependencies(const Query& q) const {
-    return space_.grown(q, U::kRadius);
+    if (!kReadsStar<U> || q.boxes().size() != 1) return space_.grown(q, U::kRadius);
+    Query cross;
+    for (std::size_t d = 0; d < kD; ++d) {
+      const Query arm = space_.grown_along(q, d, U::kRadius);
+      for (const CellBox& box : arm.boxes())
+        cross.add(box);
+    }
+    return cross;
   }
   [[nodiscard]] Query read_exclusive(const Query& q) const { return space_.shrunk(q, U::kRadius); }
   [[nodiscard]] Query write_dependencies(const Query& q) const { return q; }

@@ -12,9 +12,9 @@ namespace {
 
 using testing::MixingGrid;
 
-template <int D, int R, int F>
-MixingGrid<D, R, F> random_grid(RandomStream& random) {
-  MixingGrid<D, R, F> user;
+template <int D, int R, int F, bool Star>
+MixingGrid<D, R, F, Star> random_grid(RandomStream& random) {
+  MixingGrid<D, R, F, Star> user;
   user.seed = random();
   for (std::size_t d = 0; d < D; ++d) {
     user.grid.extent[d] = random.between(2 * R + 1, D == 1 ? 80 : D == 2 ? 24 : 10);
@@ -28,10 +28,11 @@ MixingGrid<D, R, F> random_grid(RandomStream& random) {
   return user;
 }
 
-template <int D, int R, int F>
+template <int D, int R, int F, bool Star = false>
 void check(std::uint64_t seed) {
   RandomStream random(seed, 11);
-  const GridModel<MixingGrid<D, R, F>> model(random_grid<D, R, F>(random), random.between(1, 60));
+  using User = MixingGrid<D, R, F, Star>;
+  const GridModel<User> model(random_grid<D, R, F, Star>(random), random.between(1, 60));
   testing::RunCase c = testing::random_run(random);
   std::string text = "seed " + std::to_string(seed) + ", " + std::to_string(D) + "D, radius " +
                      std::to_string(R) + ", " + testing::describe(c) + ", extent";
@@ -47,17 +48,21 @@ void check(std::uint64_t seed) {
     c.n_nodes = 1;
   }
   const auto reference = run_reference(model, model.everything(), c.ticks);
-  using Dense = GridStore<MixingGrid<D, R, F>>;
+  using Dense = GridStore<User>;
   testing::expect_equal_run<Dense>(model, c, seed, reference);
   if (seed % 4 == 0) {
-    testing::expect_equal_run<FragmentStore<GridModel<MixingGrid<D, R, F>>>>(model, c, seed,
-                                                                             reference);
+    testing::expect_equal_run<FragmentStore<GridModel<User>>>(model, c, seed, reference);
   }
 }
 
 TEST(GridProperty, two_dimensions_equal_the_reference) {
   for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
     check<2, 1, 1>(seed);
+  }
+}
+TEST(GridProperty, a_star_that_needs_no_corners_equals_the_reference) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+    check<2, 1, 1, true>(seed);
   }
 }
 TEST(GridProperty, two_fields_and_radius_two_equal_the_reference) {

@@ -26,6 +26,9 @@ struct GridStoreOptions {
   double ns_per_cell = 0.5;  // virtual time of one cell's step
   double ns_per_row = 5;     // and of starting a row
   double bytes_per_ns = 4;   // of packing and unpacking
+  // Where a small state stands for one that is so many times longer and wider: own cells count in
+  // both directions, replica layers, which are thin, along their length only.
+  double scale = 1;
 };
 
 template <GridUser U>
@@ -74,8 +77,8 @@ class GridStore final : public Store {
   struct Region {
     std::vector<Piece<kD>> pieces;
     std::vector<Export<kD>> exports;
-    std::int64_t n_cells = 0;
-    std::int64_t n_rows = 0;
+    double n_cells = 0;  // nominal
+    double n_rows = 0;
   };
   struct Block {
     BlockShape<kD> shape;
@@ -94,6 +97,7 @@ class GridStore final : public Store {
            static_cast<std::ptrdiff_t>(field) * block.shape.n_cells;
   }
   [[nodiscard]] GridSpan<U> span_at(const Block& block, Tick t, std::int64_t offset) const;
+  [[nodiscard]] double nominal_cells(const CellBox& box, bool is_own) const;
   void fill_outside(Block& block);
   void fill_initial(Block& block);
   void publish(const Region& region, Tick t);

@@ -11,13 +11,14 @@ namespace rubato::tick::testing {
 
 // D dimensions, radius R, F fields and one fixed one. Each field reads all fields over the whole
 // cube of the stencil, with weights that differ by place.
-template <int D, int R, int F>
+template <int D, int R, int F, bool Star = false>
 struct MixingGrid {
   using Value = double;
   static constexpr int kDimensions = D;
   static constexpr int kRadius = R;
   static constexpr int kFields = F;
   static constexpr int kFixed = 1;
+  static constexpr bool kStar = Star;
 
   GridShape<D> grid;
   std::uint64_t seed = 1;
@@ -49,6 +50,7 @@ struct MixingGrid {
         for (std::int64_t z = (D > 2 ? -R : 0); z <= (D > 2 ? R : 0); ++z) {
           for (std::int64_t y = (D > 1 ? -R : 0); y <= (D > 1 ? R : 0); ++y) {
             for (std::int64_t x = -R; x <= R; ++x) {
+              if (Star && (x != 0) + (y != 0) + (z != 0) > 1) continue;
               for (int g = 0; g < F; ++g) {
                 sum += weight *
                        in.field[static_cast<std::size_t>(g)][i + x + y * in.row + z * in.plane];

@@ -33,8 +33,8 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
     for (const auto& piece : region.pieces) {
       for (const auto& each : layout.exports(piece))
         region.exports.push_back(each);
-      region.n_cells += piece.box.volume();
-      region.n_rows += piece.box.volume() / piece.box.width(0);
+      region.n_cells += nominal_cells(piece.box, regions_.size() < typed.plan.n_own);
+      region.n_rows += static_cast<double>(piece.box.volume() / piece.box.width(0));
     }
     regions_.push_back(std::move(region));
   }
@@ -43,6 +43,17 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
   }
   for (RegionId region = 0; region < typed.plan.n_own; ++region)
     check_numbers(region, 0);
+}
+
+template <GridUser U>
+double GridStore<U>::nominal_cells(const CellBox& box, bool is_own) const {
+  const CellBox& own = typed_.own.boxes().front();
+  double cells = 1;
+  for (std::size_t d = 0; d < kD; ++d) {
+    const bool is_long = is_own || 2 * box.width(d) > own.width(d);
+    cells *= static_cast<double>(box.width(d)) * (is_long ? options_.scale : 1);
+  }
+  return cells;
 }
 
 // Beyond the edge of a world that is not periodic the values never change; what lies inside is
@@ -304,8 +315,8 @@ Tick GridStore<U>::stop_lag() const {
 
 template <GridUser U>
 Nanos GridStore<U>::step_cost(RegionId region, Tick /*t*/) const {
-  return static_cast<Nanos>(options_.ns_per_cell * static_cast<double>(regions_[region].n_cells) +
-                            options_.ns_per_row * static_cast<double>(regions_[region].n_rows));
+  return static_cast<Nanos>(options_.ns_per_cell * regions_[region].n_cells +
+                            options_.ns_per_row * regions_[region].n_rows);
 }
 
 template <GridUser U>

@@ -1,0 +1,75 @@
+#include "bench/bench_command.hpp"
+
+#include <memory>
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+
+#include "bench/harness.hpp"
+#include "rubato/io/table.hpp"
+
+namespace rubato::bench {
+
+Benchmark tick_sim_16();
+Benchmark tick_scale();
+Benchmark tick_heat();
+Benchmark tick_overhead();
+
+// A new benchmark is a file that defines its function, and one word in each of these two lists.
+std::vector<Benchmark> benchmarks() {
+  return {tick_sim_16(), tick_heat(), tick_scale(), tick_overhead()};
+}
+
+namespace {
+
+struct Chosen {
+  std::string name;
+  Options options;
+};
+
+ExitCode run_bench(const Chosen& chosen, const tools::Context& context) {
+  const std::vector<Benchmark> all = benchmarks();
+  if (chosen.name.empty()) {
+    io::Table table({{"benchmark"}, {"question"}});
+    for (const Benchmark& each : all)
+      table.row().text(each.name).text(each.question);
+    context.out << table.to_text(io::style_of_terminal(1));
+    return ExitCode::ok;
+  }
+  std::vector<std::string> names;
+  for (const Benchmark& each : all) {
+    names.push_back(each.name);
+    if (each.name != chosen.name) continue;
+    const Report report = each.run(chosen.options);
+    if (context.json) {
+      context.out << to_json(each.name, report, chosen.options) << '\n';
+    } else {
+      context.err << each.question << '\n';
+      context.out << to_table(report);
+    }
+    return ExitCode::ok;
+  }
+  throw Error("unknown benchmark \"" + chosen.name + "\"" + did_you_mean(chosen.name, names) +
+                  "; `rubato bench` lists them",
+              ExitCode::usage);
+}
+
+}  // namespace
+
+void add_bench(tools::CommandLine& line) {
+  auto chosen = std::make_shared<Chosen>();
+  CLI::App& app = line.add(
+      {.name = "bench",
+       .group = tools::kMeasureGroup,
+       .summary = "Measure the runtime against its baselines; alone, list the benchmarks",
+       .examples = "  rubato bench\n"
+                   "  rubato bench tick-heat --quick\n"
+                   "  rubato bench tick-sim-16 --json",
+       .run = [chosen](const tools::Context& context) { return run_bench(*chosen, context); }});
+  app.add_option("name", chosen->name, "Which benchmark");
+  app.add_flag("--quick", chosen->options.quick, "Fewer and shorter rounds: under 40 s");
+  app.add_option("--seed", chosen->options.seed, "Of delays and initial states")
+      ->capture_default_str();
+}
+
+}  // namespace rubato::bench

@@ -1,0 +1,99 @@
+#include "bench/harness.hpp"
+
+#include <algorithm>
+
+#include "rubato/base/error.hpp"
+#include "rubato/io/json.hpp"
+#include "rubato/io/table.hpp"
+#include "rubato/tools/build_info.hpp"
+
+namespace rubato::bench {
+namespace {
+
+// Between the neighbours of the place, linearly.
+double quantile(std::vector<double> values, double q) {
+  RUBATO_REQUIRE(!values.empty());
+  std::ranges::sort(values);
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  return quantile(std::move(values), 0.5);
+}
+
+double relative_spread(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double middle = median(values);
+  return middle == 0 ? 0 : (quantile(values, 0.75) - quantile(values, 0.25)) / middle;
+}
+
+Row compare_row(std::string metric, std::string unit, const std::vector<double>& values,
+                std::string baseline, const std::vector<double>& baseline_values,
+                std::string must) {
+  RUBATO_REQUIRE(values.size() == baseline_values.size() && !values.empty(), values.size(),
+                 baseline_values.size());
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ratios.push_back(values[i] / baseline_values[i]);
+  return {std::move(metric),       median(values), std::move(unit),         std::move(baseline),
+          median(baseline_values), median(ratios), relative_spread(ratios), std::move(must)};
+}
+
+Row value_row(std::string metric, std::string unit, const std::vector<double>& values,
+              std::string must) {
+  return {std::move(metric),       median(values), std::move(unit), "", 0, 0,
+          relative_spread(values), std::move(must)};
+}
+
+std::string to_json(const std::string& name, const Report& report, const Options& options) {
+  io::JsonWriter json;
+  json.begin_object()
+      .field("bench", name)
+      .field("commit", tools::commit())
+      .field("nodes", report.nodes)
+      .field("cores", report.cores)
+      .field("seed", options.seed)
+      .key("rows")
+      .begin_array();
+  for (const Row& row : report.rows) {
+    json.begin_object().field("metric", row.metric).field("value", row.value);
+    json.field("unit", row.unit);
+    if (row.baseline.empty()) {
+      json.key("baseline").null().key("baseline_value").null().key("ratio").null();
+    } else {
+      json.field("baseline", row.baseline).field("baseline_value", row.baseline_value);
+      json.field("ratio", row.ratio);
+    }
+    json.field("spread", row.spread).end_object();
+  }
+  json.end_array().end_object();
+  return json.text();
+}
+
+std::string to_table(const Report& report) {
+  io::Table table({{"metric"},
+                   {"value", 3},
+                   {"unit"},
+                   {"baseline"},
+                   {"baseline value", 3},
+                   {"ratio", 2},
+                   {"spread", 3},
+                   {"must reach"}});
+  for (const Row& row : report.rows) {
+    table.row().text(row.metric).number(row.value).text(row.unit);
+    if (row.baseline.empty()) {
+      table.empty().empty().empty();
+    } else {
+      table.text(row.baseline).number(row.baseline_value).number(row.ratio);
+    }
+    table.number(row.spread).text(row.must);
+  }
+  return table.to_text(io::style_of_terminal(1));
+}
+
+}  // namespace rubato::bench

@@ -1,0 +1,65 @@
+#pragma once
+// The harness of all benchmarks: a benchmark measures its subject and a baseline interleaved in one
+// call, and reports rows; the harness prints them as one line of JSON or as a table.
+//
+//   {"bench","commit","nodes","cores","seed","rows":[{"metric","value","unit","baseline",
+//    "baseline_value","ratio","spread"}]}
+// value and ratio are medians over rounds; a ratio > 1 is better than the baseline; spread is the
+// distance between the quartiles of the ratio (of the value without a baseline) over its median.
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace rubato::bench {
+
+struct Row {
+  std::string metric;
+  double value = 0;
+  std::string unit;
+  std::string baseline;  // "" if there is none
+  double baseline_value = 0;
+  double ratio = 0;
+  double spread = 0;
+  std::string must;  // what the row is to reach, e.g. "ratio >= 3.3"; for people
+};
+
+struct Report {
+  std::uint32_t nodes = 1;
+  std::uint32_t cores = 1;
+  std::vector<Row> rows;
+};
+
+struct Options {
+  bool quick = false;  // under 40 s
+  std::uint64_t seed = 1;
+};
+
+struct Benchmark {
+  std::string name;
+  std::string question;  // one line
+  std::function<Report(const Options&)> run;
+};
+
+// All benchmarks, in the order of the docs.
+[[nodiscard]] std::vector<Benchmark> benchmarks();
+
+[[nodiscard]] double median(std::vector<double> values);
+// Distance between the quartiles over the median; 0 for fewer than 2 values.
+[[nodiscard]] double relative_spread(const std::vector<double>& values);
+
+// A row from the rounds of subject and baseline, both in a unit where more is better.
+[[nodiscard]] Row compare_row(std::string metric, std::string unit,
+                              const std::vector<double>& values, std::string baseline,
+                              const std::vector<double>& baseline_values, std::string must);
+// A row without a baseline.
+[[nodiscard]] Row value_row(std::string metric, std::string unit, const std::vector<double>& values,
+                            std::string must);
+
+[[nodiscard]] std::string to_json(const std::string& name, const Report& report,
+                                  const Options& options);
+[[nodiscard]] std::string to_table(const Report& report);
+
+}  // namespace rubato::bench
