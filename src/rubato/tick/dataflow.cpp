@@ -104,9 +104,9 @@ void Dataflow::input_arrived(RegionId reader, Tick t, bool own_input) {
   if (unit.missing_replica == 0) {
     if (own) {
       Lane& lane = lanes_[lane_of(reader)];
-      const Ready unit{t + static_cast<Tick>(plan_.regions[reader].depth), t, reader};
-      lane.ready.push(unit);
-      if (plan_.neighbours.empty()) lane.fresh.push_back(unit);
+      const Ready ready{t + static_cast<Tick>(plan_.regions[reader].depth), t, reader};
+      lane.ready.push(ready);
+      if (plan_.neighbours.empty()) lane.fresh.push_back(ready);
     } else if (cell(reader, t + 1).demanded) {
       push_replica(reader, t);
     }
@@ -245,7 +245,7 @@ const Dataflow::Ready* Dataflow::first_own(Tick limit) {
   if (limit > gated_limit_) {
     for (Lane& lane : lanes_) {
       for (const Ready& unit : lane.gated)
-        lane.ready.push(unit);
+        lane.ready.push(ready);
       lane.gated.clear();
     }
   }
