@@ -245,7 +245,7 @@ const Dataflow::Ready* Dataflow::first_own(Tick limit) {
   if (limit > gated_limit_) {
     for (Lane& lane : lanes_) {
       for (const Ready& unit : lane.gated)
-        lane.ready.push(ready);
+        lane.ready.push(unit);
       lane.gated.clear();
     }
   }
