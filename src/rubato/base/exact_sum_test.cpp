@@ -67,9 +67,9 @@ TEST(ExactSum, what_cancels_leaves_nothing_behind) {
 TEST(ExactSum, order_and_grouping_do_not_matter) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RandomStream random(seed, 3);
-    std::vector<double> terms;
-    for (int i = 0; i < 100; ++i)
-      terms.push_back(random_double(random, -200, 200));
+    std::vector<double> terms(100);
+    for (double& x : terms)
+      x = random_double(random, -200, 200);
     ExactSum forward;
     for (const double x : terms)
       forward.add(x);

@@ -29,7 +29,7 @@ Edges random_edges(std::uint64_t seed) {
   RandomStream random(seed, 21);
   Edges edges;
   edges.n = static_cast<VertexId>(random.between(1, 80));
-  for (std::int64_t i = random.between(0, 4 * edges.n); i > 0; --i) {
+  for (std::int64_t i = random.between(0, std::int64_t{4} * edges.n); i > 0; --i) {
     // Some vertices are dangling, some are never pointed at.
     edges.from.push_back(static_cast<VertexId>(random.between(0, edges.n * 2 / 3)) % edges.n);
     edges.to.push_back(static_cast<VertexId>(random.between(0, edges.n - 1)));

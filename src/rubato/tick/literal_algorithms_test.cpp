@@ -91,13 +91,13 @@ class Recorder final : public core::Engine, public Store {
     Wire wire(*this, port);
     flow.on_finished(wire, work);
   }
-  bool next_work(std::uint32_t core, core::Work& work) override {
+  [[nodiscard]] bool next_work(std::uint32_t core, core::Work& work) override {
     return flow.next_work(core, work);
   }
   void run(const core::Work& work, std::uint32_t core) override { flow.run(work, core); }
-  Nanos cost(const core::Work& work) const override { return flow.cost(work); }
-  bool finished() const override { return flow.finished(); }
-  std::string waiting_for() const override { return flow.waiting_for(); }
+  [[nodiscard]] Nanos cost(const core::Work& work) const override { return flow.cost(work); }
+  [[nodiscard]] bool finished() const override { return flow.finished(); }
+  [[nodiscard]] std::string waiting_for() const override { return flow.waiting_for(); }
 
   void step(RegionId region, Tick t, std::uint32_t core) override {
     stepped.emplace(region, t);
@@ -112,11 +112,15 @@ class Recorder final : public core::Engine, public Store {
   Bytes measure(RegionId region, Tick t) override { return fragments.measure(region, t); }
   void combine(Bytes& into, ByteView from) override { fragments.combine(into, from); }
   bool stop(ByteView combined, Tick t) override { return fragments.stop(combined, t); }
-  Tick stop_interval() const override { return fragments.stop_interval(); }
-  Tick stop_lag() const override { return fragments.stop_lag(); }
-  Nanos step_cost(RegionId region, Tick t) const override { return fragments.step_cost(region, t); }
-  Nanos copy_cost(std::size_t n_bytes) const override { return fragments.copy_cost(n_bytes); }
-  std::size_t bytes() const override { return fragments.bytes(); }
+  [[nodiscard]] Tick stop_interval() const override { return fragments.stop_interval(); }
+  [[nodiscard]] Tick stop_lag() const override { return fragments.stop_lag(); }
+  [[nodiscard]] Nanos step_cost(RegionId region, Tick t) const override {
+    return fragments.step_cost(region, t);
+  }
+  [[nodiscard]] Nanos copy_cost(std::size_t n_bytes) const override {
+    return fragments.copy_cost(n_bytes);
+  }
+  [[nodiscard]] std::size_t bytes() const override { return fragments.bytes(); }
 
   TypedPlan<AgentBox> typed;
   FragmentStore<SwarmModel> fragments;
@@ -140,7 +144,7 @@ class Recorder final : public core::Engine, public Store {
       port.send(to, std::move(bytes));
     }
     void wake_at(Nanos when) override { port.wake_at(when); }
-    Nanos now() const noexcept override { return port.now(); }
+    [[nodiscard]] Nanos now() const noexcept override { return port.now(); }
     Recorder& recorder;
     core::Port& port;
   };
@@ -262,7 +266,7 @@ class Fed {
   struct Silent final : core::Port {
     void send(NodeId, Bytes) override {}
     void wake_at(Nanos) override {}
-    Nanos now() const noexcept override { return 0; }
+    [[nodiscard]] Nanos now() const noexcept override { return 0; }
   };
   // Not layers that cannot hold a tuple; nor replicas that no own unit of the run depends on: the
   // print emulates receipts at the last tick, to have there what came from neighbours; the union

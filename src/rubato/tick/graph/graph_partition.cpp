@@ -103,7 +103,7 @@ void GraphPartition::add_shell(std::uint32_t part) const {
     add_sources(shells.back().vertices);
   }
   std::ranges::sort(found);
-  found.erase(std::ranges::unique(found).begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   for (const Shell& nearer : shells) {
     std::vector<VertexId> rest;
     std::ranges::set_difference(found, nearer.vertices, std::back_inserter(rest));
@@ -116,7 +116,8 @@ void GraphPartition::add_shell(std::uint32_t part) const {
   std::ranges::sort(shell.deepest, std::greater{});
   // Of each owner the first is the largest label.
   const auto same_owner = [](const auto& a, const auto& b) { return a.first == b.first; };
-  shell.deepest.erase(std::ranges::unique(shell.deepest, same_owner).begin(), shell.deepest.end());
+  auto& list = shell.deepest;
+  list.erase(std::unique(list.begin(), list.end(), same_owner), list.end());
   std::ranges::reverse(shell.deepest);
   shells.push_back(std::move(shell));
 }

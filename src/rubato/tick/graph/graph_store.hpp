@@ -88,7 +88,8 @@ class GraphStore final : public Store {
       const std::byte* came = payload.data() + i * sizeof(Value);
       if (fresh[taken[i].region] != 0) {
         std::memcpy(&here, came, sizeof(Value));
-      } else if (std::memcmp(&here, came, sizeof(Value)) != 0) {
+      } else if (!std::ranges::equal(std::as_bytes(std::span(&here, 1)),
+                                     ByteView(came, sizeof(Value)))) {
         throw Error("vertex " + std::to_string(vertices_[taken[i].slot]) + ", tick " +
                         std::to_string(t) + ": recomputed here with other bits than at " +
                         name_of(neighbour) +
@@ -212,17 +213,18 @@ class GraphStore final : public Store {
 
   void link_edges(const std::vector<std::uint32_t>& slot_of) {
     in_begins_.push_back(0);
-    for (std::size_t region = 0; region < typed_.regions.size(); ++region) {
+    for (RegionId region = 0; region < typed_.regions.size(); ++region) {
       const bool stepped = typed_.plan.regions[region].layer <= typed_.plan.policy.replica_layers;
-      for (std::size_t slot = begins_[region]; slot < begins_[region + 1]; ++slot) {
-        if (stepped) {
-          for (const VertexId u : model_.graph().in(vertices_[slot])) {
-            RUBATO_ASSERT(slot_of[u] != kNoSlot, u, vertices_[slot], region);
-            in_slots_.push_back(slot_of[u]);
-          }
-        }
+      for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot) {
+        if (stepped) link_vertex(vertices_[slot], slot_of);
         in_begins_.push_back(in_slots_.size());
       }
+    }
+  }
+  void link_vertex(VertexId v, const std::vector<std::uint32_t>& slot_of) {
+    for (const VertexId u : model_.graph().in(v)) {
+      RUBATO_ASSERT(slot_of[u] != kNoSlot, u, v);
+      in_slots_.push_back(slot_of[u]);
     }
   }
 

@@ -15,7 +15,7 @@ VertexQuery VertexQuery::read_dependencies(const Digraph& graph) const {
     result.insert(result.end(), in.begin(), in.end());
   }
   std::ranges::sort(result);
-  result.erase(std::ranges::unique(result).begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
   return VertexQuery(std::move(result));
 }
 
