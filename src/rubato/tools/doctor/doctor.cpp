@@ -1,5 +1,7 @@
 // rubato doctor: what this machine offers to a job, and what to do about the rest.
 
+#include "rubato/tools/doctor/doctor.hpp"
+
 #include <memory>
 #include <ostream>
 
@@ -44,15 +46,36 @@ void print_json(const std::vector<Finding>& findings, const Context& context) {
 }  // namespace
 
 void add_doctor(CommandLine& line) {
-  line.add({.name = "doctor",
-            .group = kClusterGroup,
-            .summary = "What this machine offers: MPI, cores, memory, permissions",
-            .examples = "  rubato doctor\n  rubato doctor --json",
-            .run = [](const Context& context) {
-              const std::vector<Finding> findings = probe_machine();
-              context.json ? print_json(findings, context) : print_table(findings, context);
-              return ExitCode::ok;
-            }});
+  struct Options {
+    bool latency = false;
+    LatencyOptions of_latency;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App& app = line.add(
+      {.name = "doctor",
+       .group = kClusterGroup,
+       .summary =
+           "What this machine offers: MPI, cores, memory, permissions; how late its network is",
+       .examples = "  rubato doctor\n"
+                   "  rubato doctor --json\n"
+                   "  rubato launch -n 4 -- rubato doctor --latency\n"
+                   "  rubato run heat --simulate 16 --profile measured.profile",
+       .run = [options](const Context& context) {
+         if (options->latency) return measure_latency(options->of_latency, context);
+         const std::vector<Finding> findings = probe_machine();
+         context.json ? print_json(findings, context) : print_table(findings, context);
+         return ExitCode::ok;
+       }});
+  app.add_flag("--latency", options->latency,
+               "Measure round trips between the nodes of this job and write their profile");
+  app.add_option("--bytes", options->of_latency.n_bytes, "Bytes of a message")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+  app.add_option("--samples", options->of_latency.n_samples, "Round trips with each node")
+      ->capture_default_str()
+      ->check(CLI::Range(10U, 10'000'000U));
+  app.add_option("--output", options->of_latency.profile_path, "Where the profile goes")
+      ->capture_default_str();
 }
 
 }  // namespace rubato::tools

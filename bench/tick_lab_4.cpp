@@ -1,0 +1,100 @@
+// Question: with real processes, real compute and Open MPI on four emulated hosts, how much faster
+// is a program on the engine than what is written by hand with MPI today? Hypothesis: ticks of
+// 400^2 cells take 0.1 ms and messages 0.3 ms with spikes of 5-30 ms, so rare rounds decide: over 4
+// on a neighbour exchange each tick, over 2 on ghost layers every 4.
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/harness.hpp"
+#include "rubato/base/error.hpp"
+#include "rubato/tools/process.hpp"
+
+namespace rubato::bench {
+namespace {
+
+constexpr int kHosts = 4;
+constexpr int kBlock = 400;
+constexpr const char* kPolicy = "k12m47d10";
+
+// Ticks a second of a program in the lab; it prints a line of JSON.
+double in_lab(const std::vector<std::string>& profile, std::uint64_t seed,
+              const std::vector<std::string>& program) {
+  std::vector<std::string> words{
+      tools::own_path(), "lab", "-n", std::to_string(kHosts), "-q", "-s", std::to_string(seed)};
+  words.insert(words.end(), profile.begin(), profile.end());
+  words.emplace_back("--");
+  words.insert(words.end(), program.begin(), program.end());
+  const std::string text = tools::output_of(words);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.contains("ticks_per_second")) {
+    std::string line;
+    for (const std::string& word : words)
+      line += word + " ";
+    throw Error("expected a line of JSON from: " + line + "; found \"" + text.substr(0, 200) +
+                    "\"; the lab needs root, /dev/net/tun and Open MPI (`rubato doctor`)",
+                ExitCode::failed);
+  }
+  return json["ticks_per_second"].get<double>();
+}
+
+std::vector<std::string> by_hand(const char* mode, int ticks, int ghost) {
+  return {std::string(RUBATO_BENCH_FOLDER) + "/heat_mpi", mode, std::to_string(kBlock),
+          std::to_string(ticks), std::to_string(ghost)};
+}
+
+std::vector<std::string> on_engine(int ticks) {
+  return {tools::own_path(),
+          "run",
+          "heat",
+          "--width",
+          std::to_string(2 * kBlock),
+          "--height",
+          std::to_string(2 * kBlock),
+          "--policy",
+          kPolicy,
+          "--ticks",
+          std::to_string(ticks),
+          "--cores",
+          "1",
+          "--json"};
+}
+
+Report run(const Options& options) {
+  const int ticks = options.quick ? 1200 : 6000;
+  const int n_rounds = options.quick ? 1 : 7;
+  Report report;
+  report.nodes = kHosts;
+  for (const auto& [suffix, profile] :
+       std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"", {"-p", "ec2-large"}}, {"-stalls", {"-p", "ec2-large", "--stall", "0:0:200:14"}}}) {
+    std::vector<double> ours;
+    std::vector<double> ghost;
+    std::vector<double> neighbours;
+    for (int round = 0; round < n_rounds; ++round) {
+      const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
+      ours.push_back(in_lab(profile, seed, on_engine(ticks)));
+      ghost.push_back(in_lab(profile, seed, by_hand("ghost", ticks / 2, 4)));
+      neighbours.push_back(in_lab(profile, seed, by_hand("neighbours", ticks / 4, 1)));
+    }
+    report.rows.push_back(compare_row("over-ghost4" + suffix, "ticks/s", ours,
+                                      "MPI, 4 ghost layers", ghost,
+                                      suffix.empty() ? "ratio >= 2" : "reported"));
+    report.rows.push_back(compare_row("over-neighbours" + suffix, "ticks/s", ours,
+                                      "MPI, neighbours each tick", neighbours,
+                                      suffix.empty() ? "ratio >= 4" : "reported"));
+  }
+  return report;
+}
+
+}  // namespace
+
+Benchmark tick_lab_4() {
+  return {"tick-lab-4",
+          "heat 400^2 a host on 4 lab hosts, Open MPI, ec2-large: what is gained over MPI by hand?",
+          run};
+}
+
+}  // namespace rubato::bench

@@ -1,0 +1,120 @@
+#include "rubato/tools/doctor/latency.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+
+#include "rubato/core/node_host.hpp"
+#include "rubato/io/json.hpp"
+#include "rubato/io/output_file.hpp"
+#include "rubato/io/table.hpp"
+#include "rubato/net/fabric_factory.hpp"
+#include "rubato/net/profile.hpp"
+#include "rubato/tools/doctor/doctor.hpp"
+
+namespace rubato::tools {
+
+PingPong::PingPong(core::NodeId self, std::uint32_t n_nodes, std::size_t n_bytes,
+                   std::uint32_t n_samples)
+    : self_(self),
+      n_nodes_(n_nodes),
+      n_bytes_(n_bytes),
+      n_samples_(n_samples),
+      round_trips_(self == 0 ? n_nodes - 1 : 0) {}
+
+void PingPong::start(core::Port& port) {
+  if (self_ == 0 && peer_ < n_nodes_) ping(port);
+}
+
+void PingPong::ping(core::Port& port) {
+  sent_at_ = steady_now();
+  port.send(peer_, Bytes(n_bytes_));
+}
+
+void PingPong::on_message(core::Port& port, core::NodeId from, Bytes bytes) {
+  if (self_ != 0) {
+    port.send(from, std::move(bytes));
+    return;
+  }
+  const Nanos trip = steady_now() - sent_at_;
+  if (n_done_ >= kWarmUp) round_trips_[peer_ - 1].push_back(trip);
+  if (++n_done_ == n_samples_ + kWarmUp) {
+    ++peer_;
+    n_done_ = 0;
+  }
+  if (peer_ < n_nodes_) ping(port);
+}
+
+std::string PingPong::waiting_for() const {
+  return finished() ? "" : "an answer of node " + std::to_string(peer_);
+}
+
+namespace {
+
+double milliseconds(std::vector<Nanos> sorted, double q) {
+  const auto place = static_cast<std::size_t>(q * static_cast<double>(sorted.size()));
+  return static_cast<double>(sorted[std::min(place, sorted.size() - 1)]) * 1e-6;
+}
+
+constexpr std::pair<const char*, double> kQuantiles[] = {
+    {"min", 0}, {"p10", .1}, {"p50", .5}, {"p90", .9}, {"p99", .99}, {"p99.9", .999}, {"max", 1}};
+
+void print(const std::vector<std::vector<Nanos>>& trips, const net::Fabric& fabric,
+           const LatencyOptions& options, const Context& context) {
+  std::vector<io::TableColumn> columns{{"node"}, {"host"}};
+  for (const auto& [name, q] : kQuantiles)
+    columns.push_back({name, 3, " ms"});
+  io::Table table(columns);
+  for (std::size_t i = 0; i < trips.size(); ++i) {
+    std::vector<Nanos> sorted = trips[i];
+    std::ranges::sort(sorted);
+    const auto node = static_cast<net::NodeId>(i + 1);
+    table.row().integer(static_cast<std::int64_t>(node)).text(fabric.host(node));
+    for (const auto& [name, q] : kQuantiles)
+      table.number(milliseconds(sorted, q));
+  }
+  if (context.json) {
+    io::JsonWriter json;
+    json.begin_object().field("bytes", options.n_bytes).field("samples", options.n_samples);
+    json.field("profile", options.profile_path).key("round_trips_ms");
+    table.to_json(json);
+    json.end_object();
+    context.out << json.text() << '\n';
+  } else {
+    context.out << "round trips of " << options.n_bytes << " bytes from node 0\n"
+                << table.to_text(io::style_of_terminal(1));
+  }
+}
+
+}  // namespace
+
+ExitCode measure_latency(const LatencyOptions& options, const Context& context) {
+  const auto fabric = net::make_fabric();
+  core::NodeHostOptions host_options;
+  host_options.n_cores = 1;
+  // A round trip should show the network, not our naps.
+  host_options.nap_min = host_options.nap_max = 2 * kMicrosecond;
+  host_options.poll_interval = 0;
+  core::NodeHost host(*fabric, host_options);
+  const core::JobShape shape = host.shape();
+  if (shape.n_nodes < 2) {
+    throw Error("a round trip needs two nodes, found one; run it as a job: rubato launch -n 2 -- " +
+                    std::string("rubato doctor --latency"),
+                ExitCode::usage);
+  }
+  PingPong engine(shape.node, shape.n_nodes, options.n_bytes, options.n_samples);
+  host.run(engine);
+  if (shape.node != 0) return ExitCode::ok;
+  std::vector<Nanos> all;
+  for (const auto& trips : engine.round_trips())
+    all.insert(all.end(), trips.begin(), trips.end());
+  io::OutputFile file(options.profile_path);
+  file.write(net::to_text(net::profile_from_round_trips(all, "measured")));
+  file.commit();
+  print(engine.round_trips(), *fabric, options, context);
+  context.err << "wrote " << options.profile_path << ": use it as --profile "
+              << options.profile_path << '\n';
+  return ExitCode::ok;
+}
+
+}  // namespace rubato::tools
