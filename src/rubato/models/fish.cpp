@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "rubato/io/csv.hpp"
+#include "rubato/tick/points/random_lanes.hpp"
 
 namespace rubato::models {
 namespace {
@@ -42,7 +43,8 @@ class StartFile {
     if (!(velocity[0] * velocity[0] + velocity[1] * velocity[1] > 1e-20F)) {
       throw in_.error(vx_, "vx and vy that are not both 0, since they say where the fish swims");
     }
-    fish.heading = detail::unit_vector(velocity, velocity);
+    const float inverse = 1 / std::sqrt(velocity[0] * velocity[0] + velocity[1] * velocity[1]);
+    fish.heading = {velocity[0] * inverse, velocity[1] * inverse};
     fish.informed = 0;
     if (informed_) {
       const auto informed = in_.get_or<std::uint32_t>(*informed_, 0);
@@ -93,9 +95,8 @@ FishModel::FishModel(FishOptions options) : o_(std::move(options)), n_(o_.n) {
   noise_scale_ = static_cast<float>(o_.noise == FishNoise::gaussian ? o_.sigma / 1024
                                                                     : o_.sigma * std::sqrt(12.0));
   free_turn_ = o_.theta * o_.dt >= kPi;
-  turn_most_ = sine_cosine(static_cast<float>(std::min(o_.theta * o_.dt, kPi)));
-  const SineCosine known = sine_cosine(static_cast<float>(o_.direction));
-  known_ = {known.cosine, known.sine};
+  turn_most_ = cosine_sine(std::min(o_.theta * o_.dt, kPi));
+  known_ = cosine_sine(o_.direction);
 }
 
 void FishModel::check_options() const {
@@ -148,6 +149,12 @@ void FishModel::scan_start_file() {
   }
 }
 
+// The unit vector at an angle in radians, by polynomials: the C library's differ between machines.
+FishModel::Vector FishModel::cosine_sine(double angle) noexcept {
+  const Lines both = sines_cosines(Line{} + static_cast<float>(angle));
+  return {both.y[0], both.x[0]};
+}
+
 // Where and how a generated fish starts: a function of seed and id alone.
 Fish FishModel::generated(std::uint64_t id) const noexcept {
   const auto words = random_words(o_.seed, id, ~std::uint64_t{0});
@@ -157,8 +164,7 @@ Fish FishModel::generated(std::uint64_t id) const noexcept {
     fish.position[d] =
         world_.wrapped(world_.box.low[d] + unit_float(words[d]) * world_.box.width(d), d);
   }
-  const SineCosine heading = sine_cosine(unit_float(words[2]) * static_cast<float>(2 * kPi));
-  fish.heading = detail::unit_vector({heading.cosine, heading.sine}, {1, 0});
+  fish.heading = cosine_sine(2 * kPi * double{unit_float(words[2])});
   fish.informed = unit_float(words[3]) < static_cast<float>(o_.informed) ? 1 : 0;
   fish.omega = fish.informed != 0 ? static_cast<float>(o_.omega) : 0;
   return fish;
@@ -189,6 +195,138 @@ void FishModel::sample_positions(const std::function<void(const Vector&)>& add) 
   const std::uint64_t stride = n_ / kEnough + 1;
   for (std::uint64_t id = 0; id < n_; id += stride)
     add(generated(id).position);
+}
+
+// Fish in lanes; behind the last one zeros.
+struct FishModel::Sixteen {
+  std::array<std::uint64_t, tick::points::kLanes> ids{};
+  Line x{};
+  Line y{};
+  Lines heading{};
+  Lines social{};
+  Line omega{};
+
+  Sixteen(std::span<const Fish* const> fish, std::span<const Influence> influences) noexcept {
+    for (std::size_t i = 0; i < fish.size(); ++i) {
+      ids[i] = fish[i]->id;
+      x[i] = fish[i]->position[0];
+      y[i] = fish[i]->position[1];
+      heading.x[i] = fish[i]->heading[0];
+      heading.y[i] = fish[i]->heading[1];
+      social.x[i] = influences[i][0];
+      social.y[i] = influences[i][1];
+      omega[i] = fish[i]->omega;
+    }
+  }
+};
+
+// The vectors at length 1, or `otherwise` where they have no direction.
+FishModel::Lines FishModel::unit_vectors(const Lines& v, const Lines& otherwise) noexcept {
+  const Line one = tick::points::all(1.0F);
+  const Line length2 = v.x * v.x + v.y * v.y;
+  const auto directed = length2 > tick::points::all(1e-20F);
+  const Line inverse = one / tick::points::sqrt(directed ? length2 : one);
+  return {directed ? v.x * inverse : otherwise.x, directed ? v.y * inverse : otherwise.y};
+}
+
+FishModel::Lines FishModel::rotated(const Lines& v, const Line& sine, const Line& cosine) noexcept {
+  return {v.x * cosine - v.y * sine, v.x * sine + v.y * cosine};
+}
+
+// Sines as x, cosines as y: Taylor polynomials on quarter turns.
+FishModel::Lines FishModel::sines_cosines(const Line& angle) noexcept {
+  // Adding 1.5 * 2^23 leaves no bits for fractions: it rounds to whole numbers.
+  const Line quarters = (angle * 0.636619772F + 12582912.0F) - 12582912.0F;
+  // pi / 2 in two parts, the first of few bits, so that its products are exact.
+  const Line r = (angle - quarters * 1.5703125F) - quarters * 4.83826794e-4F;
+  const Line r2 = r * r;
+  const Line s = r + r * r2 * (-1.0F / 6 + r2 * (1.0F / 120 - r2 * (1.0F / 5040)));
+  const Line c = 1.0F - r2 * (0.5F - r2 * (1.0F / 24 - r2 * (1.0F / 720 - r2 * (1.0F / 40320))));
+  using Whole __attribute__((vector_size(sizeof(Line)))) = std::int32_t;
+  const Whole quadrant = __builtin_convertvector(quarters, Whole);
+  const auto odd = (quadrant & 1) != 0;
+  const Line sine = odd ? c : s;
+  const Line cosine = odd ? s : c;
+  return {(quadrant & 2) != 0 ? -sine : sine, ((quadrant + 1) & 2) != 0 ? -cosine : cosine};
+}
+
+// Radians, mean 0, standard deviation sigma.
+FishModel::Line FishModel::noise_angles(const Sixteen& fish, tick::Tick t) const noexcept {
+  const auto words =
+      tick::points::random_words_lanes(o_.seed, fish.ids, static_cast<std::uint64_t>(t));
+  if (o_.noise == FishNoise::uniform) {
+    return (__builtin_convertvector(words[0] >> 8, Line) * 0x1.0p-24F - 0.5F) * noise_scale_;
+  }
+  // The sum of twelve uniform numbers of 10 bits: nearly a Gaussian up to 3 sigma, and nothing
+  // beyond 6; whole numbers, so it is the same on every machine.
+  tick::points::WordLanes sum{};
+  for (const auto& word : words)
+    sum += (word & 1023) + (word >> 10 & 1023) + (word >> 20 & 1023);
+  return (__builtin_convertvector(sum, Line) - 6138.0F) * noise_scale_;
+}
+
+FishModel::Lines FishModel::wishes(const Sixteen& fish, tick::Tick t) const noexcept {
+  Lines d = unit_vectors(fish.social, fish.heading);
+  const Lines balanced =
+      unit_vectors({d.x + fish.omega * known_[0], d.y + fish.omega * known_[1]}, d);
+  const auto informed = fish.omega != Line{};
+  d = {informed ? balanced.x : d.x, informed ? balanced.y : d.y};
+  const Lines noise = sines_cosines(noise_angles(fish, t));
+  return rotated(d, noise.x, noise.y);
+}
+
+// Headings, turned towards the wishes by at most theta * dt.
+FishModel::Lines FishModel::turned(const Sixteen& fish, const Lines& wish) const noexcept {
+  const Lines& h = fish.heading;
+  const Line sine = tick::points::all(turn_most_[1]);
+  const Line cosine = tick::points::all(turn_most_[0]);
+  const auto to_the_right = h.x * wish.y - h.y * wish.x < Line{};
+  const Lines most = rotated(h, to_the_right ? -sine : sine, cosine);
+  const auto reached = h.x * wish.x + h.y * wish.y >= (free_turn_ ? cosine - 10.0F : cosine);
+  const Lines to{reached ? wish.x : most.x, reached ? wish.y : most.y};
+  // They have length 1 but for rounding; a step of Newton's method keeps them from drifting.
+  const Line scale = 1.5F - 0.5F * (to.x * to.x + to.y * to.y);
+  return {to.x * scale, to.y * scale};
+}
+
+// One coordinate of sixteen fish, a tick on; those that reach an edge wrap or turn round.
+void FishModel::swim(Line& x, Line& heading, std::size_t d) const noexcept {
+  const Line low = tick::points::all(world_.box.low[d]);
+  const Line high = tick::points::all(world_.box.high[d]);
+  x = x + heading * way_;
+  if (o_.periodic) {
+    const Line width = high - low;
+    x = x < low ? x + width : x;
+    x = x >= high ? x - width : x;
+    // Rounding may have put it on the upper edge, which is the lower one.
+    x = (x < low) | (x >= high) ? low : x;
+    return;
+  }
+  const auto below = x < low;
+  const auto above = x > high;
+  const Line speed = heading < Line{} ? -heading : heading;
+  x = below ? low + (low - x) : above ? high - (x - high) : x;
+  heading = below ? speed : above ? -speed : heading;
+  x = x < low ? low : x > high ? high : x;
+}
+
+void FishModel::finish(const tick::points::Batch<Fish, Influence>& batch, tick::Tick t,
+                       tick::points::Offspring<Fish>& out) const {
+  for (std::size_t first = 0; first < batch.tuples.size(); first += tick::points::kLanes) {
+    const std::size_t n = std::min(tick::points::kLanes, batch.tuples.size() - first);
+    const auto fish = batch.tuples.subspan(first, n);
+    Sixteen now(fish, batch.influences.subspan(first, n));
+    Lines heading = turned(now, wishes(now, t));
+    swim(now.x, heading.x, 0);
+    swim(now.y, heading.y, 1);
+    for (std::size_t i = 0; i < n; ++i) {
+      Fish next = *fish[i];
+      next.position = {now.x[i], now.y[i]};
+      next.heading = {heading.x[i], heading.y[i]};
+      out.begin(next.id, t);
+      out.survive(next);
+    }
+  }
 }
 
 std::vector<tick::OutputColumn> FishModel::output_columns() const {

@@ -58,13 +58,6 @@ struct FishOptions {
   double direction = 0;   // the known direction, radians from the x axis
 };
 
-// Both of an angle in radians, by polynomials: the C library's differ between machines.
-struct SineCosine {
-  float sine;
-  float cosine;
-};
-[[nodiscard]] SineCosine sine_cosine(float angle) noexcept;
-
 class FishModel {
  public:
   using Tuple = Fish;
@@ -91,13 +84,13 @@ class FishModel {
   }
   [[nodiscard]] std::uint64_t expected_tuples() const noexcept { return n_; }
 
-  void step(const Fish& fish, const Near& near, tick::Tick t,
-            tick::points::Offspring<Fish>& out) const {
-    out.survive(swim(fish, turn(fish.heading, wish(fish, near, t))));
-  }
-
-  // The angle that noise turns a fish by at tick t: radians, mean 0, standard deviation sigma.
-  [[nodiscard]] float noise_angle(std::uint64_t id, tick::Tick t) const noexcept;
+  // The direction that the others ask for, not of length 1.
+  using Influence = std::array<float, 2>;
+  [[nodiscard]] Influence interact(const Fish& fish, const Near& near, tick::Tick t) const noexcept;
+  // What the fish make of it: sixteen at a time, since square roots, divisions and random numbers
+  // of one fish after the other would take longer than looking around.
+  void finish(const tick::points::Batch<Fish, Influence>& batch, tick::Tick t,
+              tick::points::Offspring<Fish>& out) const;
 
   [[nodiscard]] std::vector<tick::OutputColumn> output_columns() const;
   void output_row(const Fish& fish, tick::OutputRows& rows) const {
@@ -112,11 +105,22 @@ class FishModel {
   void scan_start_file();
   void sample_positions(const std::function<void(const Vector&)>& add) const;
   [[nodiscard]] Fish generated(std::uint64_t id) const noexcept;
+  [[nodiscard]] static Vector cosine_sine(double angle) noexcept;
 
-  [[nodiscard]] Vector social(const Fish& fish, const Near& near) const noexcept;
-  [[nodiscard]] Vector wish(const Fish& fish, const Near& near, tick::Tick t) const noexcept;
-  [[nodiscard]] Vector turn(const Vector& heading, const Vector& wish) const noexcept;
-  [[nodiscard]] Fish swim(const Fish& fish, const Vector& heading) const noexcept;
+  using Line = tick::points::Lanes<float>;
+  struct Lines {  // vectors, a lane each
+    Line x;
+    Line y;
+  };
+  struct Sixteen;
+
+  [[nodiscard]] static Lines unit_vectors(const Lines& v, const Lines& otherwise) noexcept;
+  [[nodiscard]] static Lines rotated(const Lines& v, const Line& sine, const Line& cosine) noexcept;
+  [[nodiscard]] static Lines sines_cosines(const Line& angle) noexcept;
+  [[nodiscard]] Line noise_angles(const Sixteen& fish, tick::Tick t) const noexcept;
+  [[nodiscard]] Lines wishes(const Sixteen& fish, tick::Tick t) const noexcept;
+  [[nodiscard]] Lines turned(const Sixteen& fish, const Lines& wish) const noexcept;
+  void swim(Line& x, Line& heading, std::size_t d) const noexcept;
 
   FishOptions o_;
   World world_;
@@ -126,72 +130,14 @@ class FishModel {
   float way_ = 0;  // in a tick
   float noise_scale_ = 0;
   bool free_turn_ = false;  // theta * dt >= pi
-  SineCosine turn_most_{};
-  Vector known_{};  // g
+  Vector turn_most_{};      // cosine and sine of theta * dt
+  Vector known_{};          // g
 };
 
-namespace detail {
-
-// `v` at length 1, or `otherwise` if it has no direction.
-[[nodiscard]] inline std::array<float, 2> unit_vector(
-    const std::array<float, 2>& v, const std::array<float, 2>& otherwise) noexcept {
-  const float length2 = v[0] * v[0] + v[1] * v[1];
-  if (!(length2 > 1e-20F)) return otherwise;
-  const float inverse = 1 / std::sqrt(length2);
-  return {v[0] * inverse, v[1] * inverse};
-}
-
-// A vector that has length 1 but for rounding, brought nearer to it: one step of Newton's method.
-[[nodiscard]] inline std::array<float, 2> touched_up(const std::array<float, 2>& v) noexcept {
-  const float scale = 1.5F - 0.5F * (v[0] * v[0] + v[1] * v[1]);
-  return {v[0] * scale, v[1] * scale};
-}
-
-[[nodiscard]] inline std::array<float, 2> rotated(const std::array<float, 2>& v,
-                                                  const SineCosine& by) noexcept {
-  return {v[0] * by.cosine - v[1] * by.sine, v[0] * by.sine + v[1] * by.cosine};
-}
-
-}  // namespace detail
-
-inline SineCosine sine_cosine(float angle) noexcept {
-  // Quarter turns, and the rest in [-pi/4, pi/4].
-  const float quarters = std::nearbyint(angle * 0.636619772F);
-  const float x = (angle - quarters * 1.5703125F) - quarters * 4.83826794e-4F;
-  const float x2 = x * x;
-  const float s = x + x * x2 * (-1.0F / 6 + x2 * (1.0F / 120 - x2 * (1.0F / 5040)));
-  const float c = 1 - x2 * (0.5F - x2 * (1.0F / 24 - x2 * (1.0F / 720 - x2 * (1.0F / 40320))));
-  switch (static_cast<int>(quarters) & 3) {
-    case 0:
-      return {s, c};
-    case 1:
-      return {c, -s};
-    case 2:
-      return {-s, -c};
-    default:
-      return {-c, s};
-  }
-}
-
-inline float FishModel::noise_angle(std::uint64_t id, tick::Tick t) const noexcept {
-  const auto words = random_words(o_.seed, id, static_cast<std::uint64_t>(t));
-  if (o_.noise == FishNoise::uniform) {
-    return (unit_float(words[0]) - 0.5F) * noise_scale_;
-  }
-  // The sum of twelve uniform numbers of 10 bits: to four digits a Gaussian up to 3 sigma, and
-  // nothing beyond 6; whole numbers, so it is the same on every machine.
-  std::uint32_t sum = 0;
-  for (const std::uint32_t word : words)
-    sum += (word & 1023) + (word >> 10 & 1023) + (word >> 20 & 1023);
-  return (static_cast<float>(sum) - 6138.0F) * noise_scale_;
-}
-
-// The direction that the others ask for, not of length 1.
-inline FishModel::Vector FishModel::social(const Fish& fish, const Near& near) const noexcept {
+inline FishModel::Influence FishModel::interact(const Fish& fish, const Near& near,
+                                                tick::Tick /*t*/) const noexcept {
   using tick::points::all;
-  using tick::points::Lanes;
   using tick::points::sum;
-  using Line = Lanes<float>;
   const Line zero{};
   const Line one = all(1.0F);
   const Line alpha2 = all(alpha2_);
@@ -217,34 +163,6 @@ inline FishModel::Vector FishModel::social(const Fish& fish, const Near& near) c
   }
   if (tick::points::any(too_close)) return {sum<float>(away_x), sum<float>(away_y)};
   return {sum<float>(with_x) + fish.heading[0], sum<float>(with_y) + fish.heading[1]};
-}
-
-inline FishModel::Vector FishModel::wish(const Fish& fish, const Near& near,
-                                         tick::Tick t) const noexcept {
-  Vector d = detail::unit_vector(social(fish, near), fish.heading);
-  if (fish.omega != 0) {
-    d = detail::unit_vector({d[0] + fish.omega * known_[0], d[1] + fish.omega * known_[1]}, d);
-  }
-  return detail::rotated(d, sine_cosine(noise_angle(fish.id, t)));
-}
-
-// Towards the wish, by at most theta * dt.
-inline FishModel::Vector FishModel::turn(const Vector& heading, const Vector& wish) const noexcept {
-  const float cosine = heading[0] * wish[0] + heading[1] * wish[1];
-  if (free_turn_ || cosine >= turn_most_.cosine) return detail::touched_up(wish);
-  const float cross = heading[0] * wish[1] - heading[1] * wish[0];
-  const float sine = cross < 0 ? -turn_most_.sine : turn_most_.sine;
-  return detail::touched_up(detail::rotated(heading, {sine, turn_most_.cosine}));
-}
-
-inline Fish FishModel::swim(const Fish& fish, const Vector& heading) const noexcept {
-  Fish next = fish;
-  next.heading = heading;
-  for (std::size_t d = 0; d < 2; ++d) {
-    const float x = fish.position[d] + heading[d] * way_;
-    next.position[d] = o_.periodic ? world_.wrapped(x, d) : world_.reflected(x, next.heading[d], d);
-  }
-  return next;
 }
 
 }  // namespace rubato::models

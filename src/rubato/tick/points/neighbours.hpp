@@ -111,13 +111,20 @@ template <bool kTuples, int D, std::size_t S, class Tuple>
 std::size_t look_by_lanes(const Candidates<float, D, S, Tuple>& from, std::size_t begin,
                           std::size_t end, const Viewer<float, D>& viewer,
                           Neighbours<float, D, S, Tuple>& out, std::size_t n) noexcept {
+  // Local, since a store of lanes may alias anything and all would be read again.
+  const std::array<const float*, D + S> in = from.stream;
+  std::array<float*, D + S> to;
+  for (std::size_t i = 0; i < D + S; ++i)
+    to[i] = out.stream(i);
+  __m512 at[D];
+  for (std::size_t d = 0; d < D; ++d)
+    at[d] = _mm512_set1_ps(viewer.position[d]);
   const __m512 limit = _mm512_set1_ps(viewer.visibility2);
   for (std::size_t j = begin; j < end; j += kLanes) {
     __m512 offsets[D];
     __m512 distance2 = _mm512_setzero_ps();
     for (std::size_t d = 0; d < D; ++d) {
-      offsets[d] =
-          _mm512_sub_ps(_mm512_loadu_ps(from.stream[d] + j), _mm512_set1_ps(viewer.position[d]));
+      offsets[d] = _mm512_sub_ps(_mm512_loadu_ps(in[d] + j), at[d]);
       const __m512 square = _mm512_mul_ps(offsets[d], offsets[d]);
       distance2 = d == 0 ? square : _mm512_add_ps(distance2, square);
     }
@@ -127,16 +134,16 @@ std::size_t look_by_lanes(const Candidates<float, D, S, Tuple>& from, std::size_
     const __mmask16 mask =
         _mm512_mask_cmp_ps_mask(static_cast<__mmask16>(valid), distance2, limit, _CMP_LE_OQ);
     for (std::size_t d = 0; d < D; ++d) {
-      _mm512_storeu_ps(out.stream(d) + n, _mm512_maskz_compress_ps(mask, offsets[d]));
+      _mm512_storeu_ps(to[d] + n, _mm512_maskz_compress_ps(mask, offsets[d]));
     }
     for (std::size_t i = D; i < D + S; ++i) {
-      const __m512 values = _mm512_loadu_ps(from.stream[i] + j);
-      _mm512_storeu_ps(out.stream(i) + n, _mm512_maskz_compress_ps(mask, values));
+      const __m512 values = _mm512_loadu_ps(in[i] + j);
+      _mm512_storeu_ps(to[i] + n, _mm512_maskz_compress_ps(mask, values));
     }
     if constexpr (kTuples) {
-      std::size_t at = n;
+      std::size_t next = n;
       for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-        out.tuples()[at++] = from.tuples[j + static_cast<std::size_t>(__builtin_ctz(left))];
+        out.tuples()[next++] = from.tuples[j + static_cast<std::size_t>(__builtin_ctz(left))];
       }
     }
     n += static_cast<std::size_t>(__builtin_popcount(mask));

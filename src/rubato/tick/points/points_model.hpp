@@ -19,6 +19,7 @@
 #include "rubato/tick/plan_builder.hpp"
 #include "rubato/tick/points/partition.hpp"
 #include "rubato/tick/points/points_user.hpp"
+#include "rubato/tick/points/stepper.hpp"
 
 namespace rubato::tick {
 
@@ -226,13 +227,14 @@ typename PointsModel<U>::State PointsModel<U>::step(const State& to_step, const 
   // Stable: the context is in the order of ids.
   std::ranges::stable_sort(placed, {}, &Placed::cell);
   points::NeighboursOf<U> near;
-  points::Offspring<Tuple> offspring;
-  State& result = offspring.results();
+  points::Stepper<U> stepper;
+  stepper.begin(t);
+  State& result = stepper.results();
   for (const Tuple& tuple : to_step) {
     look_around(tuple, placed, near);
     const std::size_t n_before = result.size();
-    offspring.begin(tuple.id, t);
-    user_.step(tuple, near, t, offspring);
+    stepper.step(user_, tuple, near);
+    stepper.flush(user_);
     for (std::size_t i = n_before; i < result.size(); ++i)
       check_move(tuple, result[i], t);
   }

@@ -118,7 +118,7 @@ class PointsStore final : public Store {
   struct Scratch {
     explicit Scratch(const Model& model) : gather(model.user(), model.lattice()) {}
     points::detail::Gather<U> gather;
-    points::Offspring<Tuple> offspring;
+    points::Stepper<U> stepper;
     std::vector<std::uint32_t> cells;
     std::vector<std::uint32_t> next;
   };
@@ -290,16 +290,16 @@ void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
     return std::pair<const Table*, const points::detail::CellWindow<kD>*>(&at(source, t),
                                                                           &places_[source].window);
   });
-  std::vector<Tuple>& results = work.offspring.results();
-  results.clear();
+  work.stepper.begin(t);
   std::size_t n_pairs = 0;
   std::size_t n_tuples = 0;
   work.gather.walk([&](const Tuple& tuple, const points::NeighboursOf<U>& near) {
-    work.offspring.begin(tuple.id, t);
-    model_.user().step(tuple, near, t, work.offspring);
+    work.stepper.step(model_.user(), tuple, near);
     n_pairs += near.size();
     ++n_tuples;
   });
+  work.stepper.flush(model_.user());
+  const std::vector<Tuple>& results = work.stepper.results();
   work.cells.resize(results.size());
   for (std::size_t i = 0; i < results.size(); ++i)
     work.cells[i] = locate(place, results[i], t);

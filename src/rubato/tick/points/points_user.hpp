@@ -24,6 +24,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -97,6 +98,14 @@ class Offspring {
   bool survived_ = false;
 };
 
+// Tuples that have looked around, to be finished together: influences[i] is what tuples[i] saw.
+// How many come together is not part of the result.
+template <class Tuple, class Influence>
+struct Batch {
+  std::span<const Tuple* const> tuples;
+  std::span<const Influence> influences;
+};
+
 template <class U>
 using NeighboursOf = Neighbours<typename U::Scalar, U::kDimensions, U::kSeen, typename U::Tuple>;
 
@@ -127,16 +136,35 @@ concept HasTuple = requires(const typename U::Tuple& tuple) {
   { tuple.id } -> std::same_as<const std::uint64_t&>;
   { tuple.position } -> std::same_as<const std::array<typename U::Scalar, U::kDimensions>&>;
 };
+// Instead of step(), for speed: the part that looks and the part that acts [AsyTick Table 1]. The
+// second one gets many tuples, so that it can be written in lanes. For each tuple it calls
+// out.begin(tuple.id, t), then survive() and born() as step() does.
+//   using Influence = ..;   plain, default-constructible
+//   Influence interact(const Tuple&, const NeighboursOf<U>& near, Tick t) const;
+//   void finish(const Batch<Tuple, Influence>& batch, Tick t, Offspring<Tuple>& out) const;
+template <class U>
+concept HasInteract = requires(const U& u, const typename U::Tuple& tuple,
+                               const NeighboursOf<U>& near, Tick t,
+                               const Batch<typename U::Tuple, typename U::Influence>& batch,
+                               Offspring<typename U::Tuple>& out) {
+  { u.interact(tuple, near, t) } -> std::convertible_to<typename U::Influence>;
+  u.finish(batch, t, out);
+};
+template <class U>
+concept HasTupleStep = requires(const U& u, const typename U::Tuple& tuple,
+                                const NeighboursOf<U>& near, Tick t,
+                                Offspring<typename U::Tuple>& out) {
+  u.step(tuple, near, t, out);
+};
+
 template <class U>
 concept PointsUser = HasTuple<U> && Unpadded<typename U::Tuple> &&
     requires(const U& u, const typename U::Tuple& tuple, std::vector<typename U::Tuple>& out,
-             const Wanted<typename U::Scalar, U::kDimensions>& wanted, const NeighboursOf<U>& near,
-             Offspring<typename U::Tuple>& offspring, Tick t) {
+             const Wanted<typename U::Scalar, U::kDimensions>& wanted) {
   { u.world() } -> std::convertible_to<World<typename U::Scalar, U::kDimensions>>;
   { u.seen(tuple) } -> std::convertible_to<std::array<typename U::Scalar, U::kSeen>>;
   u.start(wanted, out);
-  u.step(tuple, near, t, offspring);
-};
+} &&(HasTupleStep<U> || HasInteract<U>);
 
 // Optional: static constexpr bool kSeesTuples = true lets step() ask for near.tuple(j).
 template <class U>
@@ -182,7 +210,8 @@ consteval void explain_points_user() {
                   "compile time: name what fills a gap, e.g. std::uint32_t unused = 0");
     static_assert(PointsUser<U>,
                   "a points model needs world(), seen(tuple), start(wanted, out) and step(tuple, "
-                  "neighbours, t, offspring), all const: see tick/points/points_user.hpp");
+                  "neighbours, t, offspring), or interact and finish, all const: see "
+                  "tick/points/points_user.hpp");
   }
 }
 

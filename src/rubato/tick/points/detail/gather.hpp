@@ -62,6 +62,9 @@ class Gather {
  private:
   // A block of cells is 3 (9 in 3D) runs of cells that follow each other in a row.
   static constexpr std::size_t kRows = kD == 2 ? 3 : 9;
+  // So many tuples look around before the first of them is shown what it sees: a list that has just
+  // been written in pieces cannot be read in whole vectors until it has reached the cache.
+  static constexpr std::size_t kGroup = 8;
   struct Run {
     std::size_t begin;
     std::size_t end;
@@ -197,33 +200,68 @@ class Gather {
         runs[r] = {starts_[rows[r] + left], starts_[rows[r] + right]};
         n_block += runs[r].end - runs[r].begin;
       }
-      near_.reserve(n_block);
-      walk_cell(c, is_whole(at), std::span(runs.data(), n_rows), f);
+      const std::size_t shift = copy_block(std::span(runs.data(), n_rows), n_block, starts_[c]);
+      walk_cell(c, is_whole(at), n_block, shift, f);
     }
   }
 
+  // Copies the runs of a block behind each other, so that all but the last 16 candidates fill a
+  // vector; returns by how much the index of the tuples of the cell at `center` grows by that.
+  std::size_t copy_block(std::span<const Run> runs, std::size_t n_block, std::size_t center) {
+    if (block_stride_ < n_block + 2 * kLanes) {
+      block_stride_ = (n_block + n_block / 4 + 4 * kLanes) / kLanes * kLanes;
+      block_.resize(block_stride_ * kStreams);
+      block_tuples_.resize(block_stride_);
+    }
+    std::size_t to = 0;
+    std::size_t shift = 0;
+    for (const Run& run : runs) {
+      if (run.begin <= center && center < run.end) shift = to - run.begin;
+      for (std::size_t i = 0; i < kStreams; ++i) {
+        // Whole vectors: what is copied too much lies behind the end, or is overwritten.
+        const Scalar* from = streams_[i].data();
+        Scalar* block = block_.data() + i * block_stride_ + to;
+        for (std::size_t j = run.begin; j < run.end; j += kLanes, block += kLanes)
+          store(block, load(from + j));
+      }
+      if constexpr (kSeesTuples<U>) {
+        std::copy(tuples_.data() + run.begin, tuples_.data() + run.end, block_tuples_.data() + to);
+      }
+      to += run.end - run.begin;
+    }
+    return shift;
+  }
+
   template <class F>
-  void walk_cell(std::size_t c, bool whole, std::span<const Run> runs, const F& f) {
+  void walk_cell(std::size_t c, bool whole, std::size_t n_block, std::size_t shift, const F& f) {
     Candidates<Scalar, kD, U::kSeen, Tuple> candidates;
     for (std::size_t i = 0; i < kStreams; ++i)
-      candidates.stream[i] = streams_[i].data();
-    candidates.tuples = tuples_.data();
+      candidates.stream[i] = block_.data() + i * block_stride_;
+    candidates.tuples = block_tuples_.data();
     Viewer<Scalar, kD> viewer;
     viewer.visibility2 = lattice_.world().visibility * lattice_.world().visibility;
+    std::array<const Tuple*, kGroup> group;
+    std::size_t n_group = 0;
     for (std::size_t j = starts_[c]; j < starts_[c + 1]; ++j) {
       const Tuple* tuple = tuples_[j];
       if (tuple == nullptr) break;
       if (!whole && !around_->box.contains(lattice_.unit(tuple->position))) continue;
       viewer.position = tuple->position;
-      viewer.self = j;
-      std::size_t n = 0;
-      for (const Run& run : runs) {
-        n = look<kSeesTuples<U>, Scalar, kD, U::kSeen, Tuple>(candidates, run.begin, run.end,
-                                                              viewer, near_, n);
-      }
-      near_.finish(n);
-      f(*tuple, near_);
+      viewer.self = j + shift;
+      auto& near = near_[n_group];
+      near.reserve(n_block);
+      near.finish(look<kSeesTuples<U>, Scalar, kD, U::kSeen, Tuple>(candidates, 0, n_block, viewer,
+                                                                    near, 0));
+      group[n_group++] = tuple;
+      if (n_group == kGroup) show(group, n_group, f);
     }
+    show(group, n_group, f);
+  }
+  template <class F>
+  void show(const std::array<const Tuple*, kGroup>& group, std::size_t& n_group, const F& f) {
+    for (std::size_t i = 0; i < n_group; ++i)
+      f(*group[i], near_[i]);
+    n_group = 0;
   }
 
   [[nodiscard]] static std::size_t cell(const CellWindow<kD>& window, Index<kD> corner,
@@ -265,7 +303,10 @@ class Gather {
   std::vector<std::uint32_t> crowded_;  // cells with tuples from several regions
   std::vector<const Tuple*> tuples_;    // [starts_.back()]; null: was there twice
   std::array<std::vector<Scalar>, kStreams> streams_;
-  Neighbours<Scalar, kD, U::kSeen, Tuple> near_;
+  std::size_t block_stride_ = 0;
+  std::vector<Scalar> block_;  // [kStreams][block_stride_] the candidates of one cell's tuples
+  std::vector<const Tuple*> block_tuples_;
+  std::array<Neighbours<Scalar, kD, U::kSeen, Tuple>, kGroup> near_;
 };
 
 }  // namespace rubato::tick::points::detail
