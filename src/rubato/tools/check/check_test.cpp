@@ -1,0 +1,103 @@
+// `rubato check` as people call it: on the models that come with Rubato, and on a user's wrong one.
+
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "rubato/models/apps.hpp"
+#include "rubato/tick/testing/swarm_model.hpp"
+#include "rubato/tools/command_line.hpp"
+#include "rubato/tools/commands.hpp"
+
+namespace rubato::tools {
+namespace {
+
+struct Answer {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+Answer run(CommandLine& line, const std::vector<std::string>& words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = line.run(words, out, err);
+  return {code, out.str(), err.str()};
+}
+
+// A swarm of which some members see farther than they say.
+struct Farsighted : tick::testing::SwarmModel {
+  using SwarmModel::SwarmModel;
+  [[nodiscard]] Query read_dependencies(const Query& q) const { return q.grown(1); }
+};
+
+class FarsightedApp final : public tick::App {
+ public:
+  [[nodiscard]] std::string name() const override { return "farsighted"; }
+  [[nodiscard]] std::string summary() const override { return "Sees farther than it says"; }
+  void declare(tick::Parameters& p) override { p.add("seed", seed_, "of the swarm"); }
+  [[nodiscard]] std::unique_ptr<tick::Problem> build() override {
+    tick::testing::SwarmModel::Options options;
+    options.seed = seed_;
+    options.n_agents = 100;
+    return std::make_unique<tick::ProblemOf<Farsighted, tick::FragmentStore<Farsighted>>>(
+        Farsighted(options));
+  }
+
+ private:
+  std::uint64_t seed_ = 1;
+};
+
+class CheckModels : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CheckModels, break_no_rule) {
+  CommandLine line({.models = models::built_in_apps()});
+  add_commands(line);
+  // Small enough for an unoptimised build.
+  std::vector<std::string> words{"--json", "check", GetParam(), "--ticks", "4", "--states", "2"};
+  if (GetParam() == "heat") words.insert(words.end(), {"--width", "20", "--height", "14"});
+  if (GetParam() == "fish") words.insert(words.end(), {"--fish", "150"});
+  if (GetParam() == "pagerank") words.insert(words.end(), {"--vertices", "500"});
+  const Answer answer = run(line, words);
+  EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
+  const auto report = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(report["model"], GetParam());
+  EXPECT_TRUE(report["ok"].get<bool>());
+  EXPECT_GE(report["rules"].size(), 18U);
+  for (const auto& rule : report["rules"])
+    EXPECT_GT(rule["n_cases"].get<int>(), 0) << rule["rule"];
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, CheckModels,
+                         ::testing::Values("heat", "fish", "pagerank", "traffic"),
+                         [](const auto& test) { return test.param; });
+
+TEST(Check, a_wrong_model_ends_in_exit_code_1_with_the_tuple_and_the_place_in_the_paper) {
+  CommandLine line({.name = "farsighted",
+                    .models = {[] { return std::make_unique<FarsightedApp>(); }},
+                    .single_model = true});
+  add_commands(line);
+  const Answer text = run(line, {"check"});
+  EXPECT_EQ(text.code, 1);
+  EXPECT_NE(text.out.find("BROKEN  read-dependencies"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("it reads tuple"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("[Ticks A.1, Definition 1]"), std::string::npos);
+  EXPECT_NE(text.err.find("breaks rules"), std::string::npos) << text.err;
+  const Answer json = run(line, {"--json", "check", "--seed", "3"});
+  EXPECT_EQ(json.code, 1);
+  EXPECT_FALSE(nlohmann::json::parse(json.out)["ok"].get<bool>());
+}
+
+TEST(Check, wrong_use_says_what_is_expected) {
+  CommandLine line({.models = models::built_in_apps()});
+  add_commands(line);
+  EXPECT_EQ(run(line, {"check", "haet"}).code, 2);
+  EXPECT_EQ(run(line, {"check", "heat", "--ticks", "0"}).code, 2);
+  const Answer big = run(line, {"check", "heat", "--width", "2000", "--height", "2000"});
+  EXPECT_EQ(big.code, 2);
+  EXPECT_NE(big.err.find("4000000 tuples, expected at most"), std::string::npos) << big.err;
+}
+
+}  // namespace
+}  // namespace rubato::tools

@@ -1,0 +1,87 @@
+// Files of a real job under each installed MPI are those of a run of one process.
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "rubato/tools/process.hpp"
+
+namespace rubato::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::set<std::string> names(const fs::path& folder) {
+  std::set<std::string> result;
+  for (const auto& entry : fs::directory_iterator(folder))
+    result.insert(entry.path().filename().string());
+  return result;
+}
+
+class OutputsOfJob : public ::testing::TestWithParam<std::string> {
+ protected:
+  OutputsOfJob() {
+    std::string name = (fs::temp_directory_path() / "rubato-job-XXXXXX").string();
+    if (::mkdtemp(name.data()) != nullptr) folder_ = name;
+  }
+  ~OutputsOfJob() override { fs::remove_all(folder_); }
+
+  // The exit code of a shell command with the program as $r.
+  [[nodiscard]] int shell(const std::string& words) const {
+    return exit_code_of(std::system(("r=" + std::string(RUBATO_PROGRAM) + "; " + words + " >" +
+                                     (folder_ / "log").string() + " 2>&1")
+                                        .c_str()));
+  }
+  fs::path folder_;
+};
+
+constexpr const char* kRun =
+    "$r run heat --width 60 --height 40 --ticks 6 --every 3 --format csv,vtk,png --output ";
+
+TEST_P(OutputsOfJob, are_those_of_one_process) {
+  const std::string one = (folder_ / "one").string();
+  const std::string three = (folder_ / "three").string();
+  ASSERT_EQ(shell(kRun + one), 0) << content(folder_ / "log");
+  ASSERT_EQ(shell("$r launch -n 3 --mpi " + GetParam() + " -- " + kRun + three), 0)
+      << content(folder_ / "log");
+  EXPECT_EQ(names(one), names(three));
+  EXPECT_TRUE(names(one).contains("heat-00000003.csv"));
+  for (const std::string& name : names(one))
+    EXPECT_TRUE(content(fs::path(one) / name) == content(fs::path(three) / name)) << name;
+}
+
+TEST_P(OutputsOfJob, a_folder_that_cannot_be_made_fails_on_all_nodes_with_one_message) {
+  std::ofstream(folder_ / "file") << "in the way";
+  EXPECT_EQ(shell("$r launch -n 3 --mpi " + GetParam() + " -- " + kRun +
+                  (folder_ / "file" / "below").string()),
+            3);
+  const std::string log = content(folder_ / "log");
+  const std::string message = "--output: cannot make the folder";
+  EXPECT_NE(log.find(message), std::string::npos) << log;
+  EXPECT_EQ(log.find(message), log.rfind(message)) << log;
+}
+
+std::vector<std::string> installed_mpis() {
+  std::vector<std::string> list;
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    if (!find_program(std::string("mpirun.") + mpi).empty()) list.emplace_back(mpi);
+  }
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, OutputsOfJob, ::testing::ValuesIn(installed_mpis()),
+                         [](const auto& test) { return test.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OutputsOfJob);
+
+}  // namespace
+}  // namespace rubato::tools
