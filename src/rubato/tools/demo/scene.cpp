@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include "rubato/tools/demo/demo.hpp"
+
+namespace rubato::tools {
+namespace {
+
+// Some 2,500 fish a host, and hosts about as slow as those of [Ticks 6.1], so that a tick takes
+// about as long as spikes of the network are apart.
+Scene fish_scene(bool quick) {
+  Scene scene;
+  scene.model = "fish";
+  scene.title = "A school of fish on a late network";
+  scene.about =
+      "Each fish turns towards the fish in its sight, away from those that are too close; one in "
+      "twenty (white) knows the way. The sea is cut among the hosts, and at each tick every host "
+      "needs the fish just beyond its border.";
+  scene.settings = {{"fish", quick ? "1500" : "40000"}, {"informed", "0.05"}, {"seed", "7"}};
+  scene.ticks = quick ? 12 : 200;
+  scene.n_nodes = quick ? 4 : 16;
+  scene.n_rounds = quick ? 1 : 3;
+  scene.slowdown = 3;
+  return scene;
+}
+
+Scene heat_scene(bool quick) {
+  Scene scene;
+  scene.model = "heat";
+  scene.title = "Heat on a late network";
+  scene.about =
+      "Each cell of a raster takes the mean of its neighbours. The raster is cut among the hosts, "
+      "and at each tick every host needs the cells just beyond its border.";
+  scene.settings = {{"width", quick ? "120" : "1600"}, {"height", quick ? "120" : "1600"}};
+  scene.ticks = quick ? 12 : 300;
+  scene.n_nodes = quick ? 4 : 16;
+  scene.n_rounds = quick ? 1 : 3;
+  scene.slowdown = 20;
+  return scene;
+}
+
+Scene own_scene(const std::string& model, bool quick) {
+  Scene scene;
+  scene.model = model;
+  scene.title = model + " on a late network";
+  scene.ticks = quick ? 12 : 200;
+  scene.n_nodes = quick ? 4 : 16;
+  scene.n_rounds = quick ? 1 : 3;
+  return scene;
+}
+
+}  // namespace
+
+Scene demo_scene(const std::vector<std::string>& models, bool quick) {
+  RUBATO_REQUIRE(!models.empty());
+  const auto has = [&](const char* name) {
+    return std::ranges::find(models, name) != models.end();
+  };
+  if (has("fish")) return fish_scene(quick);
+  if (has("heat")) return heat_scene(quick);
+  return own_scene(models.front(), quick);
+}
+
+std::vector<std::string> next_commands(const std::string& program, bool single_model,
+                                       const Scene& scene) {
+  const std::string model = single_model ? "" : " " + scene.model;
+  std::string settings;
+  for (const auto& [name, text] : scene.settings) {
+    if (name != "seed") settings += " --" + name + " " + text;
+  }
+  return {program + " run" + model + settings + " --ticks 500 --output " + scene.model +
+              "-run --every 100",
+          program + " compare" + model + settings + " --nodes 50 --profile ec2-small",
+          program + " launch -n 2 -- " + program + " run" + model +
+              " --policy k2m3d10 --profile ec2-large --trace trace.json"};
+}
+
+}  // namespace rubato::tools
