@@ -1,5 +1,6 @@
 // rubato demo: the whole of it in about a minute.
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -96,7 +97,10 @@ ExitCode run(const DemoOptions& options, const Identity& identity, const Context
       });
   const std::vector<std::string> files = draw(model, request, folder, context.err);
   const io::RgbImage picture = files.empty() ? io::RgbImage{} : read_picture(files.front());
-  const auto next = next_commands(identity.name, identity.single_model, scene);
+  // The wrapper script says how it was called.
+  const char* called_as = std::getenv("RUBATO_CALLED_AS");
+  const auto next =
+      next_commands(called_as != nullptr ? called_as : identity.name, identity.single_model, scene);
   const std::string report = folder + "/report.html";
   write_demo_report(report, scene, comparison, picture, next);
 
