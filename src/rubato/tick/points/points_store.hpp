@@ -139,7 +139,8 @@ class PointsStore final : public Store {
   void load_initial();
   [[nodiscard]] static bool within(const Box& box, const points::Index<kD>& unit,
                                    const points::Lattice<typename U::Scalar, kD>& lattice);
-  [[nodiscard]] std::uint32_t locate(const Place& place, const Tuple& tuple, Tick t) const;
+  void locate(const Place& place, std::span<const Tuple> results, Tick t,
+              std::vector<std::uint32_t>& cells) const;
   void keep_measure(RegionId region, Tick t, const Table& after);
   void cut_out(const Sorted& from, const Place& place, const Box& box, Table& to) const;
   void compare(RegionId region, Tick t, std::uint32_t neighbour, const Sorted& round) const;
@@ -300,9 +301,7 @@ void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
   });
   work.stepper.flush(model_.user());
   const std::vector<Tuple>& results = work.stepper.results();
-  work.cells.resize(results.size());
-  for (std::size_t i = 0; i < results.size(); ++i)
-    work.cells[i] = locate(place, results[i], t);
+  locate(place, results, t, work.cells);
   Table& table = make(region, t + 1);
   table.fill(results, work.cells, static_cast<std::size_t>(place.window.n_cells()), work.next);
   step_costs_[region] =
@@ -335,28 +334,36 @@ void PointsStore<U>::keep_measure(RegionId region, Tick t, const Table& after) {
   }
 }
 
-// The number of the cell of the place's window that a result of its step lies in. Throws Error if
-// it is not in the world, or farther away than the reachability allows.
+// The numbers of the cells of the place's window that the results of its step lie in. Throws Error
+// if one is not in the world, or farther away than the reachability allows.
 template <points::PointsUser U>
-std::uint32_t PointsStore<U>::locate(const Place& place, const Tuple& tuple, Tick t) const {
-  const auto& lattice = model_.lattice();
-  if (!lattice.contains(tuple.position)) {
-    throw model_.outside(tuple, "tick " + std::to_string(t + 1));
-  }
-  std::int64_t number = 0;
-  for (std::size_t d = kD; d-- > 0;) {
-    const std::int64_t unit = lattice.unit(tuple.position, d);
-    std::int64_t way = unit - place.reach.low[d];
-    std::int64_t cell = points::cell_of_unit(unit) - place.window.low[d];
-    if (lattice.periodic(d)) {
-      const std::int64_t n = lattice.n_units(d);
-      way += way < 0 ? n : way >= n ? -n : 0;
-      cell += cell < 0 ? lattice.n_cells()[d] : 0;
+void PointsStore<U>::locate(const Place& place, std::span<const Tuple> results, Tick t,
+                            std::vector<std::uint32_t>& cells) const {
+  // Local: the loop below writes memory.
+  const points::Lattice<typename U::Scalar, kD> lattice = model_.lattice();
+  const Box reach = place.reach;
+  const auto window = place.window;
+  cells.resize(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& position = results[i].position;
+    if (!lattice.contains(position)) {
+      throw model_.outside(results[i], "tick " + std::to_string(t + 1));
     }
-    if (way < 0 || way >= place.reach.width(d)) throw model_.too_far(tuple, t);
-    number = number * place.window.size[d] + cell;
+    std::int64_t number = 0;
+    for (std::size_t d = kD; d-- > 0;) {
+      const std::int64_t unit = lattice.unit(position, d);
+      std::int64_t way = unit - reach.low[d];
+      std::int64_t cell = points::cell_of_unit(unit) - window.low[d];
+      if (lattice.periodic(d)) {
+        const std::int64_t n = lattice.n_units(d);
+        way += way < 0 ? n : way >= n ? -n : 0;
+        cell += cell < 0 ? lattice.n_cells()[d] : 0;
+      }
+      if (way < 0 || way >= reach.width(d)) throw model_.too_far(results[i], t);
+      number = number * window.size[d] + cell;
+    }
+    cells[i] = static_cast<std::uint32_t>(number);
   }
-  return static_cast<std::uint32_t>(number);
 }
 
 template <points::PointsUser U>

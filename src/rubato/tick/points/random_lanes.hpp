@@ -21,9 +21,20 @@ struct Products {
   WordLanes low;
 };
 [[nodiscard]] inline Products multiply(const WordLanes& a, std::uint32_t b) noexcept {
+#ifdef __AVX512F__
+  // Even and odd lanes by the instruction that multiplies 32-bit halves; the generic form below
+  // becomes full 64-bit products, three times as slow.
+  const __m512i by = _mm512_set1_epi32(static_cast<int>(b));
+  const __m512i even = _mm512_mul_epu32((__m512i)a, by);
+  const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), by);
+  const __m512i high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+  const __m512i low = _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+  return {(WordLanes)high, (WordLanes)low};
+#else
   const LongLanes product = __builtin_convertvector(a, LongLanes) * std::uint64_t{b};
   return {__builtin_convertvector(product >> 32, WordLanes),
           __builtin_convertvector(product, WordLanes)};
+#endif
 }
 
 }  // namespace detail

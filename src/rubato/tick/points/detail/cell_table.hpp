@@ -20,7 +20,8 @@ class CellTable {
   [[nodiscard]] const std::uint32_t* starts() const noexcept { return starts_.data(); }
   [[nodiscard]] std::size_t n_starts() const noexcept { return starts_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return tuples_.capacity() * sizeof(Tuple) + starts_.capacity() * sizeof(std::uint32_t);
+    return tuples_.capacity() * sizeof(Tuple) +
+           (starts_.capacity() + unsorted_.capacity()) * sizeof(std::uint32_t);
   }
 
   // Sorts tuples into n_cells cells: cells[i] is that of tuples[i]. `next` is scratch. Memory that
@@ -35,10 +36,18 @@ class CellTable {
     // Never smaller: shrinking and growing again would write each tuple once more.
     if (tuples_.size() < tuples.size()) tuples_.resize(tuples.size() + tuples.size() / 8);
     next.assign(starts_.begin(), starts_.end() - 1);
-    for (std::size_t i = 0; i < tuples.size(); ++i)
-      tuples_[next[cells[i]]++] = tuples[i];
-    for (std::size_t c = 0; c < n_cells; ++c)
-      sort_by_id(tuples_.data() + starts_[c], tuples_.data() + starts_[c + 1]);
+    // Most tuples come in the order of ids, since they stayed in their cell; the few cells where
+    // one does not are sorted after all.
+    Tuple* const to = tuples_.data();
+    unsorted_.clear();
+    for (std::size_t i = 0; i < tuples.size(); ++i) {
+      const std::uint32_t c = cells[i];
+      const std::uint32_t at = next[c]++;
+      to[at] = tuples[i];
+      if (at != starts_[c] && to[at].id < to[at - 1].id) unsorted_.push_back(c);
+    }
+    for (const std::uint32_t c : unsorted_)
+      sort_by_id(to + starts_[c], to + starts_[c + 1]);
   }
 
   // The same, cell by cell: clear, then for each cell its tuples by ascending ids and end_cell.
@@ -53,7 +62,6 @@ class CellTable {
   void end_cell() { starts_.push_back(static_cast<std::uint32_t>(n_added_)); }
 
  private:
-  // Few tuples, nearly in order: most of them stayed in their cell.
   static void sort_by_id(Tuple* begin, Tuple* end) noexcept {
     for (Tuple* at = begin + 1; at < end; ++at) {
       if (at[-1].id < at->id) continue;
@@ -67,6 +75,7 @@ class CellTable {
 
   std::vector<Tuple> tuples_;  // size() of them count
   std::vector<std::uint32_t> starts_;
+  std::vector<std::uint32_t> unsorted_;  // cells, while filling
   std::size_t n_added_ = 0;
 };
 

@@ -100,17 +100,34 @@ class Gather {
       for_each_row<kD>(patch.size, [&](const Index<kD>& at) {
         const std::size_t c = cell(around_->window, patch.to, at);
         const std::size_t b = cell(*table_window, patch.from, at);
-        for (std::size_t i = 0; i < static_cast<std::size_t>(patch.size[0]); ++i) {
-          const std::uint32_t n = from[b + i + 1] - from[b + i];
-          if (n == 0) continue;
-          std::uint32_t& to = next_[c + i];
-          if (to != starts_[c + i]) crowded_.push_back(static_cast<std::uint32_t>(c + i));
-          for (std::uint32_t k = 0; k < n; ++k)
-            tuples_[to + k] = all + from[b + i] + k;
-          to += n;
-        }
+        point_row(c, from + b, static_cast<std::size_t>(patch.size[0]), all);
       });
     }
+  }
+
+  // Tuples of `n` cells from c on, of one source whose cells start at from[0], from[1] ..
+  void point_row(std::size_t c, const std::uint32_t* from, std::size_t n, const Tuple* all) {
+    for (std::size_t i = 0; i < n;) {
+      // Cells that nobody else has tuples for are one run, there as here.
+      std::size_t end = i;
+      while (end < n && starts_[c + end + 1] - starts_[c + end] == from[end + 1] - from[end])
+        ++end;
+      point_run(starts_[c + i], all + from[i], from[end] - from[i]);
+      i = end;
+      if (i == n) return;
+      const std::uint32_t n_here = from[i + 1] - from[i];
+      std::uint32_t& to = next_[c + i];
+      if (n_here != 0 && to != starts_[c + i])
+        crowded_.push_back(static_cast<std::uint32_t>(c + i));
+      point_run(to, all + from[i], n_here);
+      to += n_here;
+      ++i;
+    }
+  }
+  void point_run(std::size_t to, const Tuple* from, std::size_t n) {
+    const Tuple** out = tuples_.data() + to;
+    for (std::size_t k = 0; k < n; ++k)
+      out[k] = from + k;
   }
 
   void merge_crowded() {
