@@ -9,6 +9,9 @@
 // Points are written with id and position; a user adds columns by
 //   std::vector<OutputColumn> output_columns() const
 //   void output_row(const Tuple& tuple, OutputRows& rows) const    one rows.add() a column
+// Vertices of a graph are written by id if the user gives
+//   std::vector<OutputColumn> output_columns() const
+//   void output_row(VertexId v, const Value& value, OutputRows& rows) const
 // Any other model is written if it gives
 //   std::vector<OutputColumn> output_columns() const
 //   void output_rows(const State& state, OutputRows& rows) const   rows.begin(id), then one

@@ -141,6 +141,13 @@ concept WritesPoints = requires(const M& m, const typename M::Tuple& tuple) {
   m.lattice().world().box.low[0];
 };
 
+// Graphs: a state is vertices and their values, and the user writes one of them.
+template <class M>
+concept WritesVertices = requires(const M& m, const typename M::State& s, OutputRows& rows) {
+  { m.user().output_columns() } -> std::convertible_to<std::vector<OutputColumn>>;
+  m.user().output_row(s.ids[0], s.values[0], rows);
+};
+
 template <class M>
 [[nodiscard]] OutputSchema points_schema(const M& model) {
   OutputSchema schema;
@@ -173,6 +180,9 @@ class TableSource final : public OutputSource {
       if constexpr (requires { model.picture_world(); }) {
         std::tie(schema_.world_low, schema_.world_high) = model.picture_world();
       }
+    } else if constexpr (WritesVertices<M>) {
+      schema_.columns = model.user().output_columns();
+      schema_.id_name = "vertex";
     } else {
       schema_ = points_schema(model);
     }
@@ -191,6 +201,11 @@ class TableSource final : public OutputSource {
     OutputRows rows(schema_.columns);
     if constexpr (WritesRows<M>) {
       model_.output_rows(state, rows);
+    } else if constexpr (WritesVertices<M>) {
+      for (std::size_t i = 0; i < state.ids.size(); ++i) {
+        rows.begin(state.ids[i]);
+        model_.user().output_row(state.ids[i], state.values[i], rows);
+      }
     } else {
       for (const auto& tuple : state) {
         rows.begin(tuple.id);
@@ -219,7 +234,8 @@ template <class M, class S>
   if constexpr (detail::GridSourced<M, S>) {
     return std::make_unique<detail::GridSource<M, S>>(model, store, n_own);
   } else if constexpr (detail::StateSourced<M, S> &&
-                       (detail::WritesRows<M> || detail::WritesPoints<M>)) {
+                       (detail::WritesRows<M> || detail::WritesVertices<M> ||
+                        detail::WritesPoints<M>)) {
     return std::make_unique<detail::TableSource<M, S>>(model, store);
   } else {
     return nullptr;

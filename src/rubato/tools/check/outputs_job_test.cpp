@@ -1,5 +1,6 @@
 // Files of a real job under each installed MPI are those of a run of one process.
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -28,13 +29,14 @@ std::set<std::string> names(const fs::path& folder) {
   return result;
 }
 
-class OutputsOfJob : public ::testing::TestWithParam<std::string> {
+// Runs of the program, with files in a folder that goes away.
+class OutputFiles : public ::testing::TestWithParam<std::string> {
  protected:
-  OutputsOfJob() {
+  OutputFiles() {
     std::string name = (fs::temp_directory_path() / "rubato-job-XXXXXX").string();
     if (::mkdtemp(name.data()) != nullptr) folder_ = name;
   }
-  ~OutputsOfJob() override { fs::remove_all(folder_); }
+  ~OutputFiles() override { fs::remove_all(folder_); }
 
   // The exit code of a shell command with the program as $r.
   [[nodiscard]] int shell(const std::string& words) const {
@@ -44,6 +46,33 @@ class OutputsOfJob : public ::testing::TestWithParam<std::string> {
   }
   fs::path folder_;
 };
+
+class OutputsOfModel : public OutputFiles {};
+
+TEST_P(OutputsOfModel, are_equal_on_one_node_and_on_five) {
+  const std::string one = (folder_ / "one").string();
+  const std::string five = (folder_ / "five").string();
+  const std::string words = "$r run " + GetParam() + " --ticks 5 --every 2 --format csv --output ";
+  ASSERT_EQ(shell(words + one), 0) << content(folder_ / "log");
+  ASSERT_EQ(shell(words + five + " --simulate 5 --policy k2m1 --profile ec2-large"), 0)
+      << content(folder_ / "log");
+  EXPECT_EQ(names(one), names(five));
+  EXPECT_EQ(names(one).size(), 4U);  // ticks 0, 2, 4 and the last
+  for (const std::string& name : names(one)) {
+    const std::string text = content(fs::path(one) / name);
+    EXPECT_GT(std::ranges::count(text, '\n'), 100) << name;
+    EXPECT_TRUE(text == content(fs::path(five) / name)) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, OutputsOfModel,
+                         ::testing::Values("heat --width 30 --height 20", "fish --fish 200",
+                                           "pagerank --vertices 400", "traffic"),
+                         [](const auto& test) {
+                           return test.param.substr(0, test.param.find(' '));
+                         });
+
+class OutputsOfJob : public OutputFiles {};
 
 constexpr const char* kRun =
     "$r run heat --width 60 --height 40 --ticks 6 --every 3 --format csv,vtk,png --output ";
