@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
+#include "rubato/models/apps.hpp"
 #include "rubato/tools/commands.hpp"
 
 namespace rubato::tools {
@@ -134,14 +135,16 @@ TEST_F(CommandLineTest, AFullOutputIsAFailure) {
 }
 
 TEST(Commands, EachOneExplainsItself) {
-  CommandLine line;
+  const Identity identity{.models = models::built_in_apps()};
+  CommandLine line(identity);
   add_commands(line);
   std::ostringstream out;
   std::ostringstream err;
   ASSERT_EQ(line.run({"--help"}, out, err), 0);
-  for (const char* name : {"doctor", "lab", "launch"}) {
+  for (const char* name :
+       {"run", "demo", "compare", "check", "reproduce", "doctor", "lab", "launch"}) {
     EXPECT_NE(out.str().find(std::string("  ") + name), std::string::npos) << name;
-    CommandLine fresh;
+    CommandLine fresh(identity);
     add_commands(fresh);
     std::ostringstream help;
     EXPECT_EQ(fresh.run({name, "--help"}, help, err), 0);

@@ -1,0 +1,102 @@
+#include "rubato/tools/compare/comparison.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "rubato/base/error.hpp"
+#include "rubato/tools/run/program_test.hpp"
+
+namespace rubato::tools {
+namespace {
+
+Round round_with(double rate, std::uint64_t checksum) {
+  Round round;
+  round.ticks_per_second = rate;
+  round.checksum = checksum;
+  round.ticks = 10;
+  return round;
+}
+
+TEST(Comparison, RunsRoundsInAFixedOrder) {
+  std::vector<std::string> order;
+  const auto comparison =
+      compare(parse_policies("local, d3"), 2, [&](const tick::Policy& policy, std::uint32_t round) {
+        order.push_back(policy.to_string() + " " + std::to_string(round));
+        return round_with(1, 1);
+      });
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"local 0", "schedule(3) 0", "local 1", "schedule(3) 1"}));
+}
+
+TEST(Comparison, TellsGainsOverLocalWhereverItStands) {
+  Comparison comparison;
+  comparison.policies = {{tick::Policy::parse("d1"), {round_with(6, 1), round_with(10, 1)}},
+                         {tick::Policy::parse("local"), {round_with(3, 1), round_with(5, 1)}}};
+  EXPECT_DOUBLE_EQ(comparison.gain(comparison.policies[0]), 2);
+  EXPECT_EQ(&comparison.fastest(), &comparison.policies[0]);
+  EXPECT_DOUBLE_EQ(comparison.policies[0].ticks_per_second().deviation, std::sqrt(8.0));
+}
+
+TEST(Comparison, NamesTheRunWithOtherBits) {
+  Comparison comparison;
+  comparison.policies = {{tick::Policy::parse("local"), {round_with(3, 1), round_with(5, 1)}},
+                         {tick::Policy::parse("d1"), {round_with(6, 1), round_with(10, 2)}}};
+  EXPECT_FALSE(comparison.equal());
+  EXPECT_NE(equality_line(comparison).find("schedule(1) in round 2"), std::string::npos);
+  comparison.policies[1].rounds[1].checksum = 1;
+  EXPECT_TRUE(comparison.equal());
+  comparison.policies[1].rounds[1].ticks = 9;
+  EXPECT_FALSE(comparison.equal());
+}
+
+TEST(Comparison, ReadsPoliciesWithCommasOfTheirOwn) {
+  const auto policies = parse_policies("replicate(2,3)+schedule(4), local; k1m1");
+  ASSERT_EQ(policies.size(), 3U);
+  EXPECT_EQ(policies[0], tick::Policy::parse("k2m3d4"));
+  EXPECT_THROW((void)parse_policies("local, bulk, local"), Error);
+  EXPECT_THROW((void)parse_policies("local, glocal"), Error);
+  EXPECT_THROW((void)parse_policies(" , "), Error);
+}
+
+TEST(CompareCommand, PrintsARowForEachPolicyAndEqualBits) {
+  const Answer answer = call({"compare", "heat", "--width", "60", "--height", "60", "--ticks", "20",
+                              "--nodes", "4", "--rounds", "2", "--policies", "bulk, local, k2m3"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  for (const char* text : {"policy", "bulk", "local", "replicate(2,3)", "over local"}) {
+    EXPECT_NE(answer.out.find(text), std::string::npos) << answer.out;
+  }
+  EXPECT_NE(answer.err.find("all 6 runs ended with the same bits at tick 20"), std::string::npos)
+      << answer.err;
+}
+
+TEST(CompareCommand, JsonHasTheRawRounds) {
+  const Answer answer =
+      call({"compare", "heat", "--width", "60", "--height", "60", "--ticks", "20", "--nodes", "4",
+            "--rounds", "3", "--policies", "local, d2", "--json"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const auto json = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(json.at("equal"), true);
+  ASSERT_EQ(json.at("policies").size(), 2U);
+  EXPECT_EQ(json.at("policies").at(1).at("policy"), "schedule(2)");
+  EXPECT_EQ(json.at("policies").at(1).at("rounds").size(), 3U);
+}
+
+TEST(CompareCommand, RefusesABadPolicy) {
+  EXPECT_EQ(call({"compare", "heat", "--policies", "local, k4m2"}).code, 2);
+  EXPECT_EQ(call({"compare", "heat", "--real", "--slowdown", "2"}).code, 2);
+}
+
+TEST(CompareCommand, RunsProcesses) {
+  for (const auto& mpi : installed_mpis()) {
+    const Answer answer = call({"compare", "heat", "--width", "60", "--height", "60", "--ticks",
+                                "20", "--real", "--mpi", mpi, "--nodes", "2", "--rounds", "1",
+                                "--policies", "local, k2m3", "--json"});
+    ASSERT_EQ(answer.code, 0) << answer.err;
+    const auto json = nlohmann::json::parse(answer.out);
+    EXPECT_EQ(json.at("simulated"), false);
+    EXPECT_EQ(json.at("equal"), true);
+    EXPECT_GT(json.at("policies").at(1).at("ticks_per_second"), 0);
+  }
+}
+
+}  // namespace
+}  // namespace rubato::tools

@@ -1,0 +1,47 @@
+#pragma once
+// Calls the built program, for tests of commands.
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "rubato/tools/process.hpp"
+
+namespace rubato::tools {
+
+struct Answer {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+// A file name of this process's own.
+inline std::string scratch(const std::string& name) {
+  return ::testing::TempDir() + "/rubato-" + std::to_string(getpid()) + "-" + name;
+}
+
+// `rubato` with `words`, to its end.
+inline Answer call(const std::vector<std::string>& words) {
+  const std::string err = scratch("err");
+  std::vector<std::string> all{"sh", "-c", "exec \"$@\" 2>" + err, "sh", RUBATO_PROGRAM};
+  all.insert(all.end(), words.begin(), words.end());
+  const Finished finished = run_program(all);
+  std::ostringstream text;
+  text << std::ifstream(err).rdbuf();
+  std::remove(err.c_str());
+  return {finished.code, finished.out, text.str()};
+}
+
+inline std::vector<std::string> installed_mpis() {
+  std::vector<std::string> names;
+  for (const char* name : {"openmpi", "mpich"}) {
+    if (!find_program(std::string("mpirun.") + name).empty()) names.emplace_back(name);
+  }
+  return names;
+}
+
+}  // namespace rubato::tools

@@ -1,0 +1,209 @@
+// `rubato run` as people call it: the program itself.
+
+#include <nlohmann/json.hpp>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "rubato/base/time.hpp"
+#include "rubato/tools/run/program_test.hpp"
+
+namespace rubato::tools {
+namespace {
+
+const std::vector<std::string> kHeat{"run",      "heat", "--width", "60",
+                                     "--height", "50",   "--ticks", "30"};
+
+std::vector<std::string> with(std::vector<std::string> words,
+                              const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+nlohmann::json json_of(const std::vector<std::string>& words) {
+  const Answer answer = call(with(words, {"--json"}));
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  return nlohmann::json::parse(answer.out);
+}
+
+std::string checksum_of(const std::vector<std::string>& words) {
+  return json_of(words).at("checksum");
+}
+
+TEST(RunCommand, NamesTheNearestModel) {
+  const Answer answer = call({"run", "haet"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_NE(answer.err.find("unknown model \"haet\" (did you mean \"heat\"?)"), std::string::npos)
+      << answer.err;
+}
+
+TEST(RunCommand, NamesTheNearestParameter) {
+  const Answer answer = call({"run", "heat", "--widht", "3"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_NE(answer.err.find("\"--widht\" (did you mean \"--width\"?)"), std::string::npos)
+      << answer.err;
+}
+
+TEST(RunCommand, WantsAModel) {
+  const Answer answer = call({"run"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_NE(answer.err.find("heat"), std::string::npos) << answer.err;
+}
+
+TEST(RunCommand, RefusesAPeriodThatReplicasDoNotLastFor) {
+  const Answer answer = call(with(kHeat, {"--policy", "k5m1"}));
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_NE(answer.err.find("K = 5 is more than M + 1 = 2"), std::string::npos) << answer.err;
+}
+
+TEST(RunCommand, RefusesABadValueOfAParameter) {
+  EXPECT_EQ(call({"run", "heat", "--width", "0"}).code, 2);
+  EXPECT_EQ(call({"run", "heat", "--width", "wide"}).code, 2);
+  EXPECT_EQ(call(with(kHeat, {"--simulate", "3", "--cores", "2"})).code, 2);
+  EXPECT_EQ(call(with(kHeat, {"--sim-cores", "3"})).code, 2);
+}
+
+TEST(RunCommand, NamesTheNearestProfile) {
+  const Answer answer = call(with(kHeat, {"--profile", "ec3-large"}));
+  EXPECT_EQ(answer.code, 3);
+  EXPECT_NE(answer.err.find("did you mean \"ec2-large\"?"), std::string::npos) << answer.err;
+}
+
+TEST(RunCommand, ShowsTheParametersOfAModel) {
+  const Answer answer = call({"run", "heat", "--help"});
+  EXPECT_EQ(answer.code, 0);
+  for (const char* text : {"--width", "--policy", "cells along x", "rubato run heat "}) {
+    EXPECT_NE(answer.out.find(text), std::string::npos) << text << '\n' << answer.out;
+  }
+}
+
+TEST(RunCommand, PrintsOneLineAndATableByNode) {
+  const Answer answer = call(with(kHeat, {"--simulate", "3", "--profile", "ec2-large"}));
+  EXPECT_EQ(answer.code, 0);
+  EXPECT_EQ(answer.out.find('\n'), answer.out.size() - 1) << answer.out;
+  EXPECT_NE(answer.out.find("heat local: 30 ticks in "), std::string::npos) << answer.out;
+  EXPECT_NE(answer.err.find("2 (host-3)"), std::string::npos) << answer.err;
+  EXPECT_NE(answer.err.find("straggler: node "), std::string::npos) << answer.err;
+}
+
+TEST(RunCommand, JsonHasTheFiguresOfEachNode) {
+  const auto json = json_of(with(kHeat, {"--simulate", "3", "--policy", "k2m3"}));
+  EXPECT_EQ(json.at("model"), "heat");
+  EXPECT_EQ(json.at("policy"), "replicate(2,3)");
+  EXPECT_EQ(json.at("parameters").at("width"), "60");
+  EXPECT_EQ(json.at("ticks"), 30);
+  ASSERT_EQ(json.at("nodes").size(), 3U);
+  for (const auto& node : json.at("nodes")) {
+    const double sum = node.at("stepping").get<double>() + node.at("replicas").get<double>() +
+                       node.at("waiting").get<double>() + node.at("sending").get<double>() +
+                       node.at("own").get<double>();
+    EXPECT_NEAR(sum, 1, 1e-6);
+    EXPECT_GT(node.at("messages"), 0);
+  }
+}
+
+TEST(RunCommand, ChecksumsAreEqualForCoresAndVirtualNodes) {
+  const std::string one = checksum_of(with(kHeat, {"--cores", "1"}));
+  EXPECT_EQ(one.size(), 16U);
+  EXPECT_EQ(checksum_of(with(kHeat, {"--cores", "2"})), one);
+  EXPECT_EQ(checksum_of(with(kHeat, {"--simulate", "7", "--policy", "k3m5d10"})), one);
+  EXPECT_NE(checksum_of(with(kHeat, {"--cores", "1", "--edge", "1"})), one);
+}
+
+TEST(RunCommand, SeedIsTheModelsToo) {
+  const std::vector<std::string> fish{"run", "fish", "--fish", "200", "--ticks", "3"};
+  EXPECT_EQ(checksum_of(with(fish, {"--seed", "5"})),
+            checksum_of(with(fish, {"--seed", "5", "--simulate", "3", "--net-seed", "9"})));
+  EXPECT_NE(checksum_of(with(fish, {"--seed", "5"})), checksum_of(with(fish, {"--seed", "6"})));
+}
+
+TEST(RunCommand, OutputsAreNamedAndThere) {
+  const std::string folder = scratch("out");
+  const auto json = json_of(with(kHeat, {"--output", folder, "--format", "csv"}));
+  ASSERT_EQ(json.at("files").size(), 1U);
+  const std::string file = json.at("files").at(0);
+  EXPECT_TRUE(std::ifstream(file).good()) << file;
+  EXPECT_EQ(call({"run", "heat", "--output", folder, "--format", "gif"}).code, 2);
+}
+
+TEST(RunCommand, ATraceIsJsonWithStepsAndMessages) {
+  const std::string file = scratch("trace.json");
+  const Answer answer = call(with(kHeat, {"--simulate", "3", "--trace", file}));
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const auto trace = nlohmann::json::parse(std::ifstream(file));
+  std::size_t n_steps = 0;
+  std::size_t n_messages = 0;
+  for (const auto& event : trace.at("traceEvents")) {
+    n_steps += event.at("name") == "step" ? 1 : 0;
+    n_messages += event.at("ph") == "b" ? 1 : 0;
+  }
+  EXPECT_GE(n_steps, 3U * 30U);
+  EXPECT_EQ(n_messages, 2U * 2U * 30U) << "two borders, both ways, a round each tick";
+  std::remove(file.c_str());
+}
+
+TEST(RunCommand, SignalsEndARunWithTheirCode) {
+  for (const auto& [signal, code] : {std::pair{SIGTERM, 143}, {SIGINT, 130}}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      execute({RUBATO_PROGRAM, "run", "heat", "--ticks", "100000000"});
+      _exit(99);
+    }
+    nap(300 * kMillisecond);
+    ASSERT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "it runs";
+    kill(child, signal);
+    int status = 0;
+    const Nanos begin = steady_now();
+    waitpid(child, &status, 0);
+    EXPECT_LT(steady_now() - begin, 5 * kSecond);
+    EXPECT_EQ(exit_code_of(status), code);
+  }
+}
+
+class RunAsJob : public ::testing::TestWithParam<std::string> {
+ protected:
+  static std::vector<std::string> job(const char* n_nodes, const std::vector<std::string>& run) {
+    return with({"launch", "-n", n_nodes, "--mpi", GetParam(), "--", RUBATO_PROGRAM}, run);
+  }
+};
+
+TEST_P(RunAsJob, ChecksumsAreThoseOfOneNode) {
+  const std::string one = checksum_of(with(kHeat, {"--cores", "1"}));
+  for (const char* n_nodes : {"2", "3"}) {
+    const Answer answer = call(job(n_nodes, with(kHeat, {"--policy", "k2m3d4", "--json"})));
+    ASSERT_EQ(answer.code, 0) << answer.err;
+    const auto json = nlohmann::json::parse(answer.out);
+    EXPECT_EQ(json.at("checksum"), one);
+    EXPECT_EQ(json.at("nodes").size(), static_cast<std::size_t>(std::atoi(n_nodes)));
+  }
+}
+
+TEST_P(RunAsJob, AModelThatCannotBeBuiltIsSaidOnce) {
+  const Answer answer = call(job("3", {"run", "heat", "--width", "0"}));
+  EXPECT_EQ(answer.code, 2) << answer.err;
+  const std::string what = "--width";
+  const auto first = answer.err.find(what);
+  ASSERT_NE(first, std::string::npos) << answer.err;
+  EXPECT_EQ(answer.err.find(what, first + 1), std::string::npos) << answer.err;
+}
+
+TEST_P(RunAsJob, TracesOfAllNodesStandInOneFile) {
+  const std::string file = scratch("job.json");
+  const Answer answer = call(job("2", with(kHeat, {"--trace", file})));
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const auto trace = nlohmann::json::parse(std::ifstream(file));
+  std::vector<std::size_t> steps(2);
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("name") == "step") ++steps.at(event.at("pid"));
+  }
+  EXPECT_GE(steps[0], 30U);
+  EXPECT_GE(steps[1], 30U);
+  std::remove(file.c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, RunAsJob, ::testing::ValuesIn(installed_mpis()),
+                         [](const auto& mpi) { return mpi.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RunAsJob);
+
+}  // namespace
+}  // namespace rubato::tools
