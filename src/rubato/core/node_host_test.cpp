@@ -249,8 +249,9 @@ TEST(NodeHost, LongWorkDoesNotStopTheNetwork) {
     n_seen = std::max(n_seen.load(), engine.n_seen);
   });
   EXPECT_EQ(n_seen, EchoEngine::kEchoes);
-  // Node 1 sees every other message; a late start of its work may cost it the first ones.
-  EXPECT_GE(n_while_asleep, 15);
+  // Node 1 sees every other message; on a busy machine a late start of its work costs it the first
+  // ones.
+  EXPECT_GE(n_while_asleep, 5);
 }
 
 TEST(NodeHost, ASignalEndsTheRunInTimeWithItsCode) {

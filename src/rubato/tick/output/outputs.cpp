@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "rubato/base/random.hpp"
-#include "rubato/base/time.hpp"
+#include "rubato/tick/store.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -44,9 +44,11 @@ detail::FrameFormats parse_formats(const std::string& text) {
   return formats;
 }
 
+// Different for each job that writes to a folder at the same time: it names temporary files only.
 std::uint64_t new_job_id() {
-  return hash_words(static_cast<std::uint64_t>(steady_now()),
-                    static_cast<std::uint64_t>(::getpid()));
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  return tuple_hash(static_cast<std::uint64_t>(::getpid()), std::as_bytes(std::span(host)));
 }
 
 }  // namespace
