@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <sstream>
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
-#include "rubato/base/random.hpp"
 #include "rubato/tick/store.hpp"
 
 namespace rubato::tick {
@@ -44,11 +44,13 @@ detail::FrameFormats parse_formats(const std::string& text) {
   return formats;
 }
 
-// Different for each job that writes to a folder at the same time: it names temporary files only.
+// Different for each job that writes to a folder: it names temporary files only. From the 16 random
+// bytes that the kernel gives each process; a process id alone would come again in a container, and
+// meet what a killed job has left.
 std::uint64_t new_job_id() {
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
-  return tuple_hash(static_cast<std::uint64_t>(::getpid()), std::as_bytes(std::span(host)));
+  const auto* bytes = reinterpret_cast<const std::byte*>(::getauxval(AT_RANDOM));
+  const auto pid = static_cast<std::uint64_t>(::getpid());
+  return tuple_hash(pid, bytes == nullptr ? ByteView() : ByteView(bytes, 16));
 }
 
 }  // namespace
