@@ -11,6 +11,11 @@
 
 #include "rubato/tools/process.hpp"
 
+// The built program; the build says where it is.
+#ifndef RUBATO_PROGRAM
+#define RUBATO_PROGRAM "rubato"
+#endif
+
 namespace rubato::tools {
 
 struct Answer {
