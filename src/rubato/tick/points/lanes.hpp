@@ -60,7 +60,8 @@ template <class T>
 // The square root of each lane, rounded correctly.
 [[nodiscard]] inline Lanes<float> sqrt(const Lanes<float>& v) noexcept {
 #ifdef __AVX512F__
-  return (Lanes<float>)_mm512_sqrt_ps((__m512)v);
+  // The form with a mask, since GCC 12 warns about the plain one's unused operand.
+  return (Lanes<float>)_mm512_maskz_sqrt_ps(0xffff, (__m512)v);
 #else
   Lanes<float> root;
   for (std::size_t i = 0; i < kLanes; ++i)
@@ -77,24 +78,14 @@ template <class T>
 
 // The lanes added up: 8 + 8, 4 + 4, 2 + 2, 1 + 1.
 template <class T>
-[[nodiscard]] inline T sum(const Lanes<T>& lanes) noexcept {
-#ifdef __AVX512F__
-  if constexpr (sizeof(T) == sizeof(float)) {
-    const __m512 v = (__m512)lanes;
-    const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1));
-    const __m256 by_8 = _mm256_add_ps(_mm512_castps512_ps256(v), high);
-    const __m128 by_4 = _mm_add_ps(_mm256_castps256_ps128(by_8), _mm256_extractf128_ps(by_8, 1));
-    const __m128 by_2 = _mm_add_ps(by_4, _mm_movehl_ps(by_4, by_4));
-    return _mm_cvtss_f32(_mm_add_ss(by_2, _mm_movehdup_ps(by_2)));
-  }
-#endif
-  T part[kLanes];
-  std::memcpy(part, &lanes, sizeof part);
-  for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
-    for (std::size_t i = 0; i < width; ++i)
-      part[i] += part[i + width];
-  }
-  return part[0];
+[[nodiscard]] inline T sum(const Lanes<T>& v) noexcept {
+  const auto by_8 = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                    __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  const auto by_4 = __builtin_shufflevector(by_8, by_8, 0, 1, 2, 3) +
+                    __builtin_shufflevector(by_8, by_8, 4, 5, 6, 7);
+  const auto by_2 =
+      __builtin_shufflevector(by_4, by_4, 0, 1) + __builtin_shufflevector(by_4, by_4, 2, 3);
+  return by_2[0] + by_2[1];
 }
 
 // Whether a mask, what a comparison of lanes gives, holds anywhere.
