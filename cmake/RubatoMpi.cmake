@@ -1,7 +1,6 @@
 # Which MPIs are installed: RUBATO_MPIS (of openmpi, mpich), and for each of them
 # RUBATO_MPI_<mpi>_COMPILE, _LINK (flags for C) and _RUN (the command that starts N processes, without
 # N). Asks the wrappers of each MPI: FindMPI picks one, and we build a plugin for every one.
-include_guard(GLOBAL)
 
 # Keeps the words of `text` that are worth handing on; what -show prints has a compiler in front.
 function(_rubato_mpi_words text regex out)

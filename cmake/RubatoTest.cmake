@@ -6,7 +6,6 @@
 # any program of the build, e.g. an example under MPI; the launcher must return EXIT.
 find_package(GTest REQUIRED)
 include(GoogleTest)
-include(${CMAKE_CURRENT_LIST_DIR}/RubatoMpi.cmake)
 
 function(rubato_test_job)
   cmake_parse_arguments(J "" "NAME;TIMEOUT;EXIT" "COMMAND;NODES;LABELS" ${ARGN})

@@ -74,15 +74,12 @@ void set_fatal_place(const char* text) noexcept {
 namespace detail {
 
 void fail_assertion(const char* kind, const char* condition, const char* file, int line,
-                    std::initializer_list<Shown> values) noexcept {
+                    const std::string* values, std::size_t n) noexcept {
   static std::atomic<bool> failing{false};
   std::string message = std::string("rubato: broken ") + kind + ": " + condition;
-  if (values.size() != 0) {
-    message += " [";
-    for (const auto& value : values)
-      message += (message.back() == '[' ? "" : ", ") + value.text();
-    message += "]";
-  }
+  for (std::size_t i = 0; i < n; ++i)
+    message += (i == 0 ? " [" : ", ") + values[i];
+  if (n != 0) message += "]";
   message += std::string(" at ") + file + ":" + std::to_string(line);
   if (place != nullptr) message += std::string(", ") + place;
   std::fprintf(stderr, "%s\n", message.c_str());

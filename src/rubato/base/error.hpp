@@ -10,7 +10,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
+#include <array>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -67,42 +68,47 @@ void set_fatal_place(const char* text) noexcept;
 namespace detail {
 
 // A value as the assertion macros print it.
-class Shown {
- public:
-  Shown(const char* v) : text_(v) {}              // NOLINT: implicit by purpose
-  Shown(const std::string& v) : text_(v) {}       // NOLINT
-  Shown(std::string_view v) : text_(v) {}         // NOLINT
-  Shown(bool v) : text_(v ? "true" : "false") {}  // NOLINT
-  Shown(double v) : text_(std::to_string(v)) {}   // NOLINT
-  template <class T>
-  requires std::is_integral_v<T> Shown(T v) : text_(std::to_string(v)) {}  // NOLINT
-  template <class T>
-  requires std::is_enum_v<T> Shown(T v)  // NOLINT
-      : text_(std::to_string(static_cast<std::int64_t>(v))) {}
-
-  [[nodiscard]] const std::string& text() const noexcept { return text_; }
-
- private:
-  std::string text_;
-};
+[[nodiscard]] inline std::string shown(std::string_view v) {
+  return std::string(v);
+}
+template <class T>
+requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+[[nodiscard]] std::string shown(T v) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return v ? "true" : "false";
+  } else if constexpr (std::is_enum_v<T>) {
+    return std::to_string(static_cast<std::int64_t>(v));
+  } else {
+    return std::to_string(v);
+  }
+}
 
 [[noreturn]] void fail_assertion(const char* kind, const char* condition, const char* file,
-                                 int line, std::initializer_list<Shown> values) noexcept;
+                                 int line, const std::string* values, std::size_t n) noexcept;
+
+template <class... T>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_with(const char* kind, const char* condition,
+                                                      const char* file, int line,
+                                                      const T&... values) noexcept {
+  const std::array<std::string, sizeof...(T)> texts{shown(values)...};
+  fail_assertion(kind, condition, file, line, texts.data(), texts.size());
+}
 
 }  // namespace detail
 }  // namespace rubato
 
 // A precondition of a public function: RUBATO_REQUIRE(k <= m + 1, k, m).
-#define RUBATO_REQUIRE(condition, ...)                                                    \
-  (static_cast<bool>(condition)                                                           \
-       ? static_cast<void>(0)                                                             \
-       : ::rubato::detail::fail_assertion("precondition", #condition, __FILE__, __LINE__, \
-                                          {__VA_ARGS__}))
+#define RUBATO_REQUIRE(condition, ...)                                               \
+  (static_cast<bool>(condition)                                                      \
+       ? static_cast<void>(0)                                                        \
+       : ::rubato::detail::fail_with("precondition", #condition, __FILE__, __LINE__ \
+                                     __VA_OPT__(, ) __VA_ARGS__))
 // An invariant of our own.
-#define RUBATO_ASSERT(condition, ...)                               \
-  (static_cast<bool>(condition) ? static_cast<void>(0)              \
-                                : ::rubato::detail::fail_assertion( \
-                                      "invariant", #condition, __FILE__, __LINE__, {__VA_ARGS__}))
+#define RUBATO_ASSERT(condition, ...)                                            \
+  (static_cast<bool>(condition)                                                  \
+       ? static_cast<void>(0)                                                    \
+       : ::rubato::detail::fail_with("invariant", #condition, __FILE__, __LINE__ \
+                                     __VA_OPT__(, ) __VA_ARGS__))
 // The same in hot loops: checked builds only.
 #ifdef NDEBUG
 #define RUBATO_DASSERT(condition, ...) static_cast<void>(0)

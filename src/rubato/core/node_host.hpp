@@ -32,7 +32,7 @@ namespace rubato::core {
 
 enum class Pinning : std::uint8_t {
   automatic,  // each core has a processor of its own, if there are enough for all nodes of the
-              // machine
+              // machine, and the job uses more than half of them
   off,
 };
 

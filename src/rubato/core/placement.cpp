@@ -104,7 +104,8 @@ std::uint32_t default_n_cores(const Neighbourhood& neighbourhood) {
 
 std::vector<std::uint32_t> place_cores(const std::vector<std::uint32_t>& processors,
                                        const Neighbourhood& neighbourhood, std::uint32_t n_cores) {
-  if (processors.size() < std::size_t{neighbourhood.n_nodes} * n_cores) return {};
+  const std::size_t wanted = std::size_t{neighbourhood.n_nodes} * n_cores;
+  if (processors.size() < wanted || processors.size() >= 2 * wanted) return {};
   const auto first = processors.begin() + std::ptrdiff_t{neighbourhood.index} * n_cores;
   return {first, first + n_cores};
 }

@@ -30,8 +30,9 @@ struct NeighbourhoodGuess : Neighbourhood {
 // How many cores a node uses if nobody says: its share of the machine, at least one.
 [[nodiscard]] std::uint32_t default_n_cores(const Neighbourhood& neighbourhood);
 
-// The processor for each of `n_cores` cores of this node, or nothing if cores would have to share
-// one: then the kernel places them better.
+// The processor for each of `n_cores` cores of this node, or nothing where the kernel places them
+// better: if cores would have to share one, or if the job leaves half of the processors to others,
+// which may be jobs that would choose the same ones.
 [[nodiscard]] std::vector<std::uint32_t> place_cores(const std::vector<std::uint32_t>& processors,
                                                      const Neighbourhood& neighbourhood,
                                                      std::uint32_t n_cores);

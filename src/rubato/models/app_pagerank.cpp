@@ -30,6 +30,7 @@ class PageRankApp final : public tick::App {
     p.add("vertices", vertices_, "vertices of the trial graph");
     p.add("degree", degree_, "edges out of each of them");
     p.add("seed", seed_, "of the trial graph");
+    p.add("top", top_, "best vertices that are named at the end of a run");
     p.add("damping", options_.damping, "share of a vertex that its edges carry on");
     p.add("tolerance", options_.tolerance, "end when ranks change by less in a tick; 0: never");
     p.add("norm", norm_, {"l1", "max"}, "of the change: the sum over all, or the largest");
@@ -39,13 +40,39 @@ class PageRankApp final : public tick::App {
     p.add("ns-per-edge", cost_.ns_per_edge, "nanoseconds an edge and tick in virtual time");
   }
 
+  [[nodiscard]] Bytes finding(tick::NodeRun& node) override {
+    Ranking ranking(static_cast<std::size_t>(top_));
+    if (!add_to_ranking(node, ranking)) return {};
+    Writer out;
+    ranking.write(out);
+    return out.take();
+  }
+
+  [[nodiscard]] std::optional<io::Table> findings(const std::vector<Bytes>& parts) override {
+    if (top_ == 0) return std::nullopt;
+    Ranking all(static_cast<std::size_t>(top_));
+    for (const Bytes& part : parts) {
+      Reader in(part);
+      all.merge(Ranking::read(in));
+    }
+    io::Table table({{"rank"}, {"name"}, {"share", 8}});
+    std::int64_t place = 0;
+    for (const RankedVertex& each : all.best())
+      table.row().integer(++place).text(named_.name(each.vertex)).number(each.rank);
+    return table;
+  }
+
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {
+    if (top_ < 0 || top_ > 1'000'000) {
+      throw Error("--top: expected 0 to 1000000, found " + std::to_string(top_), ExitCode::usage);
+    }
     options_.norm = norm_ == "l1" ? PageRankOptions::Norm::l1 : PageRankOptions::Norm::max;
     options_.validate();
     if (cost_.ns_per_vertex < 0 || cost_.ns_per_edge < 0) {
       throw Error("--ns-per-vertex and --ns-per-edge: expected 0 or more", ExitCode::usage);
     }
     PageRankGraph graph = input_.empty() ? trial_graph() : read();
+    named_ = graph;
     const auto structure = graph.graph;
     return std::make_unique<PageRankProblem>(
         PageRankModel(structure, PageRank(std::move(graph), options_)), cost_);
@@ -102,6 +129,8 @@ class PageRankApp final : public tick::App {
   std::int64_t degree_ = 8;
   std::uint64_t seed_ = 1;
   std::string norm_ = "l1";
+  std::int64_t top_ = 10;
+  PageRankGraph named_;
   PageRankOptions options_;
   tick::GraphStoreOptions cost_;
 };

@@ -14,12 +14,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "rubato/base/error.hpp"
+#include "rubato/io/table.hpp"
 #include "rubato/tick/problem.hpp"
 
 namespace rubato::tick {
@@ -76,6 +78,14 @@ class App {
   // Reads input files and checks the parameters; throws Error. Called on every node. The App
   // outlives the problem.
   [[nodiscard]] virtual std::unique_ptr<Problem> build() = 0;
+
+  // Optional: what a run found beside its state, such as a ranking. Each node gives its part when
+  // its run has ended; node 0 puts the parts of all nodes (in the order of nodes) into one table.
+  // Both are called after build().
+  [[nodiscard]] virtual Bytes finding(NodeRun& /*node*/) { return {}; }
+  [[nodiscard]] virtual std::optional<io::Table> findings(const std::vector<Bytes>& /*parts*/) {
+    return std::nullopt;
+  }
 };
 
 using AppMaker = std::function<std::unique_ptr<App>()>;

@@ -103,10 +103,7 @@ void Dataflow::input_arrived(RegionId reader, Tick t, bool own_input) {
   if (unit.missing_own != 0) return;
   if (unit.missing_replica == 0) {
     if (own) {
-      Lane& lane = lanes_[lane_of(reader)];
-      const Ready ready{t + static_cast<Tick>(plan_.regions[reader].depth), t, reader};
-      lane.ready.push(ready);
-      if (plan_.neighbours.empty()) lane.fresh.push_back(ready);
+      if (cell(reader, t + 1).status == Status::absent) push_own(reader, t);
     } else if (cell(reader, t + 1).demanded) {
       push_replica(reader, t);
     }
@@ -130,6 +127,16 @@ void Dataflow::demand_inputs(RegionId region, Tick t) {
     } else if (unit.missing_own == 0) {
       push_replica(input, t - 1);
     }
+  }
+}
+
+void Dataflow::push_own(RegionId region, Tick t) {
+  Lane& lane = lanes_[lane_of(region)];
+  const Ready unit{t + static_cast<Tick>(plan_.regions[region].depth), t, region};
+  if (plan_.neighbours.empty()) {
+    lane.fresh.push_back(unit);
+  } else {
+    lane.ready.push(unit);
   }
 }
 
@@ -190,9 +197,10 @@ bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
   if (own_min_ >= end_ && ready_packs_.empty()) return false;
   bool taken = take_unpack(work) || take_pack(work);
   if (!taken) {
-    const Ready* own = ready_replica_.empty() ? nullptr : first_own(own_limit());
+    Lane* own = ready_replica_.empty() ? nullptr : first_own(own_limit());
     const bool replica_first =
-        !ready_replica_.empty() && (own == nullptr || own->urgency >= ready_replica_.top().urgency);
+        !ready_replica_.empty() &&
+        (own == nullptr || own->ready.top().urgency >= ready_replica_.top().urgency);
     taken = replica_first ? take_replica(work) || take_own(core, work)
                           : take_own(core, work) || take_replica(work);
   }
@@ -209,7 +217,7 @@ bool Dataflow::more_work() const {
   }
   const Tick limit = own_limit();
   return std::ranges::any_of(lanes_, [&](const Lane& lane) {
-    return !lane.ready.empty() || (limit > gated_limit_ && !lane.gated.empty());
+    return !lane.ready.empty() || !lane.fresh.empty() || (limit > gated_limit_ && !lane.gated.empty());
   });
 }
 
@@ -232,16 +240,15 @@ std::string Dataflow::work_name(const core::Work& work) const {
 const Dataflow::Ready* Dataflow::first_of(Lane& lane, Tick limit) {
   while (!lane.ready.empty()) {
     const Ready& top = lane.ready.top();
-    const bool taken =  // from `fresh`
-        top.tick < floor_ || cell(top.region, top.tick + 1).status != Status::absent;
-    if (!taken && top.tick <= limit) return &top;
-    if (!taken) lane.gated.push_back(top);
+    if (top.tick <= limit) return &top;
+    lane.gated.push_back(top);
     lane.ready.pop();
   }
   return nullptr;
 }
 
-const Dataflow::Ready* Dataflow::first_own(Tick limit) {
+// The lane of the most urgent unit that the limit allows; it is on top. Null if there is none.
+Dataflow::Lane* Dataflow::first_own(Tick limit) {
   if (limit > gated_limit_) {
     for (Lane& lane : lanes_) {
       for (const Ready& unit : lane.gated)
@@ -250,10 +257,10 @@ const Dataflow::Ready* Dataflow::first_own(Tick limit) {
     }
   }
   gated_limit_ = limit;
-  const Ready* first = nullptr;
+  Lane* first = nullptr;
   for (Lane& lane : lanes_) {
     const Ready* unit = first_of(lane, limit);
-    if (unit != nullptr && (first == nullptr || *first > *unit)) first = unit;
+    if (unit != nullptr && (first == nullptr || first->ready.top() > *unit)) first = &lane;
   }
   return first;
 }
@@ -303,25 +310,35 @@ bool Dataflow::take_pack(core::Work& work) {
 bool Dataflow::take_own(std::uint32_t core, core::Work& work) {
   const Tick limit = own_limit();
   Lane& home = lanes_[core % lanes_.size()];
-  if (take_fresh(home, limit, work)) return true;
-  const Ready* unit = first_own(limit);
-  if (unit == nullptr) return false;
-  // Without neighbours nothing is urgent, and the own lane is in the own cache.
-  if (plan_.neighbours.empty() && !home.ready.empty()) unit = &home.ready.top();
-  start_own(*unit, limit, work);
-  return true;
-}
-
-bool Dataflow::take_fresh(Lane& lane, Tick limit, core::Work& work) {
-  while (!lane.fresh.empty()) {
-    const Ready unit = lane.fresh.back();
-    lane.fresh.pop_back();
-    if (unit.tick > limit || unit.tick < floor_ ||
-        cell(unit.region, unit.tick + 1).status != Status::absent) {
-      continue;  // too far ahead, it stays in the heap; or taken from there
-    }
+  Ready unit;
+  if (take_fresh(home, limit, unit)) {
     start_own(unit, limit, work);
     return true;
+  }
+  Lane* lane = first_own(limit);
+  if (lane != nullptr) {
+    // Without neighbours nothing is urgent, and the own lane is in the own cache.
+    if (plan_.neighbours.empty() && !home.ready.empty()) lane = &home;
+    unit = lane->ready.top();
+    lane->ready.pop();
+    start_own(unit, limit, work);
+    return true;
+  }
+  for (Lane& other : lanes_) {
+    if (!take_fresh(other, limit, unit)) continue;
+    start_own(unit, limit, work);
+    return true;
+  }
+  return false;
+}
+
+bool Dataflow::take_fresh(Lane& lane, Tick limit, Ready& unit) {
+  while (!lane.fresh.empty()) {
+    unit = lane.fresh.back();
+    lane.fresh.pop_back();
+    if (unit.tick <= limit) return true;
+    lane.gated.push_back(unit);
+    gated_limit_ = std::min(gated_limit_, limit);
   }
   return false;
 }
@@ -372,14 +389,25 @@ bool Dataflow::take_replica(core::Work& work) {
 }
 
 Dataflow::Job* Dataflow::new_job(std::uint32_t neighbour, Tick t) {
-  jobs_.push_back(std::make_unique<Job>());
-  jobs_.back()->neighbour = neighbour;
-  jobs_.back()->tick = t;
-  return jobs_.back().get();
+  Job* job = nullptr;
+  if (free_jobs_.empty()) {
+    jobs_.push_back(std::make_unique<Job>());
+    job = jobs_.back().get();
+  } else {
+    job = free_jobs_.back();
+    free_jobs_.pop_back();
+  }
+  job->neighbour = neighbour;
+  job->tick = t;
+  return job;
 }
 
+// Kept for the next one, without the message that it had.
 void Dataflow::drop_job(Job* job) {
-  std::erase_if(jobs_, [job](const auto& held) { return held.get() == job; });
+  job->bytes = {};
+  job->chain.clear();
+  job->fresh.clear();
+  free_jobs_.push_back(job);
 }
 
 void Dataflow::run(const core::Work& work, std::uint32_t core) {

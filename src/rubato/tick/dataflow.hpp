@@ -117,9 +117,9 @@ class Dataflow final : public core::Engine {
   using ReadyHeap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
 
   // Own regions have a home lane, and a core prefers its own lane, so that cells stay in its cache.
-  // `fresh` are units that its last work made ready, the newest on top: taking those first walks
-  // through a row of tiles as a skewed wavefront, several ticks deep.
-  struct Lane {
+  // A node without neighbours has no urgency: units that become ready go to `fresh`, and the newest
+  // is taken first, which walks through a row of tiles as a skewed wavefront, several ticks deep.
+  struct alignas(64) Lane {
     ReadyHeap ready;
     std::vector<Ready> gated;  // beyond the limit when they were looked at
     std::vector<Ready> fresh;
@@ -165,6 +165,7 @@ class Dataflow final : public core::Engine {
   void set_present(RegionId region, Tick t);
   void input_arrived(RegionId reader, Tick t, bool own_input);
   void demand_inputs(RegionId region, Tick t);
+  void push_own(RegionId region, Tick t);
   void push_replica(RegionId region, Tick t);
   void source_arrived(RegionId region, Tick t);
   void advance_own(core::Port& port);
@@ -177,9 +178,9 @@ class Dataflow final : public core::Engine {
   [[nodiscard]] bool take_unpack(core::Work& work);
   [[nodiscard]] bool take_pack(core::Work& work);
   [[nodiscard]] bool take_own(std::uint32_t core, core::Work& work);
-  [[nodiscard]] bool take_fresh(Lane& lane, Tick limit, core::Work& work);
+  [[nodiscard]] bool take_fresh(Lane& lane, Tick limit, Ready& unit);
   [[nodiscard]] const Ready* first_of(Lane& lane, Tick limit);
-  [[nodiscard]] const Ready* first_own(Tick limit);
+  [[nodiscard]] Lane* first_own(Tick limit);
   void start_own(const Ready& unit, Tick limit, core::Work& work);
   void finish_own(core::Port& port, RegionId region, Tick t);
   [[nodiscard]] std::uint32_t lane_of(RegionId region) const noexcept {
@@ -210,7 +211,8 @@ class Dataflow final : public core::Engine {
   std::vector<std::vector<std::uint32_t>> source_links_;  // [n_own] neighbours it is packed for
   std::vector<Tick> running_replicas_;
   std::map<NodeId, std::uint32_t> neighbour_of_;
-  std::vector<std::unique_ptr<Job>> jobs_;
+  std::vector<std::unique_ptr<Job>> jobs_;  // as many as were under way at once
+  std::vector<Job*> free_jobs_;
   detail::Barrier barrier_;
   detail::StopTest stop_;
   std::uint32_t n_running_ = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rubato/core/channel.hpp"
+#include "rubato/core/detail/adaptive_mutex.hpp"
 #include "rubato/core/detail/wire.hpp"
 #include "rubato/core/team.hpp"
 #include "rubato/core/termination.hpp"
@@ -28,7 +29,7 @@ class NodeLink {
 
   [[nodiscard]] net::Fabric& fabric() noexcept { return fabric_; }
   [[nodiscard]] const JobShape& shape() const noexcept { return shape_; }
-  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+  [[nodiscard]] AdaptiveMutex& mutex() noexcept { return mutex_; }
   [[nodiscard]] Wire& wire() noexcept { return wire_; }
 
   // Under the lock. Begins the next run: calls `start`, then hands over its messages, those that
@@ -79,7 +80,7 @@ class NodeLink {
 
   net::Fabric& fabric_;
   JobShape shape_;
-  std::mutex mutex_;
+  AdaptiveMutex mutex_;
   Wire wire_;
   WirePort wire_port_;
   TaggedPort control_port_;

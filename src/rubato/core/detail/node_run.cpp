@@ -12,9 +12,11 @@
 namespace rubato::core::detail {
 namespace {
 
-// Rounds of yielding before the first nap: some 10 us, which is what a message inside a machine
-// takes.
-constexpr std::uint32_t kYieldRounds = 16;
+// Yielding before the first nap: longer than most waits of cores for each other, since waking a
+// napping core takes its waker 10 us and more on a virtual machine. But the processor belongs to
+// whoever else wants it: a yield that takes so long gave it to somebody, and ends the yielding.
+constexpr Nanos kYieldTime = 60 * kMicrosecond;
+constexpr Nanos kCrowdedYield = 10 * kMicrosecond;
 // Of idle cores that need not look for messages, since another one does.
 constexpr Nanos kLongNap = 200 * kMicrosecond;
 constexpr Nanos kServeNapMax = 2 * kMillisecond;
@@ -85,7 +87,7 @@ void NodeRun::core_loop(std::uint32_t core) {
   CoreFigures& figures = cores_[core].figures;
   const Nanos begin = steady_now();
   bool has_run = false;
-  std::uint32_t n_rounds = 0;
+  IdleSpell spell;
   while (true) {
     // Read before looking for work: a wake that comes later is not slept through.
     const std::uint32_t seen = cores_sleeper_.seen();
@@ -98,11 +100,11 @@ void NodeRun::core_loop(std::uint32_t core) {
       figures.sending += steady_now() - t;
     }
     if (found) {
-      n_rounds = 0;
+      spell = {};
       execute(core);
       has_run = true;
     } else {
-      idle(core, seen, n_rounds++);
+      idle(core, seen, spell);
     }
   }
   figures.wall = steady_now() - begin;
@@ -166,35 +168,44 @@ void NodeRun::execute(std::uint32_t core) {
   if (options_.observer != nullptr) {
     options_.observer->on_work(link_.shape().node, core, work, begin, end);
   }
-  if (end - link_.wire().last_poll() >= options_.poll_interval) {
+  if (!alone_ && end - link_.wire().last_poll() >= options_.poll_interval) {
     link_.wire().pump(true);
     me.figures.sending += steady_now() - end;
   }
 }
 
-void NodeRun::idle(std::uint32_t core, std::uint32_t seen, std::uint32_t n_rounds) {
-  CoreFigures& figures = cores_[core].figures;
-  const Nanos begin = steady_now();
+void NodeRun::idle(std::uint32_t core, std::uint32_t seen, IdleSpell& spell) {
+  // A look in vain between two rounds is part of being idle.
+  if (spell.begin == 0) spell.begin = spell.last = steady_now();
   const bool polls = !polled_.exchange(true);
-  const std::uint32_t n_delivered = polls ? link_.wire().pump(true) : 0;
-  if (n_delivered == 0) {
-    if (n_rounds < kYieldRounds) {
-      sched_yield();
-    } else {
-      cores_sleeper_.nap(seen, nap_time(polls, n_rounds));
-    }
+  std::uint32_t n_delivered = polls ? link_.wire().pump(true) : 0;
+  Nanos now = steady_now();
+  if (n_delivered == 0 && (spell.crowded || now - spell.begin >= kYieldTime)) {
+    cores_sleeper_.nap(seen, nap_time(polls, spell.n_naps++));
+  }
+  // Nothing can be found before the next event, so the lock is left alone until then.
+  while (n_delivered == 0 && spell.n_naps == 0 && !spell.crowded &&
+         now - spell.begin < kYieldTime && timer_at_ > now && state_ == State::running &&
+         epoch_.load(std::memory_order_relaxed) == cores_[core].idle_epoch) {
+    sched_yield();
+    const Nanos yielded = steady_now();
+    spell.crowded = yielded - now > kCrowdedYield;
+    if (polls) n_delivered = link_.wire().pump(true);
+    now = steady_now();
   }
   if (polls) polled_ = false;
-  const Nanos spent = steady_now() - begin;
+  CoreFigures& figures = cores_[core].figures;
+  const Nanos spent = steady_now() - spell.last;
+  spell.last += spent;
   (n_delivered > 0 ? figures.sending : figures.idle) += spent;
   if (n_delivered == 0) idle_.fetch_add(spent, std::memory_order_relaxed);
 }
 
-Nanos NodeRun::nap_time(bool polls, std::uint32_t n_rounds) const {
+Nanos NodeRun::nap_time(bool polls, std::uint32_t n_naps) const {
   Nanos time = kLongNap;
   if (polls && !alone_) {
     // Five microseconds longer each time: fast answers to short waits, few wake-ups in long ones.
-    const Nanos grown = options_.nap_min + Nanos{n_rounds - kYieldRounds} * 5 * kMicrosecond;
+    const Nanos grown = options_.nap_min + Nanos{n_naps} * 5 * kMicrosecond;
     time = std::min(grown, options_.nap_max);
   }
   const Nanos timer = timer_at_;
@@ -208,7 +219,7 @@ Nanos NodeRun::nap_time(bool polls, std::uint32_t n_rounds) const {
 template <class F>
 void NodeRun::event(F call) {
   if (state_ != State::running) return;
-  ++epoch_;
+  epoch_.fetch_add(1, std::memory_order_relaxed);
   try {
     call();
   } catch (const std::exception& e) {

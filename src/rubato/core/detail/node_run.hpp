@@ -42,6 +42,14 @@ class NodeRun {
     std::string place;
   };
 
+  // A core's time from one piece of work to the next.
+  struct IdleSpell {
+    Nanos begin = 0;       // 0: no round yet
+    Nanos last = 0;        // end of the last round
+    bool crowded = false;  // other threads want the processor
+    std::uint32_t n_naps = 0;
+  };
+
   class EnginePort final : public Port {
    public:
     explicit EnginePort(NodeRun& run) : run_(run) {}
@@ -61,8 +69,8 @@ class NodeRun {
   // Of a core thread, without the lock.
   [[nodiscard]] bool take(std::uint32_t core, bool has_run);
   void execute(std::uint32_t core);
-  void idle(std::uint32_t core, std::uint32_t seen, std::uint32_t n_rounds);
-  [[nodiscard]] Nanos nap_time(bool polls, std::uint32_t n_rounds) const;
+  void idle(std::uint32_t core, std::uint32_t seen, IdleSpell& spell);
+  [[nodiscard]] Nanos nap_time(bool polls, std::uint32_t n_naps) const;
 
   // Under the lock.
   enum class Wake : std::uint8_t { nobody, one, all };  // to be done after it
@@ -94,16 +102,18 @@ class NodeRun {
   EnginePort port_;
   const bool alone_;  // a job of one node: nobody sends but the engine to itself
 
-  std::atomic<State> state_{State::running};
+  // What idle cores look at all the time, what they write, and what the lock guards share no line.
+  alignas(64) std::atomic<State> state_{State::running};
   std::atomic<Nanos> timer_at_{kNever};
-  std::atomic<bool> polled_{false};  // an idle core looks for messages
   std::atomic<std::uint32_t> n_threads_{0};
-  std::atomic<Nanos> idle_{0};  // of all cores so far; counts for glances alone
+  // Counts events; a core is idle for sure if it looked in this epoch. Written under the lock.
+  std::atomic<std::uint64_t> epoch_{1};
   Sleeper cores_sleeper_;
   Sleeper server_sleeper_;
+  alignas(64) std::atomic<bool> polled_{false};  // an idle core looks for messages
+  std::atomic<Nanos> idle_{0};                   // of all cores so far; counts for glances alone
 
-  std::vector<Core> cores_;
-  std::uint64_t epoch_ = 1;  // counts events; a core is idle for sure if it looked in this epoch
+  alignas(64) std::vector<Core> cores_;
   Nanos event_time_ = 0;
   Nanos start_time_ = 0;
   Nanos end_time_ = 0;

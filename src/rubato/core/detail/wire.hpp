@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/core/detail/adaptive_mutex.hpp"
 #include "rubato/net/fabric.hpp"
 
 namespace rubato::core::detail {
@@ -24,7 +25,7 @@ class Wire {
   using Deliver = std::function<void(net::Arrival arrival)>;
 
   // All outlive the wire.
-  Wire(net::Fabric& fabric, std::mutex& node_mutex, Deliver deliver)
+  Wire(net::Fabric& fabric, AdaptiveMutex& node_mutex, Deliver deliver)
       : fabric_(fabric), node_mutex_(node_mutex), deliver_(std::move(deliver)) {}
 
   // Under the node's lock. What is posted leaves with the next pump().
@@ -52,7 +53,7 @@ class Wire {
   std::uint32_t deliver_batch();
 
   net::Fabric& fabric_;
-  std::mutex& node_mutex_;
+  AdaptiveMutex& node_mutex_;
   Deliver deliver_;
   std::vector<std::pair<net::NodeId, Bytes>> outbox_;  // under the node's lock
   std::atomic<bool> posted_{false};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -58,6 +59,41 @@ bool post(std::uint32_t slot) {
       "MPI_Irecv");
 }
 
+// Over TCP, Open MPI asks for leave before it sends more than 64 KB: a late network is then met
+// three times. A fragment of ours fits the receiver's slot whatever its size, so it goes at once.
+// What the user has set stays.
+void send_fragments_at_once(std::uint32_t slot_bytes) {
+#ifdef OPEN_MPI
+  const std::string limit = std::to_string(slot_bytes + 1024);
+  for (const char* name : {"OMPI_MCA_btl_tcp_eager_limit", "OMPI_MCA_btl_tcp_rndv_eager_limit",
+                           "OMPI_MCA_btl_tcp_max_send_size"}) {
+    setenv(name, limit.c_str(), 0);  // NOLINT(concurrency-mt-unsafe): before MPI starts threads
+  }
+#else
+  static_cast<void>(slot_bytes);
+#endif
+}
+
+#ifdef OPEN_MPI
+// Of Open MPI's libopen-pal; absent in versions that have renamed it.
+extern "C" __attribute__((weak)) bool opal_progress_set_yield_when_idle(bool yields);
+#endif
+
+// On a crowded machine Open MPI gives the processor away whenever a test finds nothing. That is
+// right while it blocks, at its start and its end; in between, a core that has work looks for
+// messages now and then and goes on at once, and one that has none naps (core/detail/node_run.cpp).
+void yield_when_idle([[maybe_unused]] bool yields) {
+#ifdef OPEN_MPI
+  static bool was = false;
+  if (opal_progress_set_yield_when_idle == nullptr) return;
+  if (yields) {
+    opal_progress_set_yield_when_idle(was);
+  } else {
+    was = opal_progress_set_yield_when_idle(false);
+  }
+#endif
+}
+
 bool start_mpi() {
   State& s = state();
   int initialized = 0;
@@ -102,7 +138,9 @@ void fill_info(RubatoMpiInfo* info) {
 int start(std::uint32_t n_slots, std::uint32_t slot_bytes, std::uint32_t n_sends,
           RubatoMpiInfo* info) {
   State& s = state();
+  send_fragments_at_once(slot_bytes);
   if (!start_mpi()) return -1;
+  yield_when_idle(false);
   fill_info(info);
   s.slot_bytes = slot_bytes;
   s.slots = std::make_unique_for_overwrite<char[]>(std::size_t{n_slots} * slot_bytes);
@@ -212,6 +250,7 @@ int finish() {
       return -1;
     }
   }
+  yield_when_idle(true);
   if (s.comm != MPI_COMM_NULL) MPI_Comm_free(&s.comm);
   if (s.started_mpi && !ok(MPI_Finalize(), "MPI_Finalize")) return -1;
   return 0;

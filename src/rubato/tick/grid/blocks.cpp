@@ -40,12 +40,18 @@ void BlockLayout<D>::add_block(const CellBox& box, std::int64_t n_versions) {
   block.box = box;
   block.grown = box.grown(radius_);
   block.n_versions = n_versions;
-  // Rows start on a multiple of 8 cells, and not a multiple of 512 apart, where they would share
-  // sets of the first-level cache.
-  block.row = (block.grown.width(0) + 7) / 8 * 8;
-  if (block.row % 512 == 0) block.row += 8;
+  // Rows of cells start on a cache line, for values of 4 bytes and more, where they are long; and
+  // not a multiple of 512 cells apart, where they would share sets of the first-level cache.
+  constexpr std::int64_t kLine = 16;
+  constexpr std::int64_t kLongRow = 64;
+  const std::int64_t width = block.grown.width(0);
+  if (width >= kLongRow) block.lead = (kLine - radius_ % kLine) % kLine;
+  const std::int64_t unit = width >= kLongRow ? kLine : 8;
+  block.row = (width + unit - 1) / unit * unit;
+  if (block.row % 512 == 0) block.row += unit;
   block.plane = block.row * (D > 1 ? block.grown.width(D > 1 ? 1 : 0) : 1);
   block.n_cells = block.plane * (D > 2 ? block.grown.width(D > 2 ? 2 : 0) : 1);
+  if (block.lead > 0) block.n_cells += kLine;
   blocks_.push_back(block);
 }
 

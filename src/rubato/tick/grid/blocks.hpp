@@ -26,9 +26,10 @@ struct BlockShape {
   std::int64_t plane = 0;
   std::int64_t n_cells = 0;  // of one field of one version, margin and padding included
   std::int64_t n_versions = 2;
+  std::int64_t lead = 0;  // cells in front, so that rows of `box` start on a cache line
 
   [[nodiscard]] std::int64_t offset(const std::array<std::int64_t, D>& at) const noexcept {
-    std::int64_t result = at[0] - grown.low[0];
+    std::int64_t result = lead + at[0] - grown.low[0];
     if constexpr (D > 1) result += (at[1] - grown.low[1]) * row;
     if constexpr (D > 2) result += (at[2] - grown.low[2]) * plane;
     return result;

@@ -96,7 +96,6 @@ class GridStore final : public Store {
     return static_cast<Value*>(block.fixed.data()) +
            static_cast<std::ptrdiff_t>(field) * block.shape.n_cells;
   }
-  [[nodiscard]] GridSpan<U> span_at(const Block& block, Tick t, std::int64_t offset) const;
   [[nodiscard]] double nominal_cells(const CellBox& box, bool is_own) const;
   void fill_outside(Block& block);
   void fill_initial(Block& block);

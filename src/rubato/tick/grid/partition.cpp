@@ -14,7 +14,7 @@ struct Search {
   std::vector<std::int64_t> best;
   double best_border = std::numeric_limits<double>::infinity();
 
-  // Cells on the borders of a part, for parts of equal size.
+  // Cells on the borders of a part that has the most neighbours, for parts of equal size.
   [[nodiscard]] double border() const {
     double volume = 1;
     for (std::size_t d = 0; d < extent.size(); ++d) {
@@ -22,7 +22,8 @@ struct Search {
     }
     double sum = 0;
     for (std::size_t d = 0; d < extent.size(); ++d) {
-      if (now[d] > 1) sum += volume * static_cast<double>(now[d]) / static_cast<double>(extent[d]);
+      const double faces = now[d] > 2 ? 2 : now[d] > 1 ? 1 : 0;
+      sum += faces * volume * static_cast<double>(now[d]) / static_cast<double>(extent[d]);
     }
     return sum;
   }

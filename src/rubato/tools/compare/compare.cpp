@@ -74,22 +74,17 @@ Round run_job(const std::vector<std::string>& words) {
   }
 }
 
-Comparison compare_simulated(const CompareOptions& options, ChosenModel& model,
-                             const std::vector<tick::Policy>& policies, std::ostream& err) {
+Comparison run_simulated(const CompareOptions& options, ChosenModel& model,
+                         const std::vector<tick::Policy>& policies, std::ostream& err) {
   RunRequest request;
   request.ticks = options.ticks;
+  request.seed = options.seed;
   request.profile = options.profile;
   request.n_simulated = options.n_nodes;
   request.n_sim_cores = options.n_cores;
   request.slowdown = options.slowdown;
   const std::unique_ptr<tick::Problem> problem = model.app().build();
-  return compare(policies, options.n_rounds, [&](const tick::Policy& policy, std::uint32_t round) {
-    request.policy = policy;
-    request.seed = options.seed + round;
-    const std::string title =
-        fmt::format("round {} of {}, {}", round + 1, options.n_rounds, policy.to_string());
-    return round_of(simulate_problem(*problem, title, request, err));
-  });
+  return compare_simulated(*problem, policies, options.n_rounds, request, model.app().name(), err);
 }
 
 void print_json(const Comparison& comparison, const CompareOptions& options,
@@ -129,7 +124,7 @@ ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
           return run_job(job_words(options, model, single_model, policy, options.seed + round));
         });
   } else {
-    comparison = compare_simulated(options, model, policies, context.err);
+    comparison = run_simulated(options, model, policies, context.err);
   }
   if (context.json) {
     print_json(comparison, options, model, context);

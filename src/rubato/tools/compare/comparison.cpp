@@ -5,8 +5,10 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "rubato/tools/run/report.hpp"
+#include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
 
@@ -122,6 +124,24 @@ Comparison compare(const std::vector<tick::Policy>& policies, std::uint32_t n_ro
       each.rounds.push_back(run(each.policy, round));
   }
   return comparison;
+}
+
+Comparison compare_simulated(const tick::Problem& problem,
+                             const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
+                             RunRequest request, const std::string& title, std::ostream& err) {
+  Progress progress(err, is_terminal(STDERR_FILENO), title, steady_now());
+  const auto n_runs = static_cast<double>(policies.size() * n_rounds);
+  const std::uint64_t seed = request.seed;
+  double n_done = 0;
+  return compare(policies, n_rounds, [&](const tick::Policy& policy, std::uint32_t round) {
+    request.policy = policy;
+    request.seed = seed + round;
+    const double begin = n_done++ / n_runs;
+    return round_of(simulate_problem(
+        problem, request,
+        {progress, begin, n_done / n_runs,
+         fmt::format("round {} of {}, {}", round + 1, n_rounds, policy.to_string())}));
+  });
 }
 
 io::Table comparison_table(const Comparison& comparison) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "rubato/io/json.hpp"
 #include "rubato/io/table.hpp"
 #include "rubato/tick/run.hpp"
+#include "rubato/tools/run/runner.hpp"
 
 namespace rubato::tools {
 
@@ -65,6 +67,13 @@ inline constexpr const char* kDefaultPolicies =
 [[nodiscard]] Comparison compare(
     const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
     const std::function<Round(const tick::Policy&, std::uint32_t)>& run);
+
+// The same in the simulator: `request` but for its policy and seed; round r has the delays of seed
+// + r. Progress goes to `err` under `title`.
+[[nodiscard]] Comparison compare_simulated(const tick::Problem& problem,
+                                           const std::vector<tick::Policy>& policies,
+                                           std::uint32_t n_rounds, RunRequest request,
+                                           const std::string& title, std::ostream& err);
 
 // Policy, ticks/s, deviation, gain over the baseline, waiting, messages, checksum.
 [[nodiscard]] io::Table comparison_table(const Comparison& comparison);

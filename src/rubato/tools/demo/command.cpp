@@ -85,16 +85,8 @@ ExitCode run(const DemoOptions& options, const Identity& identity, const Context
   request.n_simulated = scene.n_nodes;
   request.slowdown = scene.slowdown;
   const std::unique_ptr<tick::Problem> problem = model.app().build();
-  const Comparison comparison = compare(
-      parse_policies(scene.policies), scene.n_rounds,
-      [&](const tick::Policy& policy, std::uint32_t round) {
-        request.policy = policy;
-        request.seed = 1 + round;
-        return round_of(simulate_problem(
-            *problem,
-            fmt::format("round {} of {}, {}", round + 1, scene.n_rounds, policy.to_string()),
-            request, context.err));
-      });
+  const Comparison comparison = compare_simulated(
+      *problem, parse_policies(scene.policies), scene.n_rounds, request, scene.model, context.err);
   const std::vector<std::string> files = draw(model, request, folder, context.err);
   const io::RgbImage picture = files.empty() ? io::RgbImage{} : read_picture(files.front());
   // The wrapper script says how it was called.

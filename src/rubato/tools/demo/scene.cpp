@@ -5,21 +5,27 @@
 namespace rubato::tools {
 namespace {
 
-// Some 2,500 fish a host, and hosts about as slow as those of [Ticks 6.1], so that a tick takes
-// about as long as spikes of the network are apart.
+// 750 fish a host that keep enough distance for a picture of all, and are charged as on slow hosts:
+// a tick takes some 2 ms, about as long as the network's spikes are apart.
 Scene fish_scene(bool quick) {
   Scene scene;
   scene.model = "fish";
   scene.title = "A school of fish on a late network";
   scene.about =
-      "Each fish turns towards the fish in its sight, away from those that are too close; one in "
-      "twenty (white) knows the way. The sea is cut among the hosts, and at each tick every host "
+      "Each fish turns towards the fish in its sight, and away from those that are too close; one "
+      "in twenty (white) knows the way. The sea is cut among the hosts, and at each tick every "
+      "host "
       "needs the fish just beyond its border.";
-  scene.settings = {{"fish", quick ? "1500" : "40000"}, {"informed", "0.05"}, {"seed", "7"}};
-  scene.ticks = quick ? 12 : 200;
+  scene.settings = {{"fish", quick ? "1500" : "12000"},
+                    {"neighbours", "9"},
+                    {"alpha", "2"},
+                    {"informed", "0.05"},
+                    {"ns-per-fish", "1500"},
+                    {"ns-per-pair", "40"},
+                    {"seed", "7"}};
+  scene.ticks = quick ? 12 : 300;
   scene.n_nodes = quick ? 4 : 16;
   scene.n_rounds = quick ? 1 : 3;
-  scene.slowdown = 3;
   return scene;
 }
 
@@ -64,12 +70,10 @@ std::vector<std::string> next_commands(const std::string& program, bool single_m
                                        const Scene& scene) {
   const std::string model = single_model ? "" : " " + scene.model;
   std::string settings;
-  for (const auto& [name, text] : scene.settings) {
-    if (name != "seed") settings += " --" + name + " " + text;
-  }
-  return {program + " run" + model + settings + " --ticks 500 --output " + scene.model +
-              "-run --every 100",
-          program + " compare" + model + settings + " --nodes 50 --profile ec2-small",
+  for (const auto& [name, text] : scene.settings)
+    settings += " --" + name + " " + text;
+  return {program + " compare" + model + settings + " --nodes 25 --profile ec2-small",
+          program + " run" + model + " --ticks 500 --output " + scene.model + "-run --every 100",
           program + " launch -n 2 -- " + program + " run" + model +
               " --policy k2m3d10 --profile ec2-large --trace trace.json"};
 }

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "rubato/tools/run/runner.hpp"
-
 namespace rubato::tools {
 namespace {
 
@@ -46,14 +44,9 @@ class Experiment {
     request.ticks = options_.ticks;
     request.profile = options_.profile;
     request.n_simulated = n_hosts_;
+    request.seed = options_.seed;
     comparison_ =
-        compare(parsed, options_.n_rounds, [&](const tick::Policy& policy, std::uint32_t round) {
-          request.policy = policy;
-          request.seed = options_.seed + round;
-          const std::string title =
-              fmt::format("{}, round {}, {}", workload_.model, round + 1, policy.to_string());
-          return round_of(simulate_problem(*problem_, title, request, err_));
-        });
+        compare_simulated(*problem_, parsed, options_.n_rounds, request, workload_.model, err_);
   }
 
   [[nodiscard]] bool equal() const { return comparison_.equal(); }

@@ -72,6 +72,10 @@ void print_json(const ChosenModel& model, const RunRequest& request, const RunOu
   for (const auto& file : outcome.files)
     json.value(file);
   json.end_array();
+  if (outcome.findings) {
+    json.key("findings");
+    outcome.findings->to_json(json);
+  }
   put_result(json, outcome.result, true);
   json.end_object();
   context.out << json.text() << '\n';
@@ -89,6 +93,9 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
   const auto plural = [](std::size_t n, const char* word) {
     return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
   };
+  if (outcome.findings) {
+    context.out << outcome.findings->to_text(io::style_of_terminal(STDOUT_FILENO));
+  }
   context.out << fmt::format(
       "{} {}: {} ticks in {:.3f} s{}, {:.1f} ticks/s, {} of {}, checksum {}\n", model.app().name(),
       result.policy.to_string(), result.ticks, static_cast<double>(result.wall) / kSecond,

@@ -117,6 +117,17 @@ TEST(RunCommand, SeedIsTheModelsToo) {
   EXPECT_NE(checksum_of(with(fish, {"--seed", "5"})), checksum_of(with(fish, {"--seed", "6"})));
 }
 
+TEST(RunCommand, PageRankNamesTheBestWhateverTheNodes) {
+  const std::vector<std::string> pagerank{"run",     "pagerank", "--vertices", "300",
+                                          "--ticks", "30",       "--top",      "4"};
+  const auto findings = json_of(with(pagerank, {"--cores", "1"})).at("findings");
+  ASSERT_EQ(findings.size(), 4U);
+  EXPECT_EQ(findings.at(0).at("rank"), 1);
+  EXPECT_GT(findings.at(0).at("share"), findings.at(3).at("share"));
+  EXPECT_EQ(json_of(with(pagerank, {"--simulate", "5", "--policy", "d2"})).at("findings"),
+            findings);
+}
+
 TEST(RunCommand, OutputsAreNamedAndThere) {
   const std::string folder = scratch("out");
   const auto json = json_of(with(kHeat, {"--output", folder, "--format", "csv"}));
@@ -176,6 +187,13 @@ TEST_P(RunAsJob, ChecksumsAreThoseOfOneNode) {
     EXPECT_EQ(json.at("checksum"), one);
     EXPECT_EQ(json.at("nodes").size(), static_cast<std::size_t>(std::atoi(n_nodes)));
   }
+  const std::vector<std::string> pagerank{"run",     "pagerank", "--vertices", "300",
+                                          "--ticks", "10",       "--json"};
+  const Answer alone = call(with(pagerank, {"--cores", "1"}));
+  const Answer answer = call(job("2", pagerank));
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(nlohmann::json::parse(answer.out).at("findings"),
+            nlohmann::json::parse(alone.out).at("findings"));
 }
 
 TEST_P(RunAsJob, AModelThatCannotBeBuiltIsSaidOnce) {

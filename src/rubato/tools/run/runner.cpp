@@ -8,7 +8,6 @@
 
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/run/trace.hpp"
-#include "rubato/tools/run/watch.hpp"
 #include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
@@ -29,10 +28,9 @@ tick::SimulationOptions simulation_options(const RunRequest& request) {
   return options;
 }
 
-tick::RunResult simulate_watched(const tick::Problem& problem, const std::string& title,
-                                 const RunRequest& request, tick::SimulationOptions& options,
-                                 std::ostream& err) {
-  SimulationWatch watch(err, is_terminal(STDERR_FILENO), title, request.ticks,
+tick::RunResult simulate_watched(const tick::Problem& problem, const RunRequest& request,
+                                 tick::SimulationOptions& options, ProgressShare share) {
+  SimulationWatch watch(std::move(share), request.ticks,
                         std::uint64_t{options.n_nodes} * options.n_cores, options.observer);
   options.observer = &watch;
   return tick::simulate(problem, request.policy, request.ticks, options);
@@ -43,12 +41,21 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   if (!request.trace.empty()) trace = std::make_unique<Trace>();
   tick::SimulationOptions options = simulation_options(request);
   options.observer = trace.get();
+  std::vector<Bytes> findings;
+  options.at_end = [&](tick::NodeId node, tick::NodeRun& run) {
+    if (request.at_end) request.at_end(node, run);
+    findings.push_back(app.finding(run));
+  };
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, request.output);
   const std::unique_ptr<tick::Problem> problem = app.build();
   RunOutcome outcome;
   outcome.n_cores = request.n_sim_cores;
-  outcome.result = simulate_watched(*problem, title_of(app, request), request, options, err);
+  {
+    Progress progress(err, is_terminal(STDERR_FILENO), title_of(app, request), steady_now());
+    outcome.result = simulate_watched(*problem, request, options, {.progress = progress});
+  }
   outcome.files = outputs->files();
+  outcome.findings = app.findings(findings);
   if (trace) {
     Trace::write(request.trace, {trace->pack()}, outcome.result, title_of(app, request));
     outcome.files.push_back(request.trace);
@@ -71,14 +78,20 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   execution.at_start = [&](tick::NodeRun& node) {
     if (run.watch) run.watch->follow(node.engine());
   };
-  if (request.at_end) {
-    execution.at_end = [&](tick::NodeRun& node) { request.at_end(outcome.node, node); };
-  }
+  Bytes finding;
+  execution.at_end = [&](tick::NodeRun& node) {
+    if (request.at_end) request.at_end(outcome.node, node);
+    finding = app.finding(node);
+  };
   const std::unique_ptr<tick::Outputs> outputs =
       tick::add_outputs(execution, request.output, *run.host);
   outcome.result = tick::execute(*run.problem, request.policy, request.ticks, *run.host, execution);
   outcome.files = outputs->files();
   run.watch.reset();
+  const std::vector<Bytes> findings = run.host->gather(std::move(finding));
+  run.host->agree([&] {
+    if (outcome.node == 0) outcome.findings = app.findings(findings);
+  });
   if (!run.trace) return;
   const std::vector<Bytes> parts = run.host->gather(run.trace->pack());
   run.host->agree([&] {
@@ -120,10 +133,10 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
 
 }  // namespace
 
-tick::RunResult simulate_problem(const tick::Problem& problem, const std::string& title,
-                                 const RunRequest& request, std::ostream& err) {
+tick::RunResult simulate_problem(const tick::Problem& problem, const RunRequest& request,
+                                 ProgressShare share) {
   tick::SimulationOptions options = simulation_options(request);
-  return simulate_watched(problem, title, request, options, err);
+  return simulate_watched(problem, request, options, std::move(share));
 }
 
 RunOutcome run_model(tick::App& app, const RunRequest& request, std::ostream& err) {

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "rubato/tick/app.hpp"
 #include "rubato/tick/output/outputs.hpp"
 #include "rubato/tick/run.hpp"
+#include "rubato/tools/run/watch.hpp"
 
 namespace rubato::tools {
 
@@ -31,19 +34,19 @@ struct RunRequest {
 };
 
 struct RunOutcome {
-  tick::RunResult result;          // whole at node 0
-  std::vector<std::string> files;  // that were written; at node 0
-  tick::NodeId node = 0;           // this process; only node 0 speaks
-  std::uint32_t n_cores = 1;       // of each node
-  std::string error;               // "" or what ended the run on all nodes
+  tick::RunResult result;             // whole at node 0
+  std::vector<std::string> files;     // that were written; at node 0
+  tick::NodeId node = 0;              // this process; only node 0 speaks
+  std::uint32_t n_cores = 1;          // of each node
+  std::optional<io::Table> findings;  // tick::App::findings(), at node 0
+  std::string error;                  // "" or what ended the run on all nodes
   ExitCode code = ExitCode::ok;
 };
 
 // The simulated part of it, for a problem that is built already: same request, without trace and
-// outputs. Blocks. `title` stands in front of progress lines on `err`.
+// outputs. Blocks.
 [[nodiscard]] tick::RunResult simulate_problem(const tick::Problem& problem,
-                                               const std::string& title, const RunRequest& request,
-                                               std::ostream& err);
+                                               const RunRequest& request, ProgressShare share);
 
 // Blocks until the run has ended. Under a launcher it is collective and called once a process.
 // Progress goes to `err`, at node 0 alone, after 2 s. Throws Error in a simulation and wherever

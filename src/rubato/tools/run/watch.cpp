@@ -21,9 +21,9 @@ double part_of(tick::Tick done, tick::Tick all) {
 
 }  // namespace
 
-SimulationWatch::SimulationWatch(std::ostream& err, bool is_terminal, const std::string& title,
-                                 tick::Tick ticks, std::uint64_t n_cores, core::Observer* next)
-    : progress_(err, is_terminal, title, steady_now()),
+SimulationWatch::SimulationWatch(ProgressShare share, tick::Tick ticks, std::uint64_t n_cores,
+                                 core::Observer* next)
+    : share_(std::move(share)),
       ticks_(ticks),
       n_cores_(static_cast<double>(n_cores)),
       next_(next) {}
@@ -37,8 +37,9 @@ void SimulationWatch::on_work(net::NodeId node, std::uint32_t core, const core::
   const double span = static_cast<double>(end);
   const double waiting = std::clamp(1 - static_cast<double>(busy_) / (span * n_cores_), 0.0, 1.0);
   const double rate = static_cast<double>(work.tick) * 1e9 / span;
-  progress_.update(steady_now(), part_of(work.tick, ticks_),
-                   note(rate, waiting, "virtual ticks/s"));
+  const double part = share_.begin + (share_.end - share_.begin) * part_of(work.tick, ticks_);
+  const std::string head = share_.name.empty() ? "" : share_.name + " ";
+  share_.progress.update(steady_now(), part, head + note(rate, waiting, "virtual ticks/s"));
 }
 
 RunWatch::RunWatch(std::ostream& err, bool is_terminal, const std::string& title, tick::Tick ticks)

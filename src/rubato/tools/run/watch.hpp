@@ -11,12 +11,20 @@
 
 namespace rubato::tools {
 
+// The part of longer work that one run is: it fills [begin, end] of `progress`.
+struct ProgressShare {
+  Progress& progress;
+  double begin = 0;
+  double end = 1;
+  std::string name = "";  // of the run, in front of its figures
+};
+
 // Of a simulation: looks at the work that ends, and hands everything on to another observer.
 class SimulationWatch final : public core::Observer {
  public:
-  // `next` may be null and outlives this, as `err` does. `n_cores` of all nodes.
-  SimulationWatch(std::ostream& err, bool is_terminal, const std::string& title, tick::Tick ticks,
-                  std::uint64_t n_cores, core::Observer* next);
+  // `next` may be null and outlives this, as share.progress does. `n_cores` of all nodes.
+  SimulationWatch(ProgressShare share, tick::Tick ticks, std::uint64_t n_cores,
+                  core::Observer* next);
 
   void on_work(net::NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
                Nanos end) noexcept override;
@@ -30,7 +38,7 @@ class SimulationWatch final : public core::Observer {
   }
 
  private:
-  Progress progress_;
+  ProgressShare share_;
   tick::Tick ticks_;
   double n_cores_;
   core::Observer* next_;

@@ -110,30 +110,33 @@ void GridStore<U>::fill_initial(Block& block) {
   }
 }
 
-template <GridUser U>
-GridSpan<U> GridStore<U>::span_at(const Block& block, Tick t, std::int64_t offset) const {
-  GridSpan<U> span;
-  for (std::size_t f = 0; f < U::kFields; ++f)
-    span.field[f] = values(block, t, f) + offset;
-  for (std::size_t f = 0; f < U::kFixed; ++f)
-    span.fixed[f] = fixed(block, f) + offset;
-  span.row = block.shape.row;
-  span.plane = block.shape.plane;
-  return span;
-}
-
+// Boxes along the border are one or a few cells wide and hundreds of rows high: what is the same
+// for all rows is found before them, here and below.
 template <GridUser U>
 void GridStore<U>::step_piece(const Piece<kD>& piece, Tick t, Measure* measured) {
   const Block& block = blocks_[piece.block];
+  std::array<Value*, U::kFields> now{};
   std::array<Value*, U::kFields> next{};
-  for (std::size_t f = 0; f < U::kFields; ++f)
+  std::array<Value*, static_cast<std::size_t>(U::kFixed) + 1> constant{};
+  for (std::size_t f = 0; f < U::kFields; ++f) {
+    now[f] = values(block, t, f);
     next[f] = values(block, t + 1, f);
+  }
+  for (std::size_t f = 0; f < U::kFixed; ++f)
+    constant[f] = fixed(block, f);
+  const BlockShape<kD> shape = block.shape;
+  GridSpan<U> span;
+  span.row = shape.row;
+  span.plane = shape.plane;
   tick::for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
-    const std::int64_t offset = block.shape.offset(at);
-    const GridSpan<U> span = span_at(block, t, offset);
+    const std::int64_t offset = shape.offset(at);
     std::array<Value*, U::kFields> out{};
-    for (std::size_t f = 0; f < U::kFields; ++f)
+    for (std::size_t f = 0; f < U::kFields; ++f) {
+      span.field[f] = now[f] + offset;
       out[f] = next[f] + offset;
+    }
+    for (std::size_t f = 0; f < U::kFixed; ++f)
+      span.fixed[f] = constant[f] + offset;
     Index<kD> in_world = at;
     for (std::size_t d = 0; d < kD; ++d)
       in_world[d] -= piece.shift[d];
@@ -149,16 +152,21 @@ void GridStore<U>::publish(const Region& region, Tick t) {
   for (const Export<kD>& each : region.exports) {
     const Block& from = blocks_[each.from_block];
     const Block& to = blocks_[each.to_block];
-    tick::for_each_row(each.from, [&](const Index<kD>& at, std::int64_t n) {
-      Index<kD> target = each.to_low;
-      for (std::size_t d = 0; d < kD; ++d)
-        target[d] += at[d] - each.from.low[d];
-      const std::int64_t source_offset = from.shape.offset(at);
-      const std::int64_t target_offset = to.shape.offset(target);
-      for (std::size_t f = 0; f < U::kFields; ++f) {
-        std::copy_n(values(from, t, f) + source_offset, n, values(to, t, f) + target_offset);
-      }
-    });
+    const BlockShape<kD> from_shape = from.shape;
+    const BlockShape<kD> to_shape = to.shape;
+    for (std::size_t f = 0; f < U::kFields; ++f) {
+      const Value* source = values(from, t, f);
+      Value* target = values(to, t, f);
+      tick::for_each_row(each.from, [&](const Index<kD>& at, std::int64_t n) {
+        Index<kD> there = each.to_low;
+        for (std::size_t d = 0; d < kD; ++d)
+          there[d] += at[d] - each.from.low[d];
+        const Value* row = source + from_shape.offset(at);
+        Value* copy = target + to_shape.offset(there);
+        for (std::int64_t i = 0; i < n; ++i)
+          copy[i] = row[i];
+      });
+    }
   }
 }
 
@@ -194,9 +202,9 @@ void GridStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
     const Block& block = blocks_[piece.block];
     out.put(piece.in_world());
     for (std::size_t f = 0; f < U::kFields; ++f) {
+      const Value* from = values(block, t, f);
       tick::for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
-        out.append(values(block, t, f) + block.shape.offset(at),
-                   static_cast<std::size_t>(n) * sizeof(Value));
+        out.append(from + block.shape.offset(at), static_cast<std::size_t>(n) * sizeof(Value));
       });
     }
   }
