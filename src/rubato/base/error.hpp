@@ -8,10 +8,10 @@
 // An Error reads like a sentence with its context in front, outermost first:
 //   reading start.csv: line 7, column 3: expected a number for 'vx', found "abc"
 
-#include <cstdint>
-#include <functional>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -98,17 +98,17 @@ template <class... T>
 }  // namespace rubato
 
 // A precondition of a public function: RUBATO_REQUIRE(k <= m + 1, k, m).
-#define RUBATO_REQUIRE(condition, ...)                                               \
-  (static_cast<bool>(condition)                                                      \
-       ? static_cast<void>(0)                                                        \
-       : ::rubato::detail::fail_with("precondition", #condition, __FILE__, __LINE__ \
-                                     __VA_OPT__(, ) __VA_ARGS__))
+#define RUBATO_REQUIRE(condition, ...)                                     \
+  (static_cast<bool>(condition)                                            \
+       ? static_cast<void>(0)                                              \
+       : ::rubato::detail::fail_with("precondition", #condition, __FILE__, \
+                                     __LINE__ __VA_OPT__(, ) __VA_ARGS__))
 // An invariant of our own.
-#define RUBATO_ASSERT(condition, ...)                                            \
-  (static_cast<bool>(condition)                                                  \
-       ? static_cast<void>(0)                                                    \
-       : ::rubato::detail::fail_with("invariant", #condition, __FILE__, __LINE__ \
-                                     __VA_OPT__(, ) __VA_ARGS__))
+#define RUBATO_ASSERT(condition, ...)                                   \
+  (static_cast<bool>(condition)                                         \
+       ? static_cast<void>(0)                                           \
+       : ::rubato::detail::fail_with("invariant", #condition, __FILE__, \
+                                     __LINE__ __VA_OPT__(, ) __VA_ARGS__))
 // The same in hot loops: checked builds only.
 #ifdef NDEBUG
 #define RUBATO_DASSERT(condition, ...) static_cast<void>(0)

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "rubato/core/placement.hpp"
 #include "rubato/core/thread_fabric_test.hpp"
 #include "rubato/core/toy_engines_test.hpp"
 #include "rubato/net/local.hpp"
@@ -122,8 +123,9 @@ TEST(NodeHost, ManyRunsFollowEachOtherOnOneHost) {
 
 TEST(NodeHost, ALocalFabricAndAPinnedCoreWork) {
   net::LocalFabric fabric;
-  NodeHost host(fabric, {.n_cores = 1});
-  EXPECT_EQ(host.processors().size(), 1U);
+  const auto n = static_cast<std::uint32_t>(allowed_processors().size());
+  NodeHost host(fabric, {.n_cores = n});
+  EXPECT_EQ(host.processors().size(), n);
   EXPECT_EQ(host.place(), "");
   RingEngine engine(0, 1, 50);
   const NodeFigures figures = host.run(engine);

@@ -217,23 +217,9 @@ bool Dataflow::more_work() const {
   }
   const Tick limit = own_limit();
   return std::ranges::any_of(lanes_, [&](const Lane& lane) {
-    return !lane.ready.empty() || !lane.fresh.empty() || (limit > gated_limit_ && !lane.gated.empty());
+    return !lane.ready.empty() || !lane.fresh.empty() ||
+           (limit > gated_limit_ && !lane.gated.empty());
   });
-}
-
-std::string Dataflow::work_name(const core::Work& work) const {
-  const std::string tick = " " + std::to_string(work.tick);
-  const auto node = [&] { return std::to_string(plan_.neighbours[work.index].node); };
-  switch (work.kind) {
-    case step_own:
-      return "region " + std::to_string(work.index) + " from tick" + tick;
-    case step_replica:
-      return "replica " + std::to_string(work.index) + " from tick" + tick;
-    case pack_round:
-      return "packing round" + tick + " for node " + node();
-    default:
-      return "taking round" + tick + " from node " + node();
-  }
 }
 
 // The most urgent unit of the lane that the limit allows.
@@ -572,40 +558,6 @@ void Dataflow::advance_floor() {
 bool Dataflow::finished() const {
   if (own_min_ < end_ || n_running_ != 0) return false;
   return std::ranges::all_of(links_, [](const Link& link) { return link.packing.empty(); });
-}
-
-std::string Dataflow::waiting_for() const {
-  if (finished()) return "";
-  std::string text = "at tick " + std::to_string(own_min_) + " of " + std::to_string(end_);
-  const Tick late = complete_tick() + 1;
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    const auto& regions = plan_.neighbours[i].regions;
-    const bool lacking = std::ranges::any_of(regions, [&](RegionId region) {
-      return plan_.regions[region].layer == 1 && cell(region, late).status != Status::present;
-    });
-    if (lacking && plan_.neighbours[i].sends_here) {
-      text += ", waits for node " + std::to_string(plan_.neighbours[i].node) +
-              " beyond its round " + std::to_string(links_[i].base);
-    }
-  }
-  if (plan_.policy.barrier && barrier_.released() < own_min_) {
-    text += ", waits at the barrier of tick " + std::to_string(own_min_);
-  }
-  if (stop_.limit() <= own_min_ && stop_.limit() < end_) {
-    text +=
-        ", waits for the stop decision that takes effect at tick " + std::to_string(stop_.limit());
-  }
-  return text;
-}
-
-std::size_t Dataflow::bytes() const noexcept {
-  std::size_t n = sizeof *this + (cells_.capacity() + empty_cells_.capacity()) * sizeof(Cell) +
-                  plan_.inputs.bytes() + plan_.readers.bytes() +
-                  plan_.regions.capacity() * sizeof(Region);
-  for (const Link& link : links_) {
-    n += sizeof link + link.missing_sources.capacity() * sizeof(std::uint32_t);
-  }
-  return n;
 }
 
 }  // namespace rubato::tick

@@ -112,8 +112,7 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   options.request.output.name = model.app().name();
   options.request.output.validate();
   const RunOutcome outcome = run_model(model.app(), options.request, context.err);
-  if (outcome.node != 0) return outcome.code;
-  if (outcome.code != ExitCode::ok) throw Error(outcome.error, outcome.code);
+  if (outcome.node != 0 || outcome.code != ExitCode::ok) return outcome.code;
   context.json ? print_json(model, options.request, outcome, context)
                : print_text(model, options.request, outcome, context);
   return ExitCode::ok;
@@ -131,7 +130,7 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
       ->capture_default_str();
   add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
       ->capture_default_str()
-      ->check(quiet(CLI::NonNegativeNumber));
+      ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
   add("--cores", request.n_cores, "Cores of this node; default: its share of the machine")
       ->check(quiet(CLI::Range(1U, 1024U)));
   add("--seed", options->seed, "Of all random numbers: the model's, and the network's delays")

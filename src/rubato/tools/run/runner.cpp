@@ -1,5 +1,6 @@
 #include "rubato/tools/run/runner.hpp"
 
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -124,8 +125,10 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
   try {
     run_to_end(app, request, run, outcome);
   } catch (const Error& error) {
-    // All nodes have it, or the job has been taken down.
-    outcome.error = error.what();
+    // All nodes have it, or the job has been taken down. It is said before any node may leave: the
+    // first that ends with another code than 0 makes Open MPI end the others where they stand.
+    if (outcome.node == 0)
+      err << program_invocation_short_name << ": " << error.what() << std::endl;
     outcome.code = error.code();
   }
   return outcome;

@@ -39,7 +39,6 @@ struct RunOutcome {
   tick::NodeId node = 0;              // this process; only node 0 speaks
   std::uint32_t n_cores = 1;          // of each node
   std::optional<io::Table> findings;  // tick::App::findings(), at node 0
-  std::string error;                  // "" or what ended the run on all nodes
   ExitCode code = ExitCode::ok;
 };
 
