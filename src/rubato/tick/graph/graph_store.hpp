@@ -6,6 +6,9 @@
 // an array of values over all slots, one for each tick of the window; in-edges are kept as slots,
 // ascending by source vertex, so that a step is a pull loop over a stretch of CSR.
 //
+// A value that is not a number ends the run with its vertex, if Value is a floating type: all are
+// looked at in the initial state, at each kNumbersInterval-th tick and at the end.
+//
 // A round holds bare values, ascending by vertex: both sides know which vertices they are, since
 // the structure is static.
 
@@ -35,6 +38,7 @@ class GraphStore final : public Store {
   using Model = GraphModel<U>;
   using Value = typename U::Value;
   using Measure = typename Model::Measure;
+  static constexpr Tick kNumbersInterval = 256;
 
   // Both must outlive the store. Calls the user's init on what the node holds.
   GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed,
@@ -47,6 +51,7 @@ class GraphStore final : public Store {
     values_.resize(static_cast<std::size_t>(window_) * vertices_.size());
     for (std::size_t slot = 0; slot < vertices_.size(); ++slot)
       values_[slot] = model_.user().init(vertices_[slot]);
+    check_numbers(0, vertices_.size(), 0);
   }
 
   void step(RegionId region, Tick t, std::uint32_t /*core*/) override {
@@ -57,6 +62,9 @@ class GraphStore final : public Store {
           std::span(in_slots_).subspan(in_begins_[slot], in_begins_[slot + 1] - in_begins_[slot]),
           vertices_.data(), now, model_.graph().in_weights(vertices_[slot])};
       next[slot] = model_.user().step(vertices_[slot], now[slot], in, t);
+    }
+    if ((t + 1) % kNumbersInterval == 0) {
+      check_numbers(begins_[region], begins_[region + std::size_t{1}], t + 1);
     }
     if constexpr (GraphHasStop<U>) {
       if (typed_.plan.regions[region].own() && stop_interval() > 0 &&
@@ -155,8 +163,9 @@ class GraphStore final : public Store {
     for (std::size_t slot = 0; slot < begins_[typed_.plan.n_own]; ++slot)
       f(vertices_[slot], values[slot]);
   }
-  // The checksum of the own vertices (tick/problem.hpp).
+  // The checksum of the own vertices (tick/problem.hpp). Error if a value is not a number.
   [[nodiscard]] std::uint64_t checksum(Tick t) const {
+    check_numbers(0, begins_[typed_.plan.n_own], t);
     std::uint64_t sum = 0;
     for_each_own(t, [&](VertexId v, const Value& value) {
       sum += tuple_hash(v, std::as_bytes(std::span(&value, 1)));
@@ -186,6 +195,18 @@ class GraphStore final : public Store {
   }
   [[nodiscard]] std::string name_of(std::uint32_t neighbour) const {
     return "node " + std::to_string(typed_.plan.neighbours[neighbour].node);
+  }
+
+  void check_numbers(std::size_t begin, std::size_t end, Tick t) const {
+    if constexpr (std::is_floating_point_v<Value>) {
+      const Value* values = version(t);
+      for (std::size_t slot = begin; slot < end; ++slot) {
+        if (values[slot] == values[slot]) continue;
+        throw Error("vertex " + std::to_string(vertices_[slot]) + ", tick " + std::to_string(t) +
+                        ": not a number",
+                    ExitCode::failed);
+      }
+    }
   }
 
   [[nodiscard]] typename Model::State state_of(std::size_t begin, std::size_t end, Tick t) const {

@@ -6,6 +6,9 @@
 // collects its cells and those within the visibility from the versions of its inputs as arrays,
 // shows each tuple its neighbours, and sorts what the tuples became into cells. Regions are single
 // boxes. All memory is used again: in a steady state a step allocates nothing.
+//
+// What is not a number ends the run with its tuple: a position at once, what others see of a tuple
+// in the initial state, at each kNumbersInterval-th tick and at the end.
 
 #include <cstring>
 #include <map>
@@ -36,6 +39,7 @@ class PointsStore final : public Store {
   using State = typename Model::State;
   using Query = typename Model::Query;
   static constexpr int kD = Model::kD;
+  static constexpr Tick kNumbersInterval = 256;
 
   // Both must outlive the store; the plan is of the same model. Calls the user's start().
   PointsStore(const Model& model, const TypedPlan<Query>& typed, PointsCosts costs = {});
@@ -81,7 +85,10 @@ class PointsStore final : public Store {
     return State(tuples.begin(), tuples.end());
   }
   // The checksum of the own tuples at t (tick/problem.hpp).
+  // Error if what is seen of one is not a number.
   [[nodiscard]] std::uint64_t checksum(Tick t) const {
+    for (RegionId region = 0; region < typed_.plan.n_own; ++region)
+      check_numbers(at(region, t).all(), t);
     std::uint64_t sum = 0;
     for_each_own(t, [&](const Tuple& tuple) {
       sum += tuple_hash(tuple.id, std::as_bytes(std::span(&tuple, 1)));
@@ -141,6 +148,7 @@ class PointsStore final : public Store {
                                    const points::Lattice<typename U::Scalar, kD>& lattice);
   void locate(const Place& place, std::span<const Tuple> results, Tick t,
               std::vector<std::uint32_t>& cells) const;
+  void check_numbers(std::span<const Tuple> tuples, Tick t) const;
   void keep_measure(RegionId region, Tick t, const Table& after);
   void cut_out(const Sorted& from, const Place& place, const Box& box, Table& to) const;
   void compare(RegionId region, Tick t, std::uint32_t neighbour, const Sorted& round) const;
@@ -248,6 +256,7 @@ template <points::PointsUser U>
 void PointsStore<U>::load_initial() {
   Sorted initial;
   initial.tuples = model_.init(typed_.held);
+  check_numbers(initial.tuples, 0);
   const auto& lattice = model_.lattice();
   std::ranges::stable_sort(initial.tuples, {},
                            [&](const Tuple& tuple) { return lattice.cell_number(tuple.position); });
@@ -307,7 +316,21 @@ void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
   step_costs_[region] =
       static_cast<Nanos>(costs_.unit + costs_.tuple * static_cast<double>(n_tuples) +
                          costs_.pair * static_cast<double>(n_pairs));
+  if ((t + 1) % kNumbersInterval == 0) check_numbers(table.all(), t + 1);
   if constexpr (points::PointsHasStop<U>) keep_measure(region, t, table);
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::check_numbers(std::span<const Tuple> tuples, Tick t) const {
+  for (const Tuple& tuple : tuples) {
+    const std::array<typename U::Scalar, U::kSeen> seen = model_.user().seen(tuple);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (seen[i] == seen[i]) continue;
+      throw Error("tuple " + std::to_string(tuple.id) + ", tick " + std::to_string(t) +
+                      ": number " + std::to_string(i) + " that others see of it is not a number",
+                  ExitCode::failed);
+    }
+  }
 }
 
 template <points::PointsUser U>
@@ -347,7 +370,8 @@ void PointsStore<U>::locate(const Place& place, std::span<const Tuple> results, 
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto& position = results[i].position;
     if (!lattice.contains(position)) {
-      throw model_.outside(results[i], "tick " + std::to_string(t + 1));
+      throw Error(model_.outside(results[i], "tick " + std::to_string(t + 1)).what(),
+                  ExitCode::failed);
     }
     std::int64_t number = 0;
     for (std::size_t d = kD; d-- > 0;) {
