@@ -1,5 +1,6 @@
 #include "rubato/core/node_host.hpp"
 
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -126,6 +127,9 @@ void NodeHost::agree(const std::function<void()>& step) {
   } catch (const Error& error) {
     mine.put(static_cast<std::int32_t>(error.code()));
     mine.put_string(error.what());
+  } catch (const std::bad_alloc&) {
+    mine.put(static_cast<std::int32_t>(ExitCode::failed));
+    mine.put_string("not enough memory: a smaller instance, or more nodes, would need less");
   } catch (const std::exception& error) {
     mine.put(static_cast<std::int32_t>(ExitCode::failed));
     mine.put_string(error.what());

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "rubato/io/number.hpp"
 #include "rubato/models/heat_raster.hpp"
 
 namespace rubato::models {
@@ -60,18 +61,25 @@ class HeatApp final : public tick::App {
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {
     require_at_least("width", options_.width, 1);
     require_at_least("height", options_.height, 1);
+    constexpr std::int64_t kCellsMost = 100'000'000'000;  // 1.6 TB
+    if (options_.width > kCellsMost / options_.height) {
+      throw Error("--width and --height: expected at most " + std::to_string(kCellsMost) +
+                      " cells in all, found " + std::to_string(options_.width) + " x " +
+                      std::to_string(options_.height),
+                  ExitCode::usage);
+    }
     require_at_least("test-interval", options_.test_interval, 1);
     require_at_least("test-lag", options_.test_lag, 0);
     if (options_.tolerance < 0) {
-      throw Error("--tolerance: expected 0 or more, found " + std::to_string(options_.tolerance),
+      throw Error("--tolerance: expected 0 or more, found " + io::number_text(options_.tolerance),
                   ExitCode::usage);
     }
     if (cost_.ns_per_cell < 0) {
-      throw Error("--ns-per-cell: expected 0 or more, found " + std::to_string(cost_.ns_per_cell),
+      throw Error("--ns-per-cell: expected 0 or more, found " + io::number_text(cost_.ns_per_cell),
                   ExitCode::usage);
     }
     if (time_step_ < 0) {
-      throw Error("--time-step: expected 0 or more, found " + std::to_string(time_step_),
+      throw Error("--time-step: expected 0 or more, found " + io::number_text(time_step_),
                   ExitCode::usage);
     }
     const bool has_files = !files_.conductivity.empty() || !files_.walls.empty() ||

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "rubato/io/csv.hpp"
+#include "rubato/io/number.hpp"
 #include "rubato/tick/points/random_lanes.hpp"
 
 namespace rubato::models {
@@ -14,8 +16,9 @@ constexpr double kPi = 3.141592653589793;
 
 void expect_within(const char* name, double found, double low, double high) {
   if (std::isfinite(found) && found >= low && found <= high) return;
-  throw Error(std::string("fish: ") + name + " is " + std::to_string(found) +
-                  ", expected a number from " + std::to_string(low) + " to " + std::to_string(high),
+  throw Error(std::string("fish: ") + name + " is " + io::number_text(found) +
+                  ", expected a number from " + io::number_text(low) + " to " +
+                  io::number_text(high),
               ExitCode::usage);
 }
 
@@ -54,6 +57,8 @@ class StartFile {
     fish.omega = fish.informed != 0 ? omega_ : 0;
     return true;
   }
+  // About the row read last: an earlier one has its id.
+  [[nodiscard]] Error twin() const { return in_.error(id_, "an id of its own"); }
   void expect_inside(const Fish& fish, const FishModel::World& world) const {
     for (std::size_t d = 0; d < 2; ++d) {
       if (fish.position[d] >= world.box.low[d] && fish.position[d] < world.box.high[d]) continue;
@@ -102,6 +107,12 @@ FishModel::FishModel(FishOptions options) : o_(std::move(options)), n_(o_.n) {
 void FishModel::check_options() const {
   if (o_.n == 0 && o_.start.empty()) {
     throw Error("fish: there are 0 fish, expected at least 1", ExitCode::usage);
+  }
+  constexpr std::uint64_t kFishMost = 10'000'000'000;  // some 320 GB
+  if (o_.n > kFishMost) {
+    throw Error("fish: there are " + std::to_string(o_.n) + " fish, expected at most " +
+                    std::to_string(kFishMost),
+                ExitCode::usage);
   }
   constexpr double kMost = 1e9;
   expect_within("rho", o_.rho, 1e-6, kMost);
@@ -170,12 +181,29 @@ Fish FishModel::generated(std::uint64_t id) const noexcept {
   return fish;
 }
 
+// Throws Error with file and line if two of the fish have one id.
+void FishModel::refuse_twins(const std::vector<Fish>& fish) const {
+  std::vector<std::uint64_t> ids;
+  ids.reserve(fish.size());
+  for (const Fish& each : fish)
+    ids.push_back(each.id);
+  std::ranges::sort(ids);
+  const auto twice = std::ranges::adjacent_find(ids);
+  if (twice == ids.end()) return;
+  StartFile file(o_.start, o_.omega);
+  bool seen = false;
+  for (Fish each; file.next(each);) {
+    if (each.id == *twice && std::exchange(seen, true)) throw file.twin();
+  }
+}
+
 void FishModel::start(const tick::points::Wanted<float, 2>& wanted, std::vector<Fish>& out) const {
   if (!o_.start.empty()) {
     StartFile file(o_.start, o_.omega);
     for (Fish fish; file.next(fish);) {
       if (wanted.contains(fish.position)) out.push_back(fish);
     }
+    refuse_twins(out);
     return;
   }
   for (std::uint64_t id = 0; id < n_; ++id) {

@@ -331,7 +331,8 @@ TEST(Fish, broken_start_files_are_errors_with_their_place) {
   expect_error(from(StartFile(head + "1,nan,1,1,1\n")), {"line 2", "(x)"});
   expect_error(from(StartFile(head + "1,1,1,0,0\n")), {"line 2", "not both 0"});
   expect_error(from(StartFile(head + "1,1,1,1\n")), {"line 2"});
-  expect_error(from(StartFile(head + "4,1,1,1,1\n4,2,2,1,1\n")), {"two tuples", "4"});
+  expect_error(from(StartFile(head + "4,1,1,1,1\n4,2,2,1,1\n")),
+               {"line 3", "an id of its own", "4"});
   expect_error(from(StartFile("id,x,y,vx\n1,1,1,1\n")), {"vy"});
   expect_error(from(StartFile("id,x,y,vx,vy,infromed\n1,1,1,1,1,1\n")), {"infromed", "informed"});
 }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 #include "rubato/base/random.hpp"
+#include "rubato/io/number.hpp"
 
 namespace rubato::models {
 
@@ -23,9 +26,29 @@ VertexId PageRankGraph::find(std::string_view name) const {
               std::to_string(graph->n_vertices()));
 }
 
+namespace {
+
+// Ids far beyond the number of edges are mostly holes: told before the machine runs out of memory.
+void refuse_more_than_memory(const std::string& path, const io::EdgeList32& edges) {
+  constexpr std::uint64_t kBytesPerVertex = 64;  // structure, slots and two versions
+  constexpr std::uint64_t kBytesPerEdge = 24;
+  const std::uint64_t bytes = edges.n_vertices * kBytesPerVertex + edges.n_edges() * kBytesPerEdge;
+  const auto memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  if (bytes <= memory) return;
+  throw Error("reading " + path + ": " + std::to_string(edges.n_vertices) +
+              " vertices (the largest id and one) and " + std::to_string(edges.n_edges()) +
+              " edges need " + std::to_string(bytes >> 30) + " GiB, expected at most the " +
+              std::to_string(memory >> 30) +
+              " GiB of this machine; if few ids are in use, read them as names: --labels text");
+}
+
+}  // namespace
+
 PageRankGraph read_pagerank_graph(const std::string& path, const io::EdgeListOptions& options,
                                   tick::Duplicates duplicates) {
   io::EdgeList32 edges = io::read_edge_list<VertexId>(path, options);
+  refuse_more_than_memory(path, edges);
   PageRankGraph result;
   try {
     result.graph = std::make_shared<const tick::Digraph>(
@@ -65,9 +88,9 @@ void PageRankOptions::validate() const {
                 ExitCode::usage);
   };
   if (!(damping >= 0 && damping < 1)) {
-    refuse("damping", "0 or more and less than 1", std::to_string(damping));
+    refuse("damping", "0 or more and less than 1", io::number_text(damping));
   }
-  if (!(tolerance >= 0)) refuse("tolerance", "0 or more", std::to_string(tolerance));
+  if (!(tolerance >= 0)) refuse("tolerance", "0 or more", io::number_text(tolerance));
   if (test_interval < 1) refuse("test interval", "1 or more", std::to_string(test_interval));
   if (test_lag < 0) refuse("test lag", "0 or more", std::to_string(test_lag));
 }

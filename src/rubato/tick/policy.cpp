@@ -53,12 +53,12 @@ void parse_term(std::string_view text, std::string_view& rest, Policy& policy) {
     policy.barrier = true;
   } else if (take(rest, "local")) {
     return;
-  } else if (take(rest, "schedule(")) {
-    const auto depth = take_int(rest);
+  } else if (take(rest, "schedule")) {
+    const auto depth = take(rest, "(") ? take_int(rest) : std::nullopt;
     if (!depth || !take(rest, ")")) refuse(text, "schedule takes one whole number");
     policy.depth = *depth;
-  } else if (take(rest, "replicate(")) {
-    const auto period = take_int(rest);
+  } else if (take(rest, "replicate")) {
+    const auto period = take(rest, "(") ? take_int(rest) : std::nullopt;
     if (!period || !take(rest, ",")) refuse(text, "replicate takes two whole numbers, K,M");
     const auto layers = take_int(rest);
     if (!layers || !take(rest, ")")) refuse(text, "replicate takes two whole numbers, K,M");

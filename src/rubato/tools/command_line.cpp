@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <ostream>
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "rubato/io/number.hpp"
 #include "rubato/tools/build_info.hpp"
 #include "rubato/tools/terminal.hpp"
 
@@ -51,6 +53,18 @@ const CLI::App* parsed_choice(const CLI::App& app) {
     if (choice->parsed()) return choice;
   }
   return nullptr;
+}
+
+// "Could not convert: --ticks = 1e3" as our other messages are.
+std::string bad_value(std::string text) {
+  const std::string start = "Could not convert: ";
+  if (text.starts_with(start)) text.erase(0, start.size());
+  const std::size_t equals = text.find(" = ");
+  if (equals == std::string::npos) return text;
+  const std::string value = text.substr(equals + 3);
+  const bool is_number = io::parse_number<double>(value).has_value();
+  return text.substr(0, equals) + ": expected a " +
+         (is_number ? "whole number within its range" : "number") + ", found \"" + value + "\"";
 }
 
 std::string one_line(std::string text) {
@@ -102,6 +116,10 @@ int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
   } catch (const Error& error) {
     err << identity_.name << ": " << error.what() << '\n';
     code = error.code();
+  } catch (const std::bad_alloc&) {
+    err << identity_.name
+        << ": not enough memory: a smaller instance, or more nodes, would need less\n";
+    code = ExitCode::failed;
   } catch (const std::exception& error) {
     err << identity_.name << ": " << error.what() << '\n';
     code = ExitCode::failed;
@@ -157,6 +175,9 @@ void CommandLine::parse(std::vector<std::string> words, const Context& context) 
     // first.
     const auto unknown = app_->remaining(true);
     if (!unknown.empty()) throw_unknown_word(unknown.front());
+    if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+      throw Error(bad_value(one_line(error.what())), ExitCode::usage);
+    }
     throw Error(one_line(error.what()), ExitCode::usage);
   }
 }
