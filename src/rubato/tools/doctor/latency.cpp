@@ -86,6 +86,12 @@ void print(const std::vector<std::vector<Nanos>>& trips, const net::Fabric& fabr
   }
 }
 
+// The path as an option takes it: a bare word without the ending would be a preset's name.
+std::string profile_word(const std::string& path) {
+  const bool is_clear = path.find('/') != std::string::npos || path.ends_with(".profile");
+  return (is_clear ? "" : "file:") + path;
+}
+
 }  // namespace
 
 ExitCode measure_latency(const LatencyOptions& options, const Context& context) {
@@ -113,7 +119,7 @@ ExitCode measure_latency(const LatencyOptions& options, const Context& context) 
   file.commit();
   print(engine.round_trips(), *fabric, options, context);
   context.err << "wrote " << options.profile_path << ": use it as --profile "
-              << options.profile_path << '\n';
+              << profile_word(options.profile_path) << '\n';
   return ExitCode::ok;
 }
 

@@ -92,7 +92,7 @@ std::vector<std::string> open_mpi_words(const JobPlan& plan) {
   // Hydra hands over the whole environment; Open MPI must be asked for what other machines lack.
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view variable(*entry);
-    if (variable.substr(0, 7) != "RUBATO_") continue;
+    if (!variable.starts_with("RUBATO_") && !variable.starts_with("NO_COLOR=")) continue;
     words.insert(words.end(), {"-x", std::string(variable.substr(0, variable.find('=')))});
   }
   return words;
