@@ -31,3 +31,10 @@ set_tests_properties(tidy.tidy PROPERTIES LABELS "tidy;slow")
 add_test(NAME tidy.tidy_all COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_tidy.py
                                     ${PROJECT_BINARY_DIR})
 set_tests_properties(tidy.tidy_all PROPERTIES LABELS "tidy;slow" TIMEOUT 7200 PROCESSORS 2)
+
+# What README.md says and shows is so.
+add_test(NAME readme.is_true COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_readme.py
+                                     $<TARGET_FILE:rubato> $<TARGET_FILE:waves>)
+add_test(NAME readme.canary COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_readme.py
+                                    $<TARGET_FILE:rubato> $<TARGET_FILE:waves> --canary)
+set_tests_properties(readme.is_true readme.canary PROPERTIES LABELS unit TIMEOUT 180)
