@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "bench/harness.hpp"
-#include "rubato/base/error.hpp"
+#include "bench/lab.hpp"
 #include "rubato/tools/process.hpp"
 
 namespace rubato::bench {
@@ -18,27 +16,6 @@ namespace {
 constexpr int kHosts = 4;
 constexpr int kBlock = 400;
 constexpr const char* kPolicy = "k12m47d10";
-
-// Ticks a second of a program in the lab; it prints a line of JSON.
-double in_lab(const std::vector<std::string>& profile, std::uint64_t seed,
-              const std::vector<std::string>& program) {
-  std::vector<std::string> words{
-      tools::own_path(), "lab", "-n", std::to_string(kHosts), "-q", "-s", std::to_string(seed)};
-  words.insert(words.end(), profile.begin(), profile.end());
-  words.emplace_back("--");
-  words.insert(words.end(), program.begin(), program.end());
-  const std::string text = tools::output_of(words);
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.contains("ticks_per_second")) {
-    std::string line;
-    for (const std::string& word : words)
-      line += word + " ";
-    throw Error("expected a line of JSON from: " + line + "; found \"" + text.substr(0, 200) +
-                    "\"; the lab needs root, /dev/net/tun and Open MPI (`rubato doctor`)",
-                ExitCode::failed);
-  }
-  return json["ticks_per_second"].get<double>();
-}
 
 std::vector<std::string> by_hand(const char* mode, int ticks, int ghost) {
   return {std::string(RUBATO_BENCH_FOLDER) + "/heat_mpi", mode, std::to_string(kBlock),
@@ -75,9 +52,9 @@ Report run(const Options& options) {
     std::vector<double> neighbours;
     for (int round = 0; round < n_rounds; ++round) {
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
-      ours.push_back(in_lab(profile, seed, on_engine(ticks)));
-      ghost.push_back(in_lab(profile, seed, by_hand("ghost", ticks / 2, 4)));
-      neighbours.push_back(in_lab(profile, seed, by_hand("neighbours", ticks / 4, 1)));
+      ours.push_back(in_lab(kHosts, profile, seed, on_engine(ticks)));
+      ghost.push_back(in_lab(kHosts, profile, seed, by_hand("ghost", ticks / 2, 4)));
+      neighbours.push_back(in_lab(kHosts, profile, seed, by_hand("neighbours", ticks / 4, 1)));
     }
     report.rows.push_back(compare_row("over-ghost4" + suffix, "ticks/s", ours,
                                       "MPI, 4 ghost layers", ghost,

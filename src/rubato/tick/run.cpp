@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rubato/core/paced_engine.hpp"
 #include "rubato/core/sim_host.hpp"
 #include "rubato/net/sim.hpp"
 
@@ -100,7 +101,8 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
     if (options.at_start) options.at_start(*node);
   });
   NodeResult mine;
-  mine.time = host.run(node->engine());
+  core::PacedEngine paced(node->engine(), host.shape().n_cores);
+  mine.time = options.paced ? host.run(paced) : host.run(node->engine());
   mine.work = node->engine().figures();
   mine.state_bytes = node->store().bytes();
   std::uint64_t checksum = node->checksum();

@@ -54,6 +54,8 @@ struct SimulationOptions {
                                  const SimulationOptions& options);
 
 struct ExecutionOptions {
+  // Work takes at least its cost in virtual time; the rest is slept (core/paced_engine.hpp).
+  bool paced = false;
   // On every node, collectively: before the run, when it has ended, and when all have done that.
   std::function<void(NodeRun&)> at_start;
   std::function<void(NodeRun&)> at_end;

@@ -145,6 +145,10 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   add("--sim-cores", request.n_sim_cores, "Cores of a virtual node")
       ->capture_default_str()
       ->check(quiet(CLI::Range(1U, 1024U)));
+  parser
+      .add_flag("--paced", request.paced,
+                "On real nodes: work takes its time in the simulator at least, by sleeping")
+      ->group("Run");
   add("--slowdown", request.slowdown, "How much slower a virtual node computes")
       ->capture_default_str()
       ->check(quiet(CLI::PositiveNumber));

@@ -76,6 +76,7 @@ struct RealRun {
 void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutcome& outcome) {
   run.host->agree([&] { run.problem = app.build(); });
   tick::ExecutionOptions execution;
+  execution.paced = request.paced;
   execution.at_start = [&](tick::NodeRun& node) {
     if (run.watch) run.watch->follow(node.engine());
   };
