@@ -55,16 +55,30 @@ const CLI::App* parsed_choice(const CLI::App& app) {
   return nullptr;
 }
 
-// "Could not convert: --ticks = 1e3" as our other messages are.
+// "Could not convert: --seed = x" and "--ticks: Value 1e3 not in range 0 to 9" as our other
+// messages are: what was expected, and what was found. Any other text is left as it is.
 std::string bad_value(std::string text) {
-  const std::string start = "Could not convert: ";
-  if (text.starts_with(start)) text.erase(0, start.size());
+  const auto expected = [](const std::string& option, const std::string& what,
+                           const std::string& found) {
+    return option + ": expected " + what + ", found \"" + found + "\"";
+  };
+  const std::string convert = "Could not convert: ";
+  const std::string value = ": Value ";
+  const std::string range = " not in range ";
   const std::size_t equals = text.find(" = ");
-  if (equals == std::string::npos) return text;
-  const std::string value = text.substr(equals + 3);
-  const bool is_number = io::parse_number<double>(value).has_value();
-  return text.substr(0, equals) + ": expected a " +
-         (is_number ? "whole number within its range" : "number") + ", found \"" + value + "\"";
+  if (text.starts_with(convert) && equals != std::string::npos) {
+    const std::string found = text.substr(equals + 3);
+    const bool is_number = io::parse_number<double>(found).has_value();
+    return expected(text.substr(convert.size(), equals - convert.size()),
+                    is_number ? "a whole number within its range" : "a number", found);
+  }
+  const std::size_t at = text.find(value);
+  const std::size_t in = text.find(range);
+  if (at == std::string::npos || in == std::string::npos || in < at) return text;
+  const std::string ends = text.substr(in + range.size());
+  const bool whole = ends.find('.') == std::string::npos;
+  return expected(text.substr(0, at), (whole ? "a whole number from " : "a number from ") + ends,
+                  text.substr(at + value.size(), in - at - value.size()));
 }
 
 std::string one_line(std::string text) {
@@ -175,10 +189,7 @@ void CommandLine::parse(std::vector<std::string> words, const Context& context) 
     // first.
     const auto unknown = app_->remaining(true);
     if (!unknown.empty()) throw_unknown_word(unknown.front());
-    if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
-      throw Error(bad_value(one_line(error.what())), ExitCode::usage);
-    }
-    throw Error(one_line(error.what()), ExitCode::usage);
+    throw Error(bad_value(one_line(error.what())), ExitCode::usage);
   }
 }
 

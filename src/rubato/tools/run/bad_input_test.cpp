@@ -1,0 +1,215 @@
+// What users get wrong, by the program itself: one message with its place and what was expected,
+// the exit code of its kind, and no file.
+
+#include <algorithm>
+#include <filesystem>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "rubato/base/time.hpp"
+#include "rubato/tools/run/program_test.hpp"
+
+namespace rubato::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Wrong {
+  std::string name;   // of the test
+  std::string words;  // behind "rubato run"; @ stands for the folder with the files
+  int code;
+  std::string message;  // a part of it
+};
+
+void PrintTo(const Wrong& wrong, std::ostream* out) {
+  *out << wrong.words;
+}
+
+std::vector<std::string> words_of(std::string text, const std::string& folder) {
+  for (std::size_t at = text.find('@'); at != std::string::npos; at = text.find('@'))
+    text.replace(at, 1, folder + "/");
+  std::istringstream in(text);
+  std::vector<std::string> words{"run"};
+  for (std::string word; in >> word;)
+    words.push_back(word);
+  return words;
+}
+
+template <class Base>
+class WithFolder : public Base {
+ protected:
+  WithFolder() : folder_(scratch("bad-input")) { fs::create_directories(folder_); }
+  ~WithFolder() override { fs::remove_all(folder_); }
+
+  void put(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ + "/" + name, std::ios::binary) << text;
+  }
+  // Names of all that a run has left, hidden ones too.
+  [[nodiscard]] std::vector<std::string> left() const {
+    std::vector<std::string> names;
+    if (!fs::exists(folder_ + "/out")) return names;
+    for (const auto& entry : fs::directory_iterator(folder_ + "/out"))
+      names.push_back(entry.path().filename());
+    return names;
+  }
+  std::string folder_;
+};
+
+class BadInput : public WithFolder<::testing::TestWithParam<Wrong>> {
+ protected:
+  BadInput() {
+    put("word.csv", "id,x,y,vx,vy\n1,0,0,1,0\n2,1,x,1,0\n");
+    put("short.csv", "id,x,y,vx,vy\n1,0,0,1,0\n2,1\n");
+    put("twins.csv", "id,x,y,vx,vy\n7,0,0,1,0\n7,1,1,1,0\n");
+    put("nobody.csv", "id,x,y,vx,vy\n");
+    put("nan.csv", "1,2\n3,nan\n");
+    put("rgb.ppm", "P6 2 2 255\n" + std::string(12, 'a'));
+    put("short.pgm", "P5 4 4 255\nabc");
+    put("word.txt", "1 2\n2 three\n");
+    put("large.txt", "1 2\n1 5000000000\n");
+    put("holes.txt", "1 4294967290\n");
+  }
+};
+
+TEST_P(BadInput, is_one_message_and_no_file) {
+  std::vector<std::string> words = words_of(GetParam().words, folder_);
+  words.insert(words.end(), {"--output", folder_ + "/out", "--every", "1"});
+  const Answer answer = call(words);
+  EXPECT_EQ(answer.code, GetParam().code) << answer.err;
+  EXPECT_EQ(answer.out, "");
+  EXPECT_NE(answer.err.find(GetParam().message), std::string::npos) << answer.err;
+  EXPECT_EQ(std::ranges::count(answer.err, '\n'), 1) << answer.err;
+  EXPECT_EQ(answer.err.rfind("rubato: ", 0), 0U) << answer.err;
+  EXPECT_EQ(left(), std::vector<std::string>());
+}
+
+const std::vector<Wrong> kArguments{
+    {"flag", "heat --wdth 3", 2, "unknown flag \"--wdth\" (did you mean \"--width\"?)"},
+    {"model", "haet", 2, "unknown model \"haet\" (did you mean \"heat\"?)"},
+    {"period", "heat --policy k5m1", 2, "K = 5 is more than M + 1 = 2"},
+    {"policy", "heat --policy replicate", 2, "replicate takes two whole numbers, K,M"},
+    {"fraction", "heat --ticks 1e3", 2,
+     "--ticks: expected a whole number from 0 to 9007199254740992, found \"1e3\""},
+    {"word", "heat --seed x", 2, "--seed: expected a number, found \"x\""},
+    {"zero_fish", "fish --fish 0", 2, "there are 0 fish, expected at least 1"},
+    {"too_many_fish", "fish --fish 1000000000000", 2, "expected at most 10000000000"},
+    {"range", "fish --dt 1e300", 2, "dt is 1e+300, expected a number from 0 to 1e+09"},
+    {"raster", "heat --width 5000000000 --height 5000000000", 2, "found 5000000000 x 5000000000"},
+    {"graph", "pagerank --vertices 5000000000", 2, "found 5000000000 and 8"},
+    {"more_pieces_than_cells", "heat --width 2 --height 2 --simulate 5", 3,
+     "2 x 2 cells cannot be cut into 5 boxes"},
+    {"more_pieces_than_vertices", "pagerank --vertices 3 --simulate 4", 3,
+     "a graph of 3 vertices in 4 parts"},
+    {"more_pieces_than_blocks", "traffic --columns 2 --rows 2 --simulate 9", 3,
+     "2 x 2 blocks in 9 parts"},
+};
+const std::vector<Wrong> kFiles{
+    {"missing", "fish --reflecting --start @wrod.csv", 3, "(did you mean"},
+    {"csv_word", "fish --reflecting --start @word.csv", 3,
+     "word.csv: line 3, column 3 (y): expected a number, found \"x\""},
+    {"csv_short_line", "fish --reflecting --start @short.csv", 3,
+     "short.csv: line 3: expected 5 fields as in the header, found 2"},
+    {"csv_twins", "fish --reflecting --start @twins.csv", 3,
+     "twins.csv: line 3, column 1 (id): expected an id of its own, found \"7\""},
+    {"csv_without_rows", "fish --reflecting --start @nobody.csv", 3,
+     "nobody.csv: there are 0 fish, expected at least 1"},
+    {"csv_nan", "heat --sources @nan.csv", 3,
+     "nan.csv: line 2, column 2: expected a finite number, found \"nan\""},
+    {"image_depth", "heat --walls @rgb.ppm", 3,
+     "rgb.ppm: expected gray samples, found 8-bit RGB samples"},
+    {"image_cut", "heat --walls @short.pgm", 3, "short.pgm"},
+    {"edges_word", "pagerank --input @word.txt", 3,
+     "word.txt: line 2: column 2: expected a vertex id, found \"three\""},
+    {"edges_beyond_32_bits", "pagerank --input @large.txt", 3,
+     "large.txt: line 2: vertex id 5000000000 does not fit 32 bits"},
+    {"edges_of_a_graph_of_holes", "pagerank --input @holes.txt", 3, "--labels text"},
+};
+const auto kName = [](const auto& test) { return test.param.name; };
+INSTANTIATE_TEST_SUITE_P(Arguments, BadInput, ::testing::ValuesIn(kArguments), kName);
+INSTANTIATE_TEST_SUITE_P(Files, BadInput, ::testing::ValuesIn(kFiles), kName);
+
+class Faults : public WithFolder<::testing::Test> {
+ protected:
+  // Of a run that writes each tick.
+  [[nodiscard]] std::vector<std::string> writing(const std::string& text) const {
+    auto words = words_of(text + " --every 1 --output @out", folder_);
+    words.insert(words.begin(), RUBATO_PROGRAM);
+    return words;
+  }
+  // Every file that can be seen is a whole one.
+  void expect_whole() const {
+    for (const std::string& name : left()) {
+      if (name.starts_with(".")) continue;
+      std::ostringstream text;
+      text << std::ifstream(folder_ + "/out/" + name, std::ios::binary).rdbuf();
+      if (name.ends_with(".png")) {
+        EXPECT_NE(text.str().find("IEND"), std::string::npos) << name;
+      } else {
+        EXPECT_EQ(std::ranges::count(text.str(), '\n'), 40 * 300 + 1) << name;
+      }
+    }
+  }
+};
+
+TEST_F(Faults, a_state_that_is_not_a_number_ends_the_run_though_nobody_writes_it) {
+  const Answer answer = call(words_of("heat --start 1.7e308 --edge -1.7e308 --time-step 0.2", ""));
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_NE(answer.err.find("not a number"), std::string::npos) << answer.err;
+  EXPECT_NE(answer.err.find("cell ("), std::string::npos) << answer.err;
+  EXPECT_NE(answer.err.find("tick "), std::string::npos) << answer.err;
+}
+
+TEST_F(Faults, more_pieces_than_fish_is_no_fault) {
+  const auto checksum = [](const char* more) {
+    const std::string out =
+        call(words_of("fish --fish 5 --reflecting --ticks 3 " + std::string(more), "")).out;
+    return out.substr(std::min(out.size(), out.rfind(' ')));
+  };
+  EXPECT_GT(checksum("").size(), 10U);
+  EXPECT_EQ(checksum("--simulate 9"), checksum(""));
+}
+
+TEST_F(Faults, a_full_disk_leaves_no_file) {
+  for (const char* model : {"heat --width 300 --height 300", "fish --fish 20000"}) {
+    // A limit on a file's size is a full disk for everybody, root or not.
+    std::vector<std::string> words{"sh", "-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\" 2>&1",
+                                   "sh"};
+    for (const auto& word : writing(std::string(model) + " --ticks 3"))
+      words.push_back(word);
+    const Finished finished = run_program(words);
+    EXPECT_EQ(finished.code, 3) << finished.out;
+    EXPECT_NE(finished.out.find("writing " + folder_), std::string::npos) << finished.out;
+    EXPECT_EQ(left(), std::vector<std::string>()) << model;
+  }
+}
+
+TEST_F(Faults, a_full_device_is_named) {
+  const Answer trace = call({"run", "heat", "--ticks", "3", "--trace", "/dev/full"});
+  EXPECT_EQ(trace.code, 3);
+  EXPECT_NE(trace.err.find("writing /dev/full: No space left"), std::string::npos) << trace.err;
+  const Finished out =
+      run_program({"sh", "-c", "exec \"$0\" run heat --ticks 3 2>&1 >/dev/full", RUBATO_PROGRAM});
+  EXPECT_EQ(out.code, 1);
+  EXPECT_NE(out.out.find("standard output failed"), std::string::npos) << out.out;
+}
+
+TEST_F(Faults, a_killed_run_leaves_whole_files) {
+  for (const Nanos after : {400, 600, 850}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      execute(writing("heat --width 40 --height 300 --ticks 100000"));
+      _exit(99);
+    }
+    nap(after * kMillisecond);
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
+    expect_whole();
+  }
+  EXPECT_GT(left().size(), 0U);
+}
+
+}  // namespace
+}  // namespace rubato::tools
