@@ -22,7 +22,7 @@ struct RunRequest {
   std::uint32_t n_cores = 0;  // of this node; 0: its share of the machine
   std::uint64_t seed = 1;     // of the network's delays
   std::string profile;        // net/profile.hpp in text form; "": none, or what RUBATO_PROFILE says
-  bool paced = false;  // on real nodes: tick::ExecutionOptions::paced
+  bool paced = false;         // on real nodes: tick::ExecutionOptions::paced
   std::string trace;          // file; "": none
 
   std::uint32_t n_simulated = 0;  // virtual nodes; 0: a real run
