@@ -75,8 +75,14 @@ std::string bad_value(std::string text) {
   const std::size_t at = text.find(value);
   const std::size_t in = text.find(range);
   if (at == std::string::npos || in == std::string::npos || in < at) return text;
-  const std::string ends = text.substr(in + range.size());
+  std::string ends = text.substr(in + range.size());
   const bool whole = ends.find('.') == std::string::npos;
+  // Of 1000000.000000 the zeros say nothing.
+  if (const std::size_t to = ends.find(" to "); !whole && to != std::string::npos) {
+    const auto low = io::parse_number<double>(ends.substr(0, to));
+    const auto high = io::parse_number<double>(ends.substr(to + 4));
+    if (low && high) ends = io::number_text(*low) + " to " + io::number_text(*high);
+  }
   return expected(text.substr(0, at), (whole ? "a whole number from " : "a number from ") + ends,
                   text.substr(at + value.size(), in - at - value.size()));
 }

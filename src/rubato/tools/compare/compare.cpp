@@ -155,14 +155,14 @@ void add_options(CLI::App& parser, CompareOptions& options) {
       ->check(at_least_1);
   add("--ticks", options.ticks, "Ticks of a run")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(CLI::Range(tick::Tick{1}, tick::Tick{1} << 53).description(""));
   add("--profile", options.profile,
       "Latency: a name, key=value,.. or a file; default: ec2-large, with --real none");
   add("--seed", options.seed, "Of the model; round R has delays of seed + R")
       ->capture_default_str();
   add("--slowdown", options.slowdown, "How much slower a virtual node computes")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(CLI::Range(1e-6, 1e6).description(""));
   parser.add_flag("--real", options.real, "Processes under rubato launch, not the simulator")
       ->group("Compare");
   add("--mpi", options.mpi, "With --real: openmpi or mpich");

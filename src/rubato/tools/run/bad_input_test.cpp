@@ -92,6 +92,8 @@ const std::vector<Wrong> kArguments{
     {"fraction", "heat --ticks 1e3", 2,
      "--ticks: expected a whole number from 0 to 9007199254740992, found \"1e3\""},
     {"word", "heat --seed x", 2, "--seed: expected a number, found \"x\""},
+    {"slowdown", "heat --simulate 2 --slowdown -1", 2,
+     "--slowdown: expected a number from 1e-06 to 1e+06, found \"-1\""},
     {"zero_fish", "fish --fish 0", 2, "there are 0 fish, expected at least 1"},
     {"too_many_fish", "fish --fish 1000000000000", 2, "expected at most 10000000000"},
     {"range", "fish --dt 1e300", 2, "dt is 1e+300, expected a number from 0 to 1e+09"},

@@ -151,7 +151,7 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
       ->group("Run");
   add("--slowdown", request.slowdown, "How much slower a virtual node computes")
       ->capture_default_str()
-      ->check(quiet(CLI::PositiveNumber));
+      ->check(quiet(CLI::Range(1e-6, 1e6)));
   request.output.declare(options->output);
   add_parameter_options(parser, options->output, "Output");
   return [options](ChosenModel& chosen, const Context& context) {
