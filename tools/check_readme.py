@@ -183,7 +183,7 @@ OFFENCES = [
     ("listings", "(*here + 1) % 3", "(*here + 2) % 3", r"differs from examples/02_waves/waves.cpp"),
     ("commands", "./rubato reproduce ticks", "./rubato reprise ticks", r"no such command: ./rubato reprise"),
     ("commands", "--edges insulated", "--corners insulated", r"./rubato run heat has no option --corners"),
-    ("commands", "-- ./rubato doctor --latency", "-- ./rubato doctor --lateness", r"doctor has no option --lateness"),
+    ("commands", "-- rubato doctor --latency", "-- rubato doctor --lateness", r"doctor has no option --lateness"),
     ("commands", "run traffic --columns 8", "run traffic --columns 0", r"--columns 0 .*ends with 2"),
     ("consoles", "16 virtual nodes of 1 core", "17 virtual nodes of 1 core", r"but README shows"),
     ("consoles", "over local  waiting", "over bulk  waiting", r"the demo has another table"),
