@@ -9,6 +9,7 @@
 //   static constexpr const char* kSummary = "waves in an excitable medium";   // in the help
 // A model that reads files, or one of another kind, writes its own App instead (model_main.hpp).
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <utility>
