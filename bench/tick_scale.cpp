@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 64;         // real cells along a host's side
 constexpr double kScale = 1000.0 / kBlock;  // it stands for 1000 x 1000 cells of 1 ns
-constexpr const char* kPolicy = "k5m14d10";
+constexpr const char* kPolicy = "k8m23d10";
 
 struct Point {
   double ticks_per_second = 0;

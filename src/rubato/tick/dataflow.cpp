@@ -38,10 +38,12 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
   }
   figures_.late_by.assign(links_.size(), 0);
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
-    for (const RegionId input : plan_.inputs[region]) {
-      Cell& empty = empty_cells_[region];
-      ++(plan_.regions[input].own() ? empty.missing_own : empty.missing_replica);
-    }
+    const auto inputs = plan_.inputs[region];
+    RUBATO_REQUIRE(inputs.size() <= kInputsMax, region, inputs.size());
+    const auto n_own = static_cast<std::uint16_t>(
+        std::ranges::count_if(inputs, [&](RegionId input) { return plan_.regions[input].own(); }));
+    empty_cells_[region].missing_own = n_own & kInputsMax;
+    empty_cells_[region].missing_replica = (inputs.size() - n_own) & kInputsMax;
   }
   for (Tick t = 0; t < window_; ++t)
     reset_tick(t);
@@ -97,14 +99,18 @@ void Dataflow::set_present(RegionId region, Tick t) {
 
 void Dataflow::input_arrived(RegionId reader, Tick t, bool own_input) {
   Cell& unit = cell(reader, t);
-  --(own_input ? unit.missing_own : unit.missing_replica);
+  if (own_input) {
+    --unit.missing_own;
+  } else {
+    --unit.missing_replica;
+  }
   const bool own = plan_.regions[reader].own();
   if (own && !own_input) --external_missing_[slot(t)];
   if (unit.missing_own != 0) return;
   if (unit.missing_replica == 0) {
     if (own) {
       if (cell(reader, t + 1).status == Status::absent) push_own(reader, t);
-    } else if (cell(reader, t + 1).demanded) {
+    } else if (cell(reader, t + 1).demanded != 0) {
       push_replica(reader, t);
     }
   } else if (own) {
@@ -118,8 +124,8 @@ void Dataflow::demand_inputs(RegionId region, Tick t) {
   for (const RegionId input : plan_.inputs[region]) {
     if (plan_.regions[input].own()) continue;
     Cell& wanted = cell(input, t);
-    if (wanted.status != Status::absent || wanted.demanded) continue;
-    wanted.demanded = true;
+    if (wanted.status != Status::absent || wanted.demanded != 0) continue;
+    wanted.demanded = 1;
     if (!steppable(input) || t <= floor_) continue;
     const Cell& unit = cell(input, t - 1);
     if (unit.missing_replica != 0) {
@@ -355,7 +361,7 @@ void Dataflow::start_own(const Ready& unit, Tick limit, core::Work& work) {
 bool Dataflow::replica_wanted(RegionId region, Tick t) const {
   if (t < floor_ || t >= end_ || t >= stop_.limit()) return false;
   const Cell& target = cell(region, t + 1);
-  if (target.status != Status::absent || !target.demanded) return false;
+  if (target.status != Status::absent || target.demanded == 0) return false;
   const Link& link = links_[plan_.regions[region].neighbour];
   return !link.inbox.contains(t + 1);
 }

@@ -92,14 +92,16 @@ class Dataflow final : public core::Engine {
   [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:
-  enum class Status : std::uint8_t { absent, running, present };
-  // One (region, tick) of the window.
+  enum class Status : std::uint16_t { absent, running, present };
+  // One (region, tick) of the window. There are many: 4 bytes.
   struct Cell {
-    std::uint16_t missing_own = 0;  // inputs of the unit that are not there
-    std::uint16_t missing_replica = 0;
-    Status status = Status::absent;  // of the fragment
-    bool demanded = false;           // an own unit waits for this fragment
+    std::uint16_t missing_own : 15 = 0;  // inputs of the unit that are not there
+    std::uint16_t demanded : 1 = 0;      // an own unit waits for this fragment
+    std::uint16_t missing_replica : 14 = 0;
+    Status status : 2 = Status::absent;  // of the fragment
   };
+  static_assert(sizeof(Cell) == 4);
+  static constexpr std::size_t kInputsMax = (1U << 14) - 1;
   // A unit that may run. The urgency of (A, t) is the tick at which the border, of which neighbours
   // wait to hear, needs it: t + depth for own regions, t + layer for replicas. The most urgent runs
   // first, so the border runs ahead of the inside by up to d ticks and its messages leave early; in

@@ -4,13 +4,12 @@
 
 #include "rubato/tick/testing/literal_algorithms.hpp"
 
-#include <cstdlib>
-
 #include <gtest/gtest.h>
 
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 
@@ -25,10 +24,7 @@ using testing::SwarmModel;
 using MessageKey = std::tuple<std::uint32_t, std::uint32_t, Tick>;  // from, to, tick
 using Messages = std::map<MessageKey, Bytes>;
 
-std::uint64_t n_seeds() {
-  const char* text = std::getenv("RUBATO_SEEDS");
-  return text == nullptr ? 100 : std::strtoull(text, nullptr, 10);
-}
+using testing::n_seeds;
 
 struct Case {
   SwarmModel::Options world;

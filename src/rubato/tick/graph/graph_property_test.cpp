@@ -1,13 +1,12 @@
 // Graph models over random directed graphs: the general store and the dense one, every policy,
 // partition and interleaving, each equal to the serial reference bit for bit.
 
-#include <cstdlib>
-
 #include <gtest/gtest.h>
 
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffled_run.hpp"
 
 namespace rubato::tick {
@@ -81,10 +80,7 @@ std::shared_ptr<const Digraph> random_graph(std::uint64_t seed) {
   return std::make_shared<const Digraph>(n, sources, targets, weights);
 }
 
-std::uint64_t n_seeds() {
-  const char* text = std::getenv("RUBATO_SEEDS");
-  return text == nullptr ? 100 : std::strtoull(text, nullptr, 10);
-}
+using testing::n_seeds;
 
 GraphModel<Mixing> random_model(std::uint64_t seed) {
   RandomStream random(seed, 12);

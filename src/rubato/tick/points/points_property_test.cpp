@@ -2,7 +2,6 @@
 // deaths and migration, each partition, policy, number of nodes and interleaving, with the general
 // store and with the fast one: equal bit for bit.
 
-#include <cstdlib>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -12,6 +11,7 @@
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 
 namespace rubato::tick {
@@ -126,10 +126,9 @@ void expect_reference(const Case& c, std::uint64_t seed) {
       << "FragmentStore: " << general.state.size() << " bugs, expected " << reference.state.size();
 }
 
-// 100 by default, shared by the four kinds of points.
+// Shared by the four kinds of points.
 std::uint64_t n_seeds() {
-  const char* text = std::getenv("RUBATO_SEEDS");
-  return (text == nullptr ? 100 : std::strtoull(text, nullptr, 10)) / 4;
+  return testing::n_seeds() / 4;
 }
 
 template <class T, int D>

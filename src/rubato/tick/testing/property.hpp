@@ -13,6 +13,7 @@
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 
 namespace rubato::tick::testing {
@@ -27,12 +28,6 @@ struct RunCase {
 inline std::string describe(const RunCase& c) {
   return c.policy.to_string() + ", " + std::to_string(c.n_nodes) + " nodes x " +
          std::to_string(c.n_cores) + " cores, " + std::to_string(c.ticks) + " ticks";
-}
-
-// Seeds of one property: RUBATO_SEEDS, by default 100.
-inline std::uint64_t n_seeds() {
-  const char* text = std::getenv("RUBATO_SEEDS");
-  return text == nullptr ? 100 : std::strtoull(text, nullptr, 10);
 }
 
 inline RunCase random_run(RandomStream& random) {

@@ -227,10 +227,8 @@ auto GridModel<U>::replica_tiles(const RegionQuery<Query>& region) const -> std:
     rest = rest.intersect(region.includes[i]);
   for (const Query& exclude : region.excludes)
     rest = rest.minus(exclude);
-  std::vector<Query> tiles;
-  for (const CellBox& box : rest.boxes())
-    tiles.emplace_back(box);
-  return tiles;
+  if (rest.empty()) return {};
+  return {rest};
 }
 
 }  // namespace rubato::tick
