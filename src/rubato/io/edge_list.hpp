@@ -77,7 +77,7 @@ class EdgeReader {
   // Reads the head of the file, whatever the part. Throws Error if it cannot be read, or if it is a
   // Matrix Market file of a form that is no graph. Options for columns, labels and filters do not
   // apply to Matrix Market.
-  EdgeReader(const std::string& path, const EdgeListOptions& options = {});
+  explicit EdgeReader(const std::string& path, const EdgeListOptions& options = {});
   EdgeReader(const EdgeReader&) = delete;
   EdgeReader& operator=(const EdgeReader&) = delete;
   ~EdgeReader();

@@ -108,7 +108,7 @@ class FragmentStore final : public Store {
       const std::lock_guard lock(measures_mutex_);
       const auto found = measures_.find({region, t});
       RUBATO_ASSERT(found != measures_.end(), region, t);
-      const Bytes bytes = to_bytes(found->second);
+      Bytes bytes = to_bytes(found->second);
       measures_.erase(found);
       return bytes;
     } else {

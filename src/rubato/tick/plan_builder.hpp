@@ -69,7 +69,7 @@ class PlanBuilder {
 
  private:
   // (W_D o R_D)^j(q) for j = 0 .. n.
-  std::vector<Query> outwards(const Query& q, int n) const {
+  [[nodiscard]] std::vector<Query> outwards(const Query& q, int n) const {
     std::vector<Query> layers{q};
     for (int j = 0; j < n; ++j) {
       layers.push_back(model_.write_dependencies(model_.read_dependencies(layers.back())));
@@ -179,7 +179,8 @@ class PlanBuilder {
     plan.set_depths();
   }
 
-  bool meets(const RegionQuery<Query>& region, const std::vector<Query>& others) const {
+  [[nodiscard]] bool meets(const RegionQuery<Query>& region,
+                           const std::vector<Query>& others) const {
     return std::ranges::all_of(region.includes, [&](const Query& include) {
       return std::ranges::none_of(
           others, [&](const Query& other) { return model_.disjoint(include, other); });

@@ -124,7 +124,7 @@ class ProblemOf final : public Problem {
     }
 
    private:
-    std::unique_ptr<StoreType> make_store() const {
+    [[nodiscard]] std::unique_ptr<StoreType> make_store() const {
       if constexpr (std::same_as<StoreOptions, std::monostate>) {
         return std::make_unique<StoreType>(problem_.model_, typed_);
       } else {

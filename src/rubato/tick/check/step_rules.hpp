@@ -140,7 +140,7 @@ template <Model M>
                                        const typename M::State& context, const std::string& where) {
   const TupleList expected = c.tuples(c.model.step(to_step, sample.state, sample.t));
   const TupleList found = c.tuples(c.model.step(to_step, context, sample.t));
-  const std::string failure = c.differ(expected, found, where + c.at_tick(sample.t));
+  std::string failure = c.differ(expected, found, where + c.at_tick(sample.t));
   if (failure.empty()) return failure;
   const DifferentTuple difference = compare(expected, found);
   return failure + who_is_read(c, sample, difference.id, context);
@@ -274,6 +274,7 @@ void check_measure(CheckContext<M>& c, CheckReport& report) {
                [&](Rule& rule) {
                  using Measure = typename M::Measure;
                  const auto equal = [](const Measure& a, const Measure& b) {
+                   // Bits are compared: NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
                    return std::memcmp(&a, &b, sizeof a) == 0;
                  };
                  for (std::uint64_t salt = 0; salt < 8 && !rule.broken(); ++salt) {

@@ -535,6 +535,7 @@ void PointsStore<U>::compare_cell(std::span<const Tuple> here, std::size_t at, c
     while (at < round.tuples.size() && round.cells[at] == cell && round.tuples[at].id < tuple.id)
       ++at;
     const bool found = at < round.tuples.size() && round.cells[at] == cell &&
+                       // Bits are compared: NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
                        std::memcmp(&round.tuples[at], &tuple, sizeof tuple) == 0;
     // What lies beyond that which is held here was not sent.
     if (found || !typed_.held.contains(lattice.unit(tuple.position))) continue;
@@ -563,7 +564,7 @@ Bytes PointsStore<U>::measure(RegionId region, Tick t) {
     const std::lock_guard lock(mutex_);
     const auto found = measures_.find({region, t});
     RUBATO_ASSERT(found != measures_.end(), region, t);
-    const Bytes bytes = to_bytes(found->second);
+    Bytes bytes = to_bytes(found->second);
     measures_.erase(found);
     return bytes;
   } else {

@@ -71,7 +71,7 @@ std::vector<std::string> next_commands(const std::string& program, bool single_m
   const std::string model = single_model ? "" : " " + scene.model;
   std::string settings;
   for (const auto& [name, text] : scene.settings)
-    settings += " --" + name + " " + text;
+    settings.append(" --").append(name).append(" ").append(text);
   return {program + " compare" + model + settings + " --nodes 25 --profile ec2-small",
           program + " run" + model + " --ticks 500 --output " + scene.model + "-run --every 100",
           program + " launch -n 2 -- " + program + " run" + model +

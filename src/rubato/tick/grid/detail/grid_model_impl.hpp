@@ -202,9 +202,7 @@ auto GridModel<U>::own_tiles(const Query& own, const Policy& policy) const -> st
   for (int ring = 1; ring <= policy.depth && !left.empty(); ++ring)
     cut_to(ring * U::kRadius);
   if (policy.depth * U::kRadius < frame && !left.empty()) cut_to(frame);
-  std::vector<Query> tiles;
-  for (const CellBox& box : boxes)
-    tiles.emplace_back(box);
+  std::vector<Query> tiles(boxes.begin(), boxes.end());
   if (left.empty()) return tiles;
   // Bands along the last dimension: whole rows stay contiguous.
   constexpr std::size_t kLast = kD - 1;

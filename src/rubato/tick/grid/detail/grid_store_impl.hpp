@@ -34,7 +34,8 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
       for (const auto& each : layout.exports(piece))
         region.exports.push_back(each);
       region.n_cells += nominal_cells(piece.box, regions_.size() < typed.plan.n_own);
-      region.n_rows += static_cast<double>(piece.box.volume() / piece.box.width(0));
+      const std::int64_t n_rows = piece.box.volume() / piece.box.width(0);
+      region.n_rows += static_cast<double>(n_rows);
     }
     regions_.push_back(std::move(region));
   }
@@ -251,8 +252,10 @@ void GridStore<U>::take_box(const CellBox& box, const Value* data, std::uint32_t
           Value* to = values(block, t, f) + block.shape.offset(here);
           if (fresh[i] != 0) {
             std::memcpy(to, from, n_bytes);
+            // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are compared
           } else if (std::memcmp(to, from, n_bytes) != 0) {
             std::int64_t x = 0;
+            // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
             while (std::memcmp(to + x, from + x, sizeof(Value)) == 0)
               ++x;
             Index<kD> bad = at;

@@ -75,7 +75,10 @@ class Gather {
     const CellWindow<kD>& window = around_->window;
     starts_.assign(static_cast<std::size_t>(window.n_cells()) + 1, 0);
     for (const Patch<kD>& patch : around_->patches) {
-      const auto& [table, table_window] = version(patch.source);
+      // Not in one: clang takes no part of a structured binding into a lambda.
+      const auto& read = version(patch.source);
+      const auto* table = read.first;
+      const auto* table_window = read.second;
       const std::uint32_t* from = table->starts();
       for_each_row<kD>(patch.size, [&](const Index<kD>& at) {
         const std::size_t c = cell(window, patch.to, at);
@@ -94,7 +97,9 @@ class Gather {
     next_.assign(starts_.begin(), starts_.end() - 1);
     crowded_.clear();
     for (const Patch<kD>& patch : around_->patches) {
-      const auto& [table, table_window] = version(patch.source);
+      const auto& read = version(patch.source);
+      const auto* table = read.first;
+      const auto* table_window = read.second;
       const std::uint32_t* from = table->starts();
       const Tuple* all = table->all().data();
       for_each_row<kD>(patch.size, [&](const Index<kD>& at) {
