@@ -20,18 +20,36 @@ Nanos CoreFigures::busy_total() const noexcept {
   return std::accumulate(busy.begin(), busy.end(), Nanos{0});
 }
 
+void CoreFigures::add(const CoreFigures& other) {
+  if (busy.size() < other.busy.size()) busy.resize(other.busy.size(), 0);
+  for (std::size_t kind = 0; kind < other.busy.size(); ++kind)
+    busy[kind] += other.busy[kind];
+  wall += other.wall;
+  sending += other.sending;
+  idle += other.idle;
+  n_works += other.n_works;
+}
+
 CoreFigures NodeFigures::total() const {
   CoreFigures sum;
-  for (const auto& core : cores) {
-    if (sum.busy.size() < core.busy.size()) sum.busy.resize(core.busy.size(), 0);
-    for (std::size_t kind = 0; kind < core.busy.size(); ++kind)
-      sum.busy[kind] += core.busy[kind];
-    sum.wall += core.wall;
-    sum.sending += core.sending;
-    sum.idle += core.idle;
-    sum.n_works += core.n_works;
-  }
+  for (const auto& core : cores)
+    sum.add(core);
   return sum;
+}
+
+void NodeFigures::add(const NodeFigures& later) {
+  if (cores.empty()) {
+    *this = later;
+    return;
+  }
+  RUBATO_REQUIRE(cores.size() == later.cores.size(), cores.size(), later.cores.size());
+  wall += later.wall;
+  for (std::size_t i = 0; i < cores.size(); ++i)
+    cores[i].add(later.cores[i]);
+  n_sent += later.n_sent;
+  n_received += later.n_received;
+  bytes_sent += later.bytes_sent;
+  bytes_received += later.bytes_received;
 }
 
 void put(Writer& out, const NodeFigures& figures) {

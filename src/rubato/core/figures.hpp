@@ -31,6 +31,8 @@ struct CoreFigures {
   void add_busy(std::uint32_t kind, Nanos time);
   [[nodiscard]] Nanos busy_total() const noexcept;
   [[nodiscard]] Nanos own() const noexcept { return wall - busy_total() - sending - idle; }
+  // Adds those of another core, or of a later run.
+  void add(const CoreFigures& other);
   bool operator==(const CoreFigures&) const = default;
 };
 
@@ -46,6 +48,8 @@ struct NodeFigures {
 
   // The sum over the cores.
   [[nodiscard]] CoreFigures total() const;
+  // Adds those of a later run of the same host. REQUIRES: as many cores, or none here yet.
+  void add(const NodeFigures& later);
   bool operator==(const NodeFigures&) const = default;
 };
 

@@ -31,6 +31,21 @@ TEST(Figures, OwnIsWhatIsLeftOfTheWall) {
   EXPECT_EQ(figures.total().n_works, 4U);
 }
 
+TEST(Figures, OfSeveralRunsAddUpByCore) {
+  NodeFigures sum;
+  sum.add(sample(3, 40));
+  EXPECT_EQ(sum, sample(3, 40));
+  NodeFigures later = sample(3, 20);
+  later.cores[1].add_busy(4, 15);
+  sum.add(later);
+  EXPECT_EQ(sum.wall, 200);
+  EXPECT_EQ(sum.n_sent, 14U);
+  EXPECT_EQ(sum.cores[0].busy, (std::vector<Nanos>{20, 0, 60}));
+  EXPECT_EQ(sum.cores[1].busy, (std::vector<Nanos>{20, 0, 60, 0, 15}));
+  EXPECT_EQ(sum.cores[1].idle, 60);
+  EXPECT_EQ(sum.total().own(), 200 * 2 - 175 - 20 - 120);
+}
+
 TEST(Figures, TravelAsBytes) {
   Writer out;
   put(out, sample(3, 40));

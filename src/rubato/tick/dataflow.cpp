@@ -12,18 +12,22 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     : plan_(plan),
       store_(store),
       window_(plan.window()),
-      end_(options.ticks),
+      segment_end_(std::min(options.ticks, options.until)),
+      end_(segment_end_),
+      floor_(options.begin),
+      own_min_(options.begin),
+      watched_tick_(options.begin),
       cells_(plan.regions.size() * static_cast<std::size_t>(plan.window())),
       empty_cells_(plan.regions.size()),
-      own_at_(plan.n_own, 0),
+      own_at_(plan.n_own, options.begin),
       own_present_(static_cast<std::size_t>(plan.window()), 0),
       external_missing_(static_cast<std::size_t>(plan.window()), 0),
       lanes_(std::max<std::uint32_t>(options.n_cores, 1)),
       links_(plan.neighbours.size()),
       source_links_(plan.n_own),
-      barrier_(plan.self, plan.n_nodes),
-      stop_(plan.self, plan.n_nodes, store, options.ticks) {
-  RUBATO_REQUIRE(options.ticks >= 0, options.ticks);
+      barrier_(plan.self, plan.n_nodes, options.begin),
+      stop_(plan.self, plan.n_nodes, store, options.begin, options.ticks) {
+  RUBATO_REQUIRE(options.begin >= 0 && options.begin <= segment_end_, options.begin, segment_end_);
   for (RegionId region = 0; region < plan_.n_own; ++region) {
     for (const RegionId input : plan_.inputs[region]) {
       n_external_inputs_ += plan_.regions[input].own() ? 0 : 1;
@@ -33,6 +37,7 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     const Neighbour& neighbour = plan_.neighbours[i];
     neighbour_of_[neighbour.node] = i;
     links_[i].missing_sources.resize(static_cast<std::size_t>(window_));
+    links_[i].base = options.begin;
     for (const RegionId source : neighbour.sources)
       source_links_[source].push_back(i);
   }
@@ -45,7 +50,7 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     empty_cells_[region].missing_own = n_own & kInputsMax;
     empty_cells_[region].missing_replica = (inputs.size() - n_own) & kInputsMax;
   }
-  for (Tick t = 0; t < window_; ++t)
+  for (Tick t = floor_; t < floor_ + window_; ++t)
     reset_tick(t);
 }
 
@@ -67,13 +72,13 @@ void Dataflow::reset_tick(Tick t) {
 void Dataflow::start(core::Port& port) {
   started_ = own_min_since_ = port.now();
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
-    cell(region, 0).status = Status::present;
+    cell(region, own_min_).status = Status::present;
   }
-  own_present_[0] = plan_.n_own;
+  own_present_[slot(own_min_)] = plan_.n_own;
   // After all are marked, so that no unit counts as waiting in between.
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
     for (const RegionId reader : plan_.readers[region]) {
-      input_arrived(reader, 0, plan_.regions[region].own());
+      input_arrived(reader, own_min_, plan_.regions[region].own());
     }
   }
   for (RegionId region = 0; region < plan_.n_own; ++region) {
@@ -180,7 +185,7 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
     barrier_.on_message(port, header);
   } else {
     stop_.on_message(port, header, ByteView(bytes).subspan(sizeof header));
-    end_ = stop_.end();
+    end_ = std::min(segment_end_, stop_.end());
   }
 }
 
@@ -494,7 +499,7 @@ void Dataflow::finish_own(core::Port& port, RegionId region, Tick t) {
   if (stop_.tests(t)) {
     stop_.add(t, store_.measure(region, t));
     if (own_present_[slot(t)] == plan_.n_own) stop_.complete(port, t);
-    end_ = stop_.end();
+    end_ = std::min(segment_end_, stop_.end());
   }
   advance_own(port);
 }
@@ -562,7 +567,8 @@ void Dataflow::advance_floor() {
 }
 
 bool Dataflow::finished() const {
-  if (own_min_ < end_ || n_running_ != 0) return false;
+  // A test of this segment may end the run in a later one; who goes on has to know.
+  if (own_min_ < end_ || n_running_ != 0 || !stop_.has_decided(end_)) return false;
   return std::ranges::all_of(links_, [](const Link& link) { return link.packing.empty(); });
 }
 

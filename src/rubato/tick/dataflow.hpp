@@ -35,8 +35,14 @@
 
 namespace rubato::tick {
 
-// Kinds of core::Work of this engine.
-enum WorkKind : std::uint32_t { step_own = 0, step_replica = 1, pack_round = 2, unpack_round = 3 };
+// Kinds of core::Work of a run; the last is the move of an epoch (tick/epoch/redistribution.hpp).
+enum WorkKind : std::uint32_t {
+  step_own = 0,
+  step_replica = 1,
+  pack_round = 2,
+  unpack_round = 3,
+  move_state = 4
+};
 
 // What a node did, for the table at the end of a run.
 struct NodeFigures {
@@ -45,10 +51,12 @@ struct NodeFigures {
   std::int64_t messages_sent = 0;
   std::int64_t bytes_sent = 0;
   std::int64_t compared_regions = 0;  // replicas that a late message confirmed
-  Nanos finished_at = 0;       // when the last own region was at the last tick; since start()
+  Nanos finished_at = 0;       // when the last own region was at the last tick; since start(), of
+                               // the first segment if there are several
   Tick most_ahead = 0;         // of an own region over the slowest
   std::size_t inbox_most = 0;  // rounds of one neighbour that waited to be taken
-  std::vector<Nanos> late_by;  // [neighbours] time that own work waited for its rounds
+  std::vector<Nanos> late_by;  // [neighbours] time that own work waited for its rounds; after a
+                               // repartitioning, those of the last segment
 };
 
 class Dataflow final : public core::Engine {
@@ -56,6 +64,10 @@ class Dataflow final : public core::Engine {
   struct Options {
     Tick ticks = 0;  // the run ends here, or earlier by the model's stop condition
     std::uint32_t n_cores = 1;
+    // A run may be cut into segments, each with an engine of its own (tick/epoch/): this one has
+    // the state of tick `begin` in its store and ends at `until`, if the run does not end before.
+    Tick begin = 0;
+    Tick until = kNoTick;
   };
 
   // `plan` and `store` must outlive the engine.
@@ -79,13 +91,17 @@ class Dataflow final : public core::Engine {
   [[nodiscard]] bool finished() const override;
   [[nodiscard]] std::string waiting_for() const override;
 
-  // The tick that all own regions have reached, and the one at which the run ends.
+  // The tick that all own regions have reached, and the one at which this segment ends.
   [[nodiscard]] Tick own_tick() const noexcept { return own_min_; }
   // The same for a thread that looks on while the engine runs, for progress lines.
   [[nodiscard]] Tick watched_tick() const noexcept {
     return watched_tick_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] Tick end() const noexcept { return end_; }
+  // Where the run ends; the same on all nodes once they have finished.
+  [[nodiscard]] Tick run_end() const noexcept { return stop_.end(); }
+  // The host's time at start().
+  [[nodiscard]] Nanos started() const noexcept { return started_; }
   [[nodiscard]] Tick floor() const noexcept { return floor_; }
   [[nodiscard]] const NodeFigures& figures() const noexcept { return figures_; }
   // Bytes of this state machine itself, the plan included, tuples not.
@@ -196,10 +212,11 @@ class Dataflow final : public core::Engine {
   const Plan& plan_;
   Store& store_;
   const Tick window_;
+  const Tick segment_end_;  // if no stop condition comes before
   Tick end_;
-  Tick floor_ = 0;
-  Tick own_min_ = 0;
-  std::atomic<Tick> watched_tick_{0};            // a copy of own_min_
+  Tick floor_;
+  Tick own_min_;
+  std::atomic<Tick> watched_tick_;               // a copy of own_min_
   std::vector<Cell> cells_;                      // [regions][window]
   std::vector<Cell> empty_cells_;                // [regions] of a tick of which nothing is there
   std::vector<Tick> own_at_;                     // [n_own] last version of each own region

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/tick/testing/epoch_run.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 
@@ -59,6 +60,21 @@ TEST(DataflowProperty, every_policy_partition_and_interleaving_equals_the_refere
     RandomStream random(seed, 1);
     const SwarmModel::Options world = random_world(seed, random);
     expect_reference(world, testing::random_run(random), seed);
+  }
+}
+
+// The swarm's cuts have nothing in common from one epoch to the next; emigrants, halos of several
+// layers and stop decisions under way cross each of them.
+TEST(DataflowProperty, runs_that_are_cut_again_at_epochs_equal_the_reference) {
+  for (std::uint64_t seed = 2000; seed < 2000 + testing::n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 1);
+    const SwarmModel::Options world = random_world(seed, random);
+    const testing::RunCase c = testing::random_run(random);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
+    const ProblemOf<SwarmModel, FragmentStore<SwarmModel>> problem{SwarmModel(world)};
+    const SwarmModel& model = problem.model();
+    testing::expect_equal_epochs(problem, c, random.between(1, 8), seed,
+                                 run_reference(model, model.everything(), c.ticks));
   }
 }
 

@@ -38,7 +38,9 @@ std::string Dataflow::waiting_for() const {
   if (plan_.policy.barrier && barrier_.released() < own_min_) {
     text += ", waits at the barrier of tick " + std::to_string(own_min_);
   }
-  if (stop_.limit() <= own_min_ && stop_.limit() < end_) {
+  if (own_min_ >= end_ && !stop_.has_decided(end_)) {
+    text += ", waits for the stop decisions up to its last tick";
+  } else if (stop_.limit() <= own_min_ && stop_.limit() < end_) {
     text +=
         ", waits for the stop decision that takes effect at tick " + std::to_string(stop_.limit());
   }

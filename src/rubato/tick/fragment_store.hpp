@@ -25,14 +25,19 @@ class FragmentStore final : public Store {
 
   // Both must outlive the store. Calls model.init() on what the node holds.
   FragmentStore(const M& model, const TypedPlan<Query>& typed)
+      : FragmentStore(model, typed, {0, model.init(typed.held)}) {}
+  // The same for a segment of a run.
+  FragmentStore(const M& model, const TypedPlan<Query>& typed, StartState<State> start)
       : model_(model),
         typed_(typed),
         window_(typed.plan.window()),
+        begin_(start.tick),
         versions_(typed.plan.regions.size() * static_cast<std::size_t>(window_)),
-        costs_(typed.plan.regions.size()) {
-    const auto initial = std::make_shared<const State>(model_.init(typed_.held));
+        costs_(typed.plan.regions.size()),
+        released_(start.tick) {
+    const auto initial = std::make_shared<const State>(std::move(start.held));
     for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {
-      at(region, 0) = initial;
+      at(region, begin_) = initial;
     }
   }
 
@@ -151,15 +156,15 @@ class FragmentStore final : public Store {
     return n;
   }
 
-  // What an own region produced at tick t > 0.
+  // What an own region produced at tick t, after the first.
   [[nodiscard]] const State& region_state(RegionId region, Tick t) const { return *at(region, t); }
 
   // The tuples that the own regions produced at tick t; over all nodes, the global state.
   [[nodiscard]] State own_state(Tick t) const {
     State state;
     for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
-      // The initial state is what the node holds, neighbours' tuples included.
-      model_.merge(state, t == 0 ? model_.select(*at(region, t), typed_.own) : *at(region, t));
+      // The first state is what the node holds, neighbours' tuples included.
+      model_.merge(state, t == begin_ ? model_.select(*at(region, t), typed_.own) : *at(region, t));
     }
     return state;
   }
@@ -234,9 +239,10 @@ class FragmentStore final : public Store {
   const M& model_;
   const TypedPlan<Query>& typed_;
   const Tick window_;
+  const Tick begin_;
   std::vector<Version> versions_;  // [regions][window]
   std::vector<Nanos> costs_;       // [regions] of the last step
-  Tick released_ = 0;
+  Tick released_;
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };

@@ -79,7 +79,30 @@ concept HasStateOperations = requires(const M& m, typename M::State& into,
   { m.read(reader) } -> std::convertible_to<typename M::State>;
 };
 
-// All of the above: what every policy and every test calls, and nothing besides.
+// Optional: a model that can be cut again while it runs, at an epoch, by the state that there is
+// then: what follows tuples that gather (tick/epoch/redistribution.hpp). Samples say what a cut
+// needs to know, in a size that does not grow with the state.
+//   using Samples = ..;                             copyable
+//   Samples sample(state) const                     of the tuples that one node owns
+//   void merge_samples(Samples& into, from) const   into those of more nodes
+//   write_samples(writer, samples), read_samples(reader)
+//   part(n, samples)                                PART, from the samples of all nodes; it depends
+//                                                   on nothing else, since every node calls it
+// Bits do not depend on how tuples are cut, so they do not depend on epochs either.
+template <class M>
+concept HasRepartition = HasStateAndQuery<M> &&
+    requires(const M& m, const typename M::State& s, std::uint32_t n, typename M::Samples& into,
+             const typename M::Samples& samples, Writer& writer, Reader& reader) {
+  requires std::copyable<typename M::Samples>;
+  { m.sample(s) } -> std::convertible_to<typename M::Samples>;
+  m.merge_samples(into, samples);
+  m.write_samples(writer, samples);
+  { m.read_samples(reader) } -> std::convertible_to<typename M::Samples>;
+  { m.part(n, samples) } -> std::convertible_to<std::vector<typename M::Query>>;
+};
+
+// All of the above but what is optional: what every policy and every test calls, and nothing
+// besides.
 template <class M>
 concept Model = HasStateAndQuery<M> && HasPart<M> && HasInit<M> && HasStep<M> &&
     HasDependencies<M> && HasDisjoint<M> && HasStateOperations<M>;
@@ -101,6 +124,12 @@ consteval void explain_model() {
     static_assert(HasStateOperations<M>,
                   "a model needs on its State: select(state, query), difference(a, b), merge(into, "
                   "from), write(Writer&, state) and read(Reader&), all const");
+    if constexpr (requires { typename M::Samples; }) {
+      static_assert(HasRepartition<M>,
+                    "a model with Samples needs: Samples sample(const State&), "
+                    "merge_samples(Samples& into, const Samples&), write_samples(Writer&, "
+                    "samples), read_samples(Reader&) and part(n, samples), all const");
+    }
   }
 }
 

@@ -42,6 +42,14 @@ concept HasTiles = requires(const M& m, const typename M::Query& own, const Poli
   { m.replica_tiles(region) } -> std::convertible_to<std::vector<typename M::Query>>;
 };
 
+// R_D o (W_D o R_D)^m (q): what the node that owns q holds, with m replica layers.
+template <Model M>
+[[nodiscard]] typename M::Query held_query(const M& model, typename M::Query q, int m) {
+  for (int layer = 0; layer < m; ++layer)
+    q = model.write_dependencies(model.read_dependencies(q));
+  return model.read_dependencies(q);
+}
+
 namespace detail {
 
 template <Model M>

@@ -19,6 +19,7 @@
 namespace rubato::tick {
 
 using Tick = std::int64_t;
+inline constexpr Tick kNoTick = INT64_MAX;  // later than all ticks
 
 struct Policy {
   int period = 1;          // k: ticks between two message rounds

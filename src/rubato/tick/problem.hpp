@@ -13,6 +13,7 @@
 
 #include "rubato/tick/check/checker.hpp"
 #include "rubato/tick/dataflow.hpp"
+#include "rubato/tick/epoch/state_move.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/output/source.hpp"
@@ -20,7 +21,24 @@
 
 namespace rubato::tick {
 
-// One node of a run: its plan, its tuples and its state machine.
+class NodeRun;
+
+// One node between two segments of a run, at an epoch.
+class NodeMove {
+ public:
+  NodeMove() = default;
+  NodeMove(const NodeMove&) = delete;
+  NodeMove& operator=(const NodeMove&) = delete;
+  virtual ~NodeMove() = default;
+
+  // To be run by the host that runs the nodes.
+  [[nodiscard]] virtual Redistribution& engine() = 0;
+  // After it, once: the node with its new part, for the segment that begins at the tick that was
+  // moved.
+  [[nodiscard]] virtual std::unique_ptr<NodeRun> arrive(const Dataflow::Options& options) = 0;
+};
+
+// One node of a run, or of a segment of it: its plan, its tuples and its state machine.
 class NodeRun {
  public:
   NodeRun() = default;
@@ -39,6 +57,10 @@ class NodeRun {
   // Reads this node's tuples for files and pictures; null if the model does not say how they look.
   // The node outlives it.
   [[nodiscard]] virtual std::unique_ptr<OutputSource> output_source() const = 0;
+  // After a segment's end: takes the own tuples to where they will be owned. The store goes; of
+  // this node only engine() and plan() may be used from then on, and only as far as figures go.
+  // REQUIRES: Problem::repartitions(), and the problem outlives the move.
+  [[nodiscard]] virtual std::unique_ptr<NodeMove> leave() = 0;
 };
 
 // Who owns what, for one number of nodes; shared by the virtual nodes of a simulation.
@@ -50,9 +72,8 @@ class Partition {
   virtual ~Partition() = default;
 
   // Builds the plan and the initial state of one node.
-  [[nodiscard]] virtual std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy,
-                                                           Tick ticks,
-                                                           std::uint32_t n_cores) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<NodeRun> make_node(
+      NodeId self, const Policy& policy, const Dataflow::Options& options) const = 0;
 };
 
 class Problem {
@@ -64,6 +85,9 @@ class Problem {
 
   // Calls the model's part(). Throws Error if the model cannot be cut so. The problem outlives it.
   [[nodiscard]] virtual std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const = 0;
+  // Whether the model can be cut again while it runs (HasRepartition in model.hpp). If not, every
+  // cut of it is the first one, and an epoch would move nothing.
+  [[nodiscard]] virtual bool repartitions() const noexcept = 0;
   // Tests the model's rules (tick/check/checker.hpp), and throws as that does. check_problem()
   // tests the store too.
   [[nodiscard]] virtual CheckReport check(const CheckOptions& options) const = 0;
@@ -75,6 +99,8 @@ template <Checkable M, class StoreType, class StoreOptions = std::monostate>
 class ProblemOf final : public Problem {
  public:
   using Query = typename M::Query;
+  using State = typename M::State;
+  using Queries = std::shared_ptr<const std::vector<Query>>;  // [n_nodes]
 
   explicit ProblemOf(M model, StoreOptions options = {})
       : model_(std::move(model)), options_(std::move(options)) {}
@@ -84,6 +110,8 @@ class ProblemOf final : public Problem {
   [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const override {
     return std::make_unique<Parts>(*this, model_.part(n_nodes));
   }
+
+  [[nodiscard]] bool repartitions() const noexcept override { return HasRepartition<M>; }
 
   [[nodiscard]] CheckReport check(const CheckOptions& options) const override {
     return check_model(model_, options);
@@ -96,12 +124,14 @@ class ProblemOf final : public Problem {
   // A node's run with its types, for output.
   class Node final : public NodeRun {
    public:
-    Node(const ProblemOf& problem, std::span<const Query> queries, NodeId self,
-         const Policy& policy, Tick ticks, std::uint32_t n_cores)
+    // With the model's initial state, or with `start`, which is of the tick options.begin.
+    Node(const ProblemOf& problem, Queries queries, NodeId self, const Policy& policy,
+         const Dataflow::Options& options, StartState<State>* start = nullptr)
         : problem_(problem),
-          typed_(build_plan(problem.model_, queries, self, policy)),
-          store_(make_store()),
-          flow_(typed_.plan, *store_, Dataflow::Options{ticks, n_cores}) {}
+          queries_(std::move(queries)),
+          typed_(build_plan(problem.model_, std::span(*queries_), self, policy)),
+          store_(start == nullptr ? make_store() : make_store(std::move(*start))),
+          flow_(typed_.plan, *store_, options) {}
 
     [[nodiscard]] Dataflow& engine() override { return flow_; }
     [[nodiscard]] StoreType& store() override { return *store_; }
@@ -122,17 +152,34 @@ class ProblemOf final : public Problem {
     [[nodiscard]] std::unique_ptr<OutputSource> output_source() const override {
       return make_output_source(problem_.model_, *store_, typed_.plan.n_own);
     }
+    [[nodiscard]] std::unique_ptr<NodeMove> leave() override {
+      if constexpr (HasRepartition<M>) {
+        State own = store_->own_state(flow_.end());
+        store_.reset();
+        return std::make_unique<Move>(problem_, queries_, typed_.plan, flow_.end(), std::move(own));
+      } else {
+        RUBATO_REQUIRE(HasRepartition<M>, typed_.plan.self);
+        return nullptr;
+      }
+    }
 
    private:
-    [[nodiscard]] std::unique_ptr<StoreType> make_store() const {
-      if constexpr (std::same_as<StoreOptions, std::monostate>) {
-        return std::make_unique<StoreType>(problem_.model_, typed_);
+    // `start` is nothing or a StartState.
+    template <class... Start>
+    [[nodiscard]] std::unique_ptr<StoreType> make_store(Start&&... start) const {
+      if constexpr (sizeof...(Start) > 0 && !HasRepartition<M>) {
+        RUBATO_REQUIRE(HasRepartition<M>, typed_.plan.self);
+        return nullptr;
+      } else if constexpr (std::same_as<StoreOptions, std::monostate>) {
+        return std::make_unique<StoreType>(problem_.model_, typed_, std::forward<Start>(start)...);
       } else {
-        return std::make_unique<StoreType>(problem_.model_, typed_, problem_.options_);
+        return std::make_unique<StoreType>(problem_.model_, typed_, std::forward<Start>(start)...,
+                                           problem_.options_);
       }
     }
 
     const ProblemOf& problem_;
+    const Queries queries_;
     TypedPlan<Query> typed_;
     std::unique_ptr<StoreType> store_;
     Dataflow flow_;
@@ -142,15 +189,43 @@ class ProblemOf final : public Problem {
   class Parts final : public Partition {
    public:
     Parts(const ProblemOf& problem, std::vector<Query> queries)
-        : problem_(problem), queries_(std::move(queries)) {}
-    [[nodiscard]] std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy, Tick ticks,
-                                                     std::uint32_t n_cores) const override {
-      return std::make_unique<Node>(problem_, queries_, self, policy, ticks, n_cores);
+        : problem_(problem),
+          queries_(std::make_shared<const std::vector<Query>>(std::move(queries))) {}
+    [[nodiscard]] std::unique_ptr<NodeRun> make_node(
+        NodeId self, const Policy& policy, const Dataflow::Options& options) const override {
+      return std::make_unique<Node>(problem_, queries_, self, policy, options);
     }
 
    private:
     const ProblemOf& problem_;
-    std::vector<Query> queries_;
+    Queries queries_;
+  };
+
+  // Only of models that can be cut again.
+  class Move final : public NodeMove {
+   public:
+    Move(const ProblemOf& problem, Queries old, const Plan& plan, Tick t, State own)
+        : problem_(problem),
+          self_(plan.self),
+          policy_(plan.policy),
+          move_(problem.model_, std::move(old), plan.self, plan.policy, std::move(own)),
+          engine_(move_, plan.self, plan.n_nodes, t),
+          tick_(t) {}
+
+    [[nodiscard]] Redistribution& engine() override { return engine_; }
+    [[nodiscard]] std::unique_ptr<NodeRun> arrive(const Dataflow::Options& options) override {
+      RUBATO_REQUIRE(options.begin == tick_, options.begin, tick_);
+      StartState<State> start{tick_, move_.take_held()};
+      return std::make_unique<Node>(problem_, move_.queries(), self_, policy_, options, &start);
+    }
+
+   private:
+    const ProblemOf& problem_;
+    NodeId self_;
+    Policy policy_;
+    StateMoveOf<M> move_;
+    Redistribution engine_;
+    Tick tick_;
   };
 
   M model_;

@@ -1,6 +1,7 @@
 #include "rubato/tick/run.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "rubato/core/paced_engine.hpp"
 #include "rubato/core/sim_host.hpp"
@@ -21,6 +22,7 @@ void put(Writer& out, const NodeResult& result) {
   out.put(static_cast<std::uint64_t>(result.work.inbox_most));
   out.put_vector(result.work.late_by);
   out.put(result.state_bytes);
+  out.put(result.moved);
 }
 
 NodeResult get_node_result(Reader& in) {
@@ -36,7 +38,165 @@ NodeResult get_node_result(Reader& in) {
   result.work.inbox_most = in.get<std::uint64_t>();
   result.work.late_by = in.get_vector<Nanos>();
   result.state_bytes = in.get<std::uint64_t>();
+  result.moved = in.get<MoveFigures>();
   return result;
+}
+
+// Where the segment that begins at `begin` ends, if the run does not end before.
+Tick next_epoch(const Problem& problem, Tick begin, Tick epoch) {
+  return epoch > 0 && problem.repartitions() ? (begin / epoch + 1) * epoch : kNoTick;
+}
+
+void check_epoch(Tick epoch) {
+  if (epoch >= 0) return;
+  throw Error("epoch: expected a number of ticks, 0 or more, found " + std::to_string(epoch),
+              ExitCode::usage);
+}
+
+bool goes_on(const Dataflow& flow) {
+  return flow.end() < flow.run_end();
+}
+
+// The figures of one node, summed over the segments of its run.
+class NodeSum {
+ public:
+  void add(const Dataflow& flow, const core::NodeFigures& time) {
+    const NodeFigures& later = flow.figures();
+    NodeFigures& sum = result_.work;
+    if (!started_) started_ = flow.started();
+    sum.own_units += later.own_units;
+    sum.replica_units += later.replica_units;
+    sum.messages_sent += later.messages_sent;
+    sum.bytes_sent += later.bytes_sent;
+    sum.compared_regions += later.compared_regions;
+    // What lies between the segments counts: moves, new plans, and waiting for all nodes.
+    sum.finished_at = flow.started() - *started_ + later.finished_at;
+    sum.most_ahead = std::max(sum.most_ahead, later.most_ahead);
+    sum.inbox_most = std::max(sum.inbox_most, later.inbox_most);
+    sum.late_by = later.late_by;
+    result_.time.add(time);
+  }
+  void add(const Redistribution& move, const core::NodeFigures& time) {
+    result_.moved.add(move.figures());
+    result_.time.add(time);
+  }
+  [[nodiscard]] NodeResult take(const Store& store) {
+    result_.state_bytes = store.bytes();
+    return std::move(result_);
+  }
+
+ private:
+  NodeResult result_;
+  std::optional<Nanos> started_;
+};
+
+// All nodes of a simulation: one network, and a host of virtual cores for each segment and each
+// move, one after the other in the same virtual time.
+class VirtualJob {
+ public:
+  VirtualJob(const Problem& problem, const SimulationOptions& options)
+      : problem_(problem),
+        options_(options),
+        network_({.n_nodes = options.n_nodes, .profile = options.profile, .seed = options.seed}),
+        sums_(options.n_nodes) {
+    for (NodeId node = 0; node < options.slowdowns.size(); ++node) {
+      network_.set_slowdown(node, options.slowdowns[node]);
+    }
+  }
+
+  // To the end of the run; then the nodes hold the last state.
+  void run(const Policy& policy, Tick ticks) {
+    Dataflow::Options segment{ticks, options_.n_cores};
+    segment.until = next_epoch(problem_, 0, options_.epoch);
+    {
+      const auto partition = problem_.partition(options_.n_nodes);
+      for (NodeId node = 0; node < options_.n_nodes; ++node) {
+        nodes_.push_back(partition->make_node(node, policy, segment));
+        if (options_.at_start) options_.at_start(node, *nodes_.back());
+      }
+    }
+    run_engines(nodes_);
+    while (goes_on(nodes_.front()->engine())) {
+      segment.begin = nodes_.front()->engine().end();
+      segment.until = next_epoch(problem_, segment.begin, options_.epoch);
+      segment.ticks = nodes_.front()->engine().run_end();
+      move(segment);
+      run_engines(nodes_);
+    }
+  }
+
+  [[nodiscard]] NodeRun& node(NodeId node) { return *nodes_[node]; }
+  [[nodiscard]] NodeSum& sum(NodeId node) { return sums_[node]; }
+
+ private:
+  void move(const Dataflow::Options& segment) {
+    std::vector<std::unique_ptr<NodeMove>> moves;
+    for (const auto& node : nodes_)
+      moves.push_back(node->leave());
+    run_engines(moves);
+    for (NodeId node = 0; node < options_.n_nodes; ++node) {
+      nodes_[node] = moves[node]->arrive(segment);
+      moves[node].reset();
+      if (options_.at_epoch) options_.at_epoch(node, *nodes_[node]);
+    }
+  }
+
+  template <class List>
+  void run_engines(const List& list) {
+    std::vector<core::Engine*> engines;
+    for (const auto& each : list)
+      engines.push_back(&each->engine());
+    core::SimHostOptions host_options;
+    host_options.n_cores = options_.n_cores;
+    host_options.seed = options_.seed;
+    host_options.observer = options_.observer;
+    const core::SimReport report = core::SimHost(network_, host_options).run(engines);
+    for (NodeId node = 0; node < options_.n_nodes; ++node)
+      sums_[node].add(list[node]->engine(), report.nodes[node]);
+  }
+
+  const Problem& problem_;
+  const SimulationOptions& options_;
+  net::SimNetwork network_;
+  std::vector<std::unique_ptr<NodeRun>> nodes_;
+  std::vector<NodeSum> sums_;
+};
+
+core::NodeFigures run_engine(core::NodeHost& host, core::Engine& engine, bool paced) {
+  if (!paced) return host.run(engine);
+  core::PacedEngine slow(engine, host.shape().n_cores);
+  return host.run(slow);
+}
+
+// This node of a real job, through all segments of its run.
+std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& policy, Tick ticks,
+                                      core::NodeHost& host, const ExecutionOptions& options,
+                                      NodeSum& sum) {
+  Dataflow::Options segment{ticks, host.shape().n_cores};
+  segment.until = next_epoch(problem, 0, options.epoch);
+  std::unique_ptr<NodeRun> node;
+  host.agree([&] {
+    check_epoch(options.epoch);
+    const auto partition = problem.partition(host.shape().n_nodes);
+    node = partition->make_node(host.shape().node, policy, segment);
+    if (options.at_start) options.at_start(*node);
+  });
+  sum.add(node->engine(), run_engine(host, node->engine(), options.paced));
+  while (goes_on(node->engine())) {
+    segment.begin = node->engine().end();
+    segment.until = next_epoch(problem, segment.begin, options.epoch);
+    segment.ticks = node->engine().run_end();
+    std::unique_ptr<NodeMove> move;
+    host.agree([&] { move = node->leave(); });
+    sum.add(move->engine(), run_engine(host, move->engine(), options.paced));
+    host.agree([&] {
+      node = move->arrive(segment);
+      move.reset();
+      if (options.at_epoch) options.at_epoch(*node);
+    });
+    sum.add(node->engine(), run_engine(host, node->engine(), options.paced));
+  }
+  return node;
 }
 
 }  // namespace
@@ -52,59 +212,42 @@ double RunResult::waiting_share() const noexcept {
   return all > 0 ? static_cast<double>(idle) / static_cast<double>(all) : 0;
 }
 
+std::int64_t RunResult::n_epochs() const noexcept {
+  return nodes.empty() ? 0 : nodes.front().moved.n_epochs;
+}
+
+std::int64_t RunResult::bytes_moved() const noexcept {
+  std::int64_t n = 0;
+  for (const NodeResult& node : nodes)
+    n += node.moved.bytes_sent;
+  return n;
+}
+
 RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
                    const SimulationOptions& options) {
   RUBATO_REQUIRE(options.slowdowns.empty() || options.slowdowns.size() == options.n_nodes,
                  options.slowdowns.size(), options.n_nodes);
-  const auto partition = problem.partition(options.n_nodes);
-  std::vector<std::unique_ptr<NodeRun>> nodes;
-  std::vector<core::Engine*> engines;
-  for (NodeId node = 0; node < options.n_nodes; ++node) {
-    nodes.push_back(partition->make_node(node, policy, ticks, options.n_cores));
-    engines.push_back(&nodes.back()->engine());
-    if (options.at_start) options.at_start(node, *nodes.back());
-  }
-  net::SimOptions network_options;
-  network_options.n_nodes = options.n_nodes;
-  network_options.profile = options.profile;
-  network_options.seed = options.seed;
-  net::SimNetwork network(network_options);
-  for (NodeId node = 0; node < options.slowdowns.size(); ++node) {
-    network.set_slowdown(node, options.slowdowns[node]);
-  }
-  core::SimHostOptions host_options;
-  host_options.n_cores = options.n_cores;
-  host_options.seed = options.seed;
-  host_options.observer = options.observer;
-  core::SimHost host(network, host_options);
-  const core::SimReport report = host.run(engines);
-
+  check_epoch(options.epoch);
+  VirtualJob job(problem, options);
+  job.run(policy, ticks);
   RunResult result;
   result.policy = policy;
-  result.ticks = nodes.front()->engine().end();
+  result.ticks = job.node(0).engine().end();
   for (NodeId node = 0; node < options.n_nodes; ++node) {
-    result.wall = std::max(result.wall, nodes[node]->engine().figures().finished_at);
-    result.checksum += nodes[node]->checksum();
-    result.nodes.push_back(
-        {report.nodes[node], nodes[node]->engine().figures(), nodes[node]->store().bytes()});
-    if (options.at_end) options.at_end(node, *nodes[node]);
+    NodeRun& run = job.node(node);
+    result.nodes.push_back(job.sum(node).take(run.store()));
+    result.wall = std::max(result.wall, result.nodes.back().work.finished_at);
+    result.checksum += run.checksum();
+    if (options.at_end) options.at_end(node, run);
   }
   return result;
 }
 
 RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core::NodeHost& host,
                   const ExecutionOptions& options) {
-  std::unique_ptr<NodeRun> node;
-  host.agree([&] {
-    const auto partition = problem.partition(host.shape().n_nodes);
-    node = partition->make_node(host.shape().node, policy, ticks, host.shape().n_cores);
-    if (options.at_start) options.at_start(*node);
-  });
-  NodeResult mine;
-  core::PacedEngine paced(node->engine(), host.shape().n_cores);
-  mine.time = options.paced ? host.run(paced) : host.run(node->engine());
-  mine.work = node->engine().figures();
-  mine.state_bytes = node->store().bytes();
+  NodeSum sum;
+  const std::unique_ptr<NodeRun> node = run_segments(problem, policy, ticks, host, options, sum);
+  NodeResult mine = sum.take(node->store());
   std::uint64_t checksum = node->checksum();
   if (options.at_end) host.agree([&] { options.at_end(*node); });
   if (options.at_close) host.agree([&] { options.at_close(); });
@@ -139,7 +282,7 @@ std::string describe_nodes(const RunResult& result) {
   std::vector<core::NodeFigures> figures;
   for (const NodeResult& node : result.nodes)
     figures.push_back(node.time);
-  const std::vector<std::string> kinds{"stepping", "replicas", "packing", "unpacking"};
+  const std::vector<std::string> kinds{"stepping", "replicas", "packing", "unpacking", "moving"};
   return core::figures_table(figures, kinds);
 }
 

@@ -1,6 +1,12 @@
 #pragma once
 // Running a Problem: in the simulator (any number of virtual nodes, one thread, virtual time) or on
 // this node of a real job. Both give the same RunResult, and the same checksum.
+//
+// With epochs a run is cut into segments: at each tick that is a multiple of `epoch`, and before
+// the end, all nodes finish that tick, the model is cut again by its state (HasRepartition), the
+// tuples move (epoch/redistribution.hpp), and the run goes on at that tick. There is a barrier
+// before and after the move. The state of each tick, and where a stop condition ends the run, are
+// those of a run without epochs. A model that cannot be cut again runs in one segment.
 
 #include <cstdint>
 #include <functional>
@@ -21,6 +27,7 @@ struct NodeResult {
   core::NodeFigures time;
   NodeFigures work;
   std::uint64_t state_bytes = 0;
+  MoveFigures moved;
 };
 
 struct RunResult {
@@ -35,6 +42,9 @@ struct RunResult {
   }
   // Share of all cores' time that was spent waiting.
   [[nodiscard]] double waiting_share() const noexcept;
+  // How often the state moved; and what of it did so between nodes, in all.
+  [[nodiscard]] std::int64_t n_epochs() const noexcept;
+  [[nodiscard]] std::int64_t bytes_moved() const noexcept;
 };
 
 struct SimulationOptions {
@@ -44,9 +54,13 @@ struct SimulationOptions {
   std::uint64_t seed = 1;
   std::vector<double> slowdowns;  // [n_nodes] or empty: how much slower each node computes
   core::Observer* observer = nullptr;
+  Tick epoch = 0;  // ticks from one repartitioning to the next; 0: never
   // Called for each node before the run, and when it has ended, before its state goes.
   std::function<void(NodeId, NodeRun&)> at_start;
   std::function<void(NodeId, NodeRun&)> at_end;
+  // Called for each node that goes on after a repartitioning; the NodeRun that it was before it is
+  // gone.
+  std::function<void(NodeId, NodeRun&)> at_epoch{};
 };
 
 // Blocks; uses one thread. Throws Error as the model's functions do, or at a deadlock.
@@ -56,8 +70,11 @@ struct SimulationOptions {
 struct ExecutionOptions {
   // Work takes at least its cost in virtual time; the rest is slept (core/paced_engine.hpp).
   bool paced = false;
-  // On every node, collectively: before the run, when it has ended, and when all have done that.
+  Tick epoch = 0;  // ticks from one repartitioning to the next; 0: never
+  // On every node, collectively: before the run, when it goes on after a repartitioning as another
+  // NodeRun, when it has ended, and when all have done that.
   std::function<void(NodeRun&)> at_start;
+  std::function<void(NodeRun&)> at_epoch{};
   std::function<void(NodeRun&)> at_end;
   std::function<void()> at_close;
 };

@@ -5,6 +5,7 @@
 // A version (region, t) is what stepping the region from t - 1 to t produced, emigrants included,
 // or what a round message brought in its place; at tick 0 it is the initial state. The union of the
 // own regions' versions over all nodes is the global state of tick t [Ticks Property 1].
+// Where a segment of a run begins later (StartState), its first tick is like tick 0.
 //
 // The dataflow calls step, pack and unpack from several cores at once and guarantees: a version is
 // written once; all inputs of a unit are there; nothing that it reads is released meanwhile.
@@ -20,6 +21,14 @@ namespace rubato::tick {
 
 // A hash of one tuple; the sum over all tuples is the checksum of a state, in any order.
 [[nodiscard]] std::uint64_t tuple_hash(std::uint64_t id, ByteView bytes) noexcept;
+
+// The state that a store starts from in place of the model's initial one, at the tick that its
+// node's segment of the run begins with.
+template <class State>
+struct StartState {
+  Tick tick = 0;
+  State held;  // all tuples that the node's TypedPlan::held selects
+};
 
 class Store {
  public:

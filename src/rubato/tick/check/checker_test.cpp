@@ -29,6 +29,7 @@ enum class Wrong {
   select_by_rank,
   part_overlaps,
   part_leaves_out,
+  part_again_leaves_out,
   init_ignores_query,
   init_moves,
   disjoint_too_soon,
@@ -53,6 +54,11 @@ class WrongSwarm : public SwarmModel {
     auto parts = SwarmModel::part(n);
     if (n > 1 && wrong_ == Wrong::part_overlaps) parts.back() = parts.back().grown(1);
     if (n > 1 && wrong_ == Wrong::part_leaves_out) parts.back().x0 += 2;
+    return parts;
+  }
+  [[nodiscard]] std::vector<AgentBox> part(std::uint32_t n, const Samples& samples) const {
+    auto parts = SwarmModel::part(n, samples);
+    if (n > 1 && wrong_ == Wrong::part_again_leaves_out) parts.back().x0 += 2;
     return parts;
   }
   [[nodiscard]] State init(const Query& q) const {
@@ -212,6 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
                       WrongCase{Wrong::select_by_rank, "select", "is missing"},
                       WrongCase{Wrong::part_overlaps, "part-disjoint", "is in two of part("},
                       WrongCase{Wrong::part_leaves_out, "part-covers", "is in none of part("},
+                      WrongCase{Wrong::part_again_leaves_out, "part-covers", ", samples)"},
                       WrongCase{Wrong::init_ignores_query, "init", "should not be there"},
                       WrongCase{Wrong::init_moves, "init", "has other bits"},
                       WrongCase{Wrong::disjoint_too_soon, "disjoint", "is in both"},

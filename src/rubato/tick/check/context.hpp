@@ -90,6 +90,24 @@ class CheckContext {
     }
     return std::nullopt;
   }
+  // The ways in which a run may be cut at a sampled state: part(n), and what an epoch there calls.
+  struct NamedCut {
+    std::string name;
+    std::vector<Query> queries;
+  };
+  [[nodiscard]] std::vector<NamedCut> cuts(const Sample& sample) const {
+    std::vector<NamedCut> list;
+    for (const auto& cut : parts) {
+      const std::string n = std::to_string(cut.size());
+      list.push_back({"part(" + n + ")", cut});
+      if constexpr (HasRepartition<M>) {
+        list.push_back(
+            {"part(" + n + ", samples)",
+             model.part(static_cast<std::uint32_t>(cut.size()), model.sample(sample.state))});
+      }
+    }
+    return list;
+  }
   [[nodiscard]] static std::string at_tick(Tick t) { return " at tick " + std::to_string(t); }
 
   // A subset of a state, tuple by tuple where the state can be cut so, else by queries; and the

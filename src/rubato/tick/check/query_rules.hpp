@@ -58,7 +58,7 @@ void check_parts(CheckContext<M>& c, CheckReport& report) {
   check_rule(report, {"part-covers", "[Ticks 4.1, PART]", "part(n) covers every state"},
              [&](Rule& rule) {
                for (const auto& sample : c.samples) {
-                 for (const auto& cut : c.parts) {
+                 for (const auto& [name, cut] : c.cuts(sample)) {
                    TupleList found;
                    for (const auto& query : cut) {
                      const TupleList part = c.tuples(c.model.select(sample.state, query));
@@ -68,8 +68,7 @@ void check_parts(CheckContext<M>& c, CheckReport& report) {
                    const auto lost = std::ranges::find_if(
                        sample.tuples.ids, [&](std::uint64_t id) { return !found.contains(id); });
                    rule.expect(lost == sample.tuples.ids.end(), [&] {
-                     return c.name(*lost) + c.at_tick(sample.t) + " is in none of part(" +
-                            std::to_string(cut.size()) + ")";
+                     return c.name(*lost) + c.at_tick(sample.t) + " is in none of " + name;
                    });
                  }
                }
@@ -77,7 +76,7 @@ void check_parts(CheckContext<M>& c, CheckReport& report) {
   check_rule(report, {"part-disjoint", "[Ticks 4.1, PART]", "no tuple is in two of part(n)"},
              [&](Rule& rule) {
                for (const auto& sample : c.samples) {
-                 for (const auto& cut : c.parts) {
+                 for (const auto& [name, cut] : c.cuts(sample)) {
                    std::vector<std::uint64_t> ids;
                    for (const auto& query : cut) {
                      const TupleList part = c.tuples(c.model.select(sample.state, query));
@@ -86,8 +85,7 @@ void check_parts(CheckContext<M>& c, CheckReport& report) {
                    std::ranges::sort(ids);
                    const auto twice = std::ranges::adjacent_find(ids);
                    rule.expect(twice == ids.end(), [&] {
-                     return c.name(*twice) + c.at_tick(sample.t) + " is in two of part(" +
-                            std::to_string(cut.size()) + ")";
+                     return c.name(*twice) + c.at_tick(sample.t) + " is in two of " + name;
                    });
                  }
                }

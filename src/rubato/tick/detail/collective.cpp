@@ -44,14 +44,14 @@ void Barrier::progress(core::Port& port) {
   released_ = current_;
 }
 
-StopTest::StopTest(NodeId self, std::uint32_t n_nodes, Store& store, Tick end)
+StopTest::StopTest(NodeId self, std::uint32_t n_nodes, Store& store, Tick begin, Tick end)
     : self_(self),
       n_nodes_(n_nodes),
       store_(store),
       interval_(store.stop_interval()),
       lag_(std::max<Tick>(store.stop_lag(), 0)),
       end_(end),
-      next_undecided_(interval_) {}
+      next_undecided_(interval_ > 0 ? (begin / interval_ + 1) * interval_ : 0) {}
 
 StopTest::Pending& StopTest::pending(Tick t) {
   const auto [at, is_new] = pending_.try_emplace(t);

@@ -28,9 +28,11 @@ struct MessageHeader {
 
 class Barrier {
  public:
-  Barrier(NodeId self, std::uint32_t n_nodes) : self_(self), n_nodes_(n_nodes) {}
+  // All nodes have finished tick `begin`.
+  Barrier(NodeId self, std::uint32_t n_nodes, Tick begin)
+      : self_(self), n_nodes_(n_nodes), released_(begin), current_(begin) {}
 
-  // This node has finished tick t; called for t = 1, 2, ... in order.
+  // This node has finished tick t; called for t = begin + 1, begin + 2, ... in order.
   void arrive(core::Port& port, Tick t);
   void on_message(core::Port& port, const MessageHeader& header);
   // All nodes have finished this tick.
@@ -42,15 +44,16 @@ class Barrier {
 
   NodeId self_;
   std::uint32_t n_nodes_;
-  Tick released_ = 0;
-  Tick current_ = 0;  // the barrier that this node is in; released_ or released_ + 1
+  Tick released_;
+  Tick current_;  // the barrier that this node is in; released_ or released_ + 1
   std::uint32_t stage_ = 0;
   std::set<std::pair<Tick, std::uint32_t>> came_;  // at most log2(n) entries
 };
 
 class StopTest {
  public:
-  StopTest(NodeId self, std::uint32_t n_nodes, Store& store, Tick end);
+  // Of the ticks after `begin`; the run ends at `end` if no test ends it.
+  StopTest(NodeId self, std::uint32_t n_nodes, Store& store, Tick begin, Tick end);
 
   [[nodiscard]] bool tests(Tick t) const noexcept {
     return interval_ > 0 && t > 0 && t % interval_ == 0 && t + lag_ < end_;
@@ -63,6 +66,10 @@ class StopTest {
   // Units of this tick and later may not start yet.
   [[nodiscard]] Tick limit() const noexcept;
   [[nodiscard]] Tick end() const noexcept { return end_; }
+  // Whether this node knows the decisions of all tests up to and including tick t.
+  [[nodiscard]] bool has_decided(Tick t) const noexcept {
+    return next_undecided_ > t || !tests(next_undecided_);
+  }
 
  private:
   struct Pending {

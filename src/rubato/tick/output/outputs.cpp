@@ -118,34 +118,41 @@ detail::FrameOptions Outputs::frame_options(Tick t, bool last) const {
 
 void Outputs::attach(NodeId node, NodeRun& run) {
   if (!on()) return;
-  Node mine;
-  mine.run = &run;
-  mine.source = run.output_source();
-  mine.n_own = run.plan().n_own;
-  if (!mine.source) {
+  std::unique_ptr<OutputSource> source = run.output_source();
+  if (!source) {
     throw Error("--output: the model " + options_.name +
                     " does not say how its tuples are written (tick/output/schema.hpp)",
                 ExitCode::usage);
   }
-  formats_ = formats_of(mine.source->schema());
+  if (!schema_) schema_ = source->schema();
+  formats_ = formats_of(*schema_);
+  follow(node, run, std::move(source));
+  if (options_.every > 0) take_all(node, 0, 0);
+}
+
+// The regions are others than before, but each tick is stepped before the move or after it.
+void Outputs::reattach(NodeId node, NodeRun& run) {
+  if (on()) follow(node, run, run.output_source());
+}
+
+void Outputs::follow(NodeId node, NodeRun& run, std::unique_ptr<OutputSource> source) {
   {
     const std::lock_guard lock(mutex_);
-    nodes_[node] = std::move(mine);
+    nodes_[node] = {std::move(source), run.plan().n_own};
   }
   if (options_.every == 0) return;
-  take_all(node, 0, 0);
   run.engine().on_own_step([this, node](RegionId region, Tick t) {
     if (t % options_.every == 0) take_region(node, region, t);
   });
 }
 
-Outputs::Entry& Outputs::entry(Tick key, Tick t, const OutputSchema& schema) {
+Outputs::Entry& Outputs::entry(Tick key, Tick t) {
   Entry& result = entries_[key];
   if (!result.frame) {
     const detail::FrameOptions options = frame_options(t, key == kLastState);
-    result.frame = schema.kind == OutputSchema::Kind::grid
-                       ? detail::make_grid_frame(schema, options)
-                       : detail::make_table_frame(schema, options);
+    result.frame = schema_->kind == OutputSchema::Kind::grid
+                       ? detail::make_grid_frame(*schema_, options)
+                       : detail::make_table_frame(*schema_, options);
     result.nodes_left = process_.n_local;
   }
   return result;
@@ -158,7 +165,7 @@ void Outputs::take_region(NodeId node, RegionId region, Tick t) {
     const std::lock_guard lock(mutex_);
     const Node& mine = nodes_.at(node);
     source = mine.source.get();
-    Entry& tick = entry(t, t, source->schema());
+    Entry& tick = entry(t, t);
     tick.regions_left.try_emplace(node, mine.n_own);
     frame = tick.frame.get();
   }
@@ -177,7 +184,7 @@ void Outputs::take_all(NodeId node, Tick key, Tick t) {
   {
     const std::lock_guard lock(mutex_);
     source = nodes_.at(node).source.get();
-    frame = entry(key, t, source->schema()).frame.get();
+    frame = entry(key, t).frame.get();
   }
   source->read_all(t, frame->reader(node));
   frame->node_done(node);
@@ -267,6 +274,10 @@ std::unique_ptr<Outputs> add_outputs(SimulationOptions& options, const OutputOpt
     if (before) before(node, run);
     mine->attach(node, run);
   };
+  options.at_epoch = [mine, before = options.at_epoch](NodeId node, NodeRun& run) {
+    if (before) before(node, run);
+    mine->reattach(node, run);
+  };
   options.at_end = [mine, before = options.at_end](NodeId node, NodeRun& run) {
     if (before) before(node, run);
     mine->finish(node, run);
@@ -290,6 +301,10 @@ std::unique_ptr<Outputs> add_outputs(ExecutionOptions& options, const OutputOpti
   options.at_start = [mine, node, before = options.at_start](NodeRun& run) {
     if (before) before(run);
     mine->attach(node, run);
+  };
+  options.at_epoch = [mine, node, before = options.at_epoch](NodeRun& run) {
+    if (before) before(run);
+    mine->reattach(node, run);
   };
   options.at_end = [mine, node, before = options.at_end](NodeRun& run) {
     if (before) before(run);

@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,8 @@ class Outputs {
   // Before the run of a node; `run` outlives this or close(). Throws Error (usage) if the model
   // cannot be written in a wanted format, naming those that it can.
   void attach(NodeId node, NodeRun& run);
+  // When the node goes on as another NodeRun after a repartitioning; that one outlives this then.
+  void reattach(NodeId node, NodeRun& run);
   // After it.
   void finish(NodeId node, NodeRun& run);
   // When all nodes of the job have finished; on every process.
@@ -79,7 +82,6 @@ class Outputs {
     std::uint32_t nodes_left = 0;
   };
   struct Node {
-    NodeRun* run = nullptr;
     std::unique_ptr<OutputSource> source;
     std::uint32_t n_own = 0;
   };
@@ -88,7 +90,8 @@ class Outputs {
   [[nodiscard]] detail::FrameFormats formats_of(const OutputSchema& schema) const;
   [[nodiscard]] detail::FrameOptions frame_options(Tick t, bool last) const;
   // REQUIRES: the lock. `key` is the tick, or -1 for the last state.
-  Entry& entry(Tick key, Tick t, const OutputSchema& schema);
+  Entry& entry(Tick key, Tick t);
+  void follow(NodeId node, NodeRun& run, std::unique_ptr<OutputSource> source);
   void take_region(NodeId node, RegionId region, Tick t);
   void take_all(NodeId node, Tick key, Tick t);
   void node_done(NodeId node, Tick key);
@@ -98,6 +101,8 @@ class Outputs {
   OutputOptions options_;
   Process process_;
   detail::FrameFormats formats_;
+  // The same of all nodes; frames refer to it, and outlive the sources of a segment.
+  std::optional<OutputSchema> schema_;
   mutable std::mutex mutex_;
   std::map<NodeId, Node> nodes_;  // of this process
   std::map<Tick, Entry> entries_;

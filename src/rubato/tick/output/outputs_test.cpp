@@ -74,6 +74,7 @@ struct Case {
   const char* policy;
   std::uint32_t n_nodes;
   std::uint32_t n_cores;
+  Tick epoch = 0;
 };
 
 void run(const Problem& problem, const Case& c, const OutputOptions& output, Tick ticks) {
@@ -81,6 +82,7 @@ void run(const Problem& problem, const Case& c, const OutputOptions& output, Tic
   options.n_nodes = c.n_nodes;
   options.n_cores = c.n_cores;
   options.profile = net::parse_profile("ec2-large");
+  options.epoch = c.epoch;
   const auto outputs = add_outputs(options, output);
   (void)simulate(problem, Policy::parse(c.policy), ticks, options);
   EXPECT_FALSE(outputs->files().empty());
@@ -212,7 +214,8 @@ TEST(Outputs, tuples_that_move_are_written_by_id_whoever_has_them) {
     ++row;
   }
   EXPECT_EQ(row, reference.state.size());
-  for (const Case& c : {Case{"k2m3d2", 5, 2}}) {
+  // Written ticks lie in each segment, at its end and right behind it.
+  for (const Case& c : {Case{"k2m3d2", 5, 2}, Case{"k2m3d2", 5, 2, 1}, Case{"local", 3, 1, 3}}) {
     const TemporaryFolder found;
     run(problem, c, every_three(found), 7);
     for (const char* name :
@@ -232,7 +235,8 @@ TEST(Outputs, several_processes_write_the_same_files_at_the_end) {
   for (const Problem* problem :
        {static_cast<const Problem*>(&grid), static_cast<const Problem*>(&swarm)}) {
     const TemporaryFolder expected;
-    run(*problem, {"k2m1", 2, 1}, every_three(expected), 7);
+    // With epochs at the same ticks, since .pvtp names a piece for each owner.
+    run(*problem, {"k2m1", 2, 1, 4}, every_three(expected), 7);
     const TemporaryFolder found;
     const OutputOptions output = every_three(found);
     Outputs first(output, {2, 1, true, 7});
@@ -242,7 +246,9 @@ TEST(Outputs, several_processes_write_the_same_files_at_the_end) {
     options.n_nodes = 2;
     options.profile = net::parse_profile("none");
     options.at_start = [&](NodeId node, NodeRun& run) { processes[node]->attach(node, run); };
+    options.at_epoch = [&](NodeId node, NodeRun& run) { processes[node]->reattach(node, run); };
     options.at_end = [&](NodeId node, NodeRun& run) { processes[node]->finish(node, run); };
+    options.epoch = 4;
     (void)simulate(*problem, Policy::parse("local"), 7, options);
     EXPECT_FALSE(found.names().contains("mix.csv"));
     second.close();

@@ -23,6 +23,50 @@ CellCounts<D>::CellCounts(const Index<D>& n_cells) {
 }
 
 template <int D>
+void CellCounts<D>::add(const CellCounts& other) {
+  RUBATO_REQUIRE(n_ == other.n_ && block_ == other.block_, counts_.size(), other.counts_.size());
+  for (std::size_t i = 0; i < counts_.size(); ++i)
+    counts_[i] += other.counts_[i];
+}
+
+template <int D>
+void CellCounts<D>::write(Writer& writer) const {
+  for (std::size_t i = 0; i < counts_.size();) {
+    std::size_t end = i;
+    while (end < counts_.size() && counts_[end] != 0)
+      ++end;
+    if (end > i) {
+      writer.put(static_cast<std::uint32_t>(i));
+      writer.put(static_cast<std::uint32_t>(end - i));
+      writer.put_span(std::span(counts_).subspan(i, end - i));
+    }
+    i = end + 1;
+  }
+  writer.put(static_cast<std::uint32_t>(counts_.size()));  // where a stretch would begin
+}
+
+template <int D>
+CellCounts<D> CellCounts<D>::read(Reader& reader, const Index<D>& n_cells) {
+  CellCounts result(n_cells);
+  const std::size_t n = result.counts_.size();
+  std::size_t last = 0;
+  while (true) {
+    const std::size_t begin = reader.get<std::uint32_t>();
+    if (begin == n) return result;
+    const std::size_t length = reader.get<std::uint32_t>();
+    if (begin < last || begin > n || length > n - begin) {
+      throw Error("counts of " + std::to_string(n) +
+                      " blocks of cells: expected stretches within "
+                      "them in ascending order, found one of " +
+                      std::to_string(length) + " from " + std::to_string(begin) + " on",
+                  ExitCode::failed);
+    }
+    reader.get_span(std::span(result.counts_).subspan(begin, length));
+    last = begin + length;
+  }
+}
+
+template <int D>
 std::vector<double> CellCounts<D>::profile(const UnitBox<D>& box, std::size_t axis) const {
   Index<D> first{};
   Index<D> size{};

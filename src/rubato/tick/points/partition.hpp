@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "rubato/base/bytes.hpp"
 #include "rubato/tick/points/lattice.hpp"
 #include "rubato/tick/policy.hpp"
 
@@ -29,6 +30,15 @@ class CellCounts {
       number = number * n_[d] + cell[d] / block_[d];
     ++counts_[static_cast<std::size_t>(number)];
   }
+
+  // Adds the counts of other tuples. REQUIRES: of the same world.
+  void add(const CellCounts& other);
+  // Stretches of numbers that are not 0 only: a node's own tuples are in few of the cells.
+  void write(Writer& writer) const;
+  // Throws Error if the bytes are no counts of a world of that many cells.
+  [[nodiscard]] static CellCounts read(Reader& reader, const Index<D>& n_cells);
+
+  bool operator==(const CellCounts&) const = default;
 
   // [width of the box] the counts by unit along dimension `axis`, blocks that the box meets in part
   // counted in proportion.

@@ -111,6 +111,67 @@ TEST(Partition, large_worlds_are_counted_in_blocks) {
   expect_exact_cover<2>(UnitSet<2>(units), part_by_counts<2>(units, counts, 7));
 }
 
+template <int D>
+void expect_counts_travel() {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed, 4);
+    const UnitBox<D> units = random_world<D>(random);
+    Index<D> n_cells;
+    for (std::size_t d = 0; d < D; ++d)
+      n_cells[d] = units.high[d] / kUnitsPerCell;
+    CellCounts<D> counts = random_counts<D>(units, random);
+    const CellCounts<D> others = random_counts<D>(units, random);
+    Writer writer;
+    counts.write(writer);
+    others.write(writer);
+    const Bytes bytes = writer.take();
+    Reader reader(bytes);
+    EXPECT_EQ(CellCounts<D>::read(reader, n_cells), counts);
+    EXPECT_EQ(CellCounts<D>::read(reader, n_cells), others);
+    EXPECT_TRUE(reader.at_end());
+    const std::vector<double> one = counts.profile(units, 0);
+    const std::vector<double> two = others.profile(units, 0);
+    counts.add(others);
+    const std::vector<double> sum = counts.profile(units, 0);
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      ASSERT_NEAR(sum[i], one[i] + two[i], 1e-9);
+  }
+}
+
+TEST(Partition, counts_of_2d_worlds_travel_as_bytes_and_add_up) {
+  expect_counts_travel<2>();
+}
+TEST(Partition, counts_of_3d_worlds_travel_as_bytes_and_add_up) {
+  expect_counts_travel<3>();
+}
+
+TEST(Partition, counts_in_few_cells_travel_in_few_bytes) {
+  CellCounts<2> counts({1024, 1024});
+  counts.add({17, 1000});
+  counts.add({17, 1000});
+  counts.add({18, 1000});
+  Writer writer;
+  counts.write(writer);
+  EXPECT_EQ(writer.size(), 5 * sizeof(std::uint32_t));
+}
+
+TEST(Partition, counts_that_lie_outside_of_the_world_are_an_error_that_names_them) {
+  Writer writer;
+  for (const std::uint32_t word : {90U, 20U})
+    writer.put(word);
+  const Bytes bytes = writer.take();
+  Reader reader(bytes);
+  try {
+    (void)CellCounts<2>::read(reader, {10, 10});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("counts of 100 blocks"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("one of 20 from 90 on"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(Partition, more_parts_than_units_is_an_error_with_both_numbers) {
   const UnitBox<2> units{{0, 0}, {kUnitsPerCell, kUnitsPerCell}};
   const CellCounts<2> counts({1, 1});

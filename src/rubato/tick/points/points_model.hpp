@@ -57,9 +57,22 @@ class PointsModel {
     }
     return part(n, count_start());
   }
-  // For repartitioning: the same from counts of the tuples that there are now.
-  [[nodiscard]] std::vector<Query> part(std::uint32_t n,
-                                        const points::CellCounts<kD>& counts) const {
+
+  // For repartitioning: from counts of the tuples that there are then, whatever options.partition
+  // says, since an epoch is there to balance them.
+  using Samples = points::CellCounts<kD>;
+  [[nodiscard]] Samples sample(const State& state) const {
+    Samples counts(lattice_.n_cells());
+    for (const Tuple& tuple : state)
+      counts.add(cell_of(tuple.position));
+    return counts;
+  }
+  void merge_samples(Samples& into, const Samples& from) const { into.add(from); }
+  void write_samples(Writer& writer, const Samples& counts) const { counts.write(writer); }
+  [[nodiscard]] Samples read_samples(Reader& reader) const {
+    return Samples::read(reader, lattice_.n_cells());
+  }
+  [[nodiscard]] std::vector<Query> part(std::uint32_t n, const Samples& counts) const {
     return queries(points::part_by_counts<kD>(lattice_.space().world, counts, n));
   }
 
@@ -178,6 +191,12 @@ class PointsModel {
     for (const auto& box : boxes)
       list.push_back(Query(box));
     return list;
+  }
+  [[nodiscard]] points::Index<kD> cell_of(const std::array<Scalar, kD>& position) const {
+    points::Index<kD> cell = lattice_.unit(position);
+    for (auto& c : cell)
+      c = points::cell_of_unit(c);
+    return cell;
   }
   [[nodiscard]] auto count_start() const -> points::CellCounts<kD>;
   [[nodiscard]] std::int64_t tile_edge() const;
@@ -310,10 +329,7 @@ auto PointsModel<U>::count_start() const -> points::CellCounts<kD> {
   points::CellCounts<kD> counts(lattice_.n_cells());
   const auto add = [&](const std::array<Scalar, kD>& position) {
     if (!lattice_.contains(position)) return;  // init says so, with the id
-    points::Index<kD> cell = lattice_.unit(position);
-    for (auto& c : cell)
-      c = points::cell_of_unit(c);
-    counts.add(cell);
+    counts.add(cell_of(position));
   };
   if constexpr (points::HasSample<U>) {
     user_.sample(add);

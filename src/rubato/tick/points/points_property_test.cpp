@@ -11,6 +11,7 @@
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/epoch_run.hpp"
 #include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 
@@ -126,13 +127,28 @@ void expect_reference(const Case& c, std::uint64_t seed) {
       << "FragmentStore: " << general.state.size() << " bugs, expected " << reference.state.size();
 }
 
+// The same with the tuples counted and cut again at epochs.
+template <class T, int D>
+void expect_reference_with_epochs(const Case& c, std::uint64_t seed) {
+  SCOPED_TRACE(describe(c, seed));
+  using M = PointsModel<Swarm<T, D>>;
+  const M model(Swarm<T, D>(c.world), c.options);
+  const auto reference = run_reference(model, model.everything(), c.ticks);
+  const testing::RunCase run{c.policy, c.n_nodes, c.n_cores, c.ticks};
+  const Tick epoch = 1 + static_cast<Tick>(seed % 6);
+  testing::expect_equal_epochs(ProblemOf<M, PointsStore<Swarm<T, D>>, PointsCosts>(model), run,
+                               epoch, seed, reference);
+  testing::expect_equal_epochs(ProblemOf<M, FragmentStore<M>>(model), run, epoch, seed, reference);
+}
+
 // Shared by the four kinds of points.
 std::uint64_t n_seeds() {
   return testing::n_seeds() / 4;
 }
 
-template <class T, int D>
-void expect_all_seeds(std::uint64_t first) {
+// expect(case, seed) for as many random cases, until one fails.
+template <class F>
+void for_all_seeds(std::uint64_t first, F&& expect) {
   for (std::uint64_t seed = first; seed < first + n_seeds(); ++seed) {
     Case c = random_case(seed);
     if (seed % 2 == 0) {
@@ -142,9 +158,14 @@ void expect_all_seeds(std::uint64_t first) {
       c.policy.replica_layers = c.policy.period - 1 + static_cast<int>(seed / 2 % 3);
       c.n_nodes = 2 + static_cast<std::uint32_t>(seed % 4);
     }
-    expect_reference<T, D>(c, seed);
+    expect(c, seed);
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+template <class T, int D>
+void expect_all_seeds(std::uint64_t first) {
+  for_all_seeds(first, expect_reference<T, D>);
 }
 
 TEST(PointsProperty, floats_in_2d_equal_the_reference) {
@@ -158,6 +179,12 @@ TEST(PointsProperty, floats_in_3d_equal_the_reference) {
 }
 TEST(PointsProperty, doubles_in_3d_equal_the_reference) {
   expect_all_seeds<double, 3>(30'000);
+}
+TEST(PointsProperty, floats_in_2d_that_are_cut_again_at_epochs_equal_the_reference) {
+  for_all_seeds(40'000, expect_reference_with_epochs<float, 2>);
+}
+TEST(PointsProperty, doubles_in_3d_that_are_cut_again_at_epochs_equal_the_reference) {
+  for_all_seeds(50'000, expect_reference_with_epochs<double, 3>);
 }
 
 }  // namespace

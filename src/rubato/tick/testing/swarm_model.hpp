@@ -57,24 +57,29 @@ class SwarmModel {
 
   [[nodiscard]] AgentBox everything() const { return {0, o_.width, 0, o_.height}; }
 
-  // Cuts the longer side at a random place, again and again: uneven on purpose.
-  [[nodiscard]] std::vector<AgentBox> part(std::uint32_t n) const {
-    std::vector<AgentBox> parts{everything()};
-    RandomStream random(o_.seed, 77);
-    while (parts.size() < n) {
-      auto largest = std::ranges::max_element(
-          parts, {}, [](const AgentBox& b) { return std::int64_t{b.x1 - b.x0} * (b.y1 - b.y0); });
-      AgentBox low = *largest;
-      AgentBox high = *largest;
-      if (low.x1 - low.x0 >= low.y1 - low.y0) {
-        low.x1 = high.x0 = static_cast<std::int32_t>(random.between(low.x0 + 1, low.x1 - 1));
-      } else {
-        low.y1 = high.y0 = static_cast<std::int32_t>(random.between(low.y0 + 1, low.y1 - 1));
-      }
-      *largest = low;
-      parts.push_back(high);
-    }
-    return parts;
+  [[nodiscard]] std::vector<AgentBox> part(std::uint32_t n) const { return cut(n, o_.seed); }
+
+  // Cut again by a hash of all that there is: another cut at each epoch, far from the one before,
+  // and far from any other cut if one node's samples differ by a bit or are merged twice.
+  struct Samples {
+    std::uint64_t n_agents = 0;
+    std::uint64_t sum = 0;
+    bool operator==(const Samples&) const = default;
+  };
+  [[nodiscard]] Samples sample(const State& state) const {
+    Samples samples;
+    for (const Agent& a : state)
+      merge_samples(samples, {1, hash_words(a.id, a.value)});
+    return samples;
+  }
+  void merge_samples(Samples& into, const Samples& from) const {
+    into.n_agents += from.n_agents;
+    into.sum += from.sum;
+  }
+  void write_samples(Writer& writer, const Samples& samples) const { writer.put(samples); }
+  [[nodiscard]] Samples read_samples(Reader& reader) const { return reader.get<Samples>(); }
+  [[nodiscard]] std::vector<AgentBox> part(std::uint32_t n, const Samples& samples) const {
+    return cut(n, hash_words(o_.seed, samples.n_agents, samples.sum));
   }
 
   [[nodiscard]] State init(const Query& q) const {
@@ -172,6 +177,26 @@ class SwarmModel {
   [[nodiscard]] Tick stop_lag() const { return o_.stop_lag; }
 
  private:
+  // Cuts the longer side at a random place, again and again: uneven on purpose.
+  [[nodiscard]] std::vector<AgentBox> cut(std::uint32_t n, std::uint64_t seed) const {
+    std::vector<AgentBox> parts{everything()};
+    RandomStream random(seed, 77);
+    while (parts.size() < n) {
+      auto largest = std::ranges::max_element(
+          parts, {}, [](const AgentBox& b) { return std::int64_t{b.x1 - b.x0} * (b.y1 - b.y0); });
+      AgentBox low = *largest;
+      AgentBox high = *largest;
+      if (low.x1 - low.x0 >= low.y1 - low.y0) {
+        low.x1 = high.x0 = static_cast<std::int32_t>(random.between(low.x0 + 1, low.x1 - 1));
+      } else {
+        low.y1 = high.y0 = static_cast<std::int32_t>(random.between(low.y0 + 1, low.y1 - 1));
+      }
+      *largest = low;
+      parts.push_back(high);
+    }
+    return parts;
+  }
+
   // Moves by at most the reachability, and not off the plane.
   [[nodiscard]] Agent moved(Agent agent, std::uint64_t bits) const {
     const auto span = static_cast<std::uint64_t>(2 * o_.reachability + 1);

@@ -23,6 +23,7 @@ struct CompareOptions {
   std::string policies = kDefaultPolicies;
   std::string profile;
   tick::Tick ticks = 0;
+  tick::Tick epoch = 0;
   std::uint32_t n_nodes = 16;
   std::uint32_t n_cores = 1;
   std::uint32_t n_rounds = 5;
@@ -43,10 +44,11 @@ std::vector<std::string> job_words(const CompareOptions& options, const ChosenMo
   for (const auto& [name, text] : model.settings()) {
     if (name != "seed") words.push_back("--" + name + "=" + text);
   }
-  words.insert(words.end(),
-               {"--policy", policy.to_string(), "--ticks", std::to_string(options.ticks), "--seed",
-                std::to_string(options.seed), "--net-seed", std::to_string(seed), "--cores",
-                std::to_string(options.n_cores), "--json"});
+  words.insert(
+      words.end(),
+      {"--policy", policy.to_string(), "--ticks", std::to_string(options.ticks), "--seed",
+       std::to_string(options.seed), "--net-seed", std::to_string(seed), "--cores",
+       std::to_string(options.n_cores), "--epoch", std::to_string(options.epoch), "--json"});
   if (!options.profile.empty()) words.insert(words.end(), {"--profile", options.profile});
   return words;
 }
@@ -78,6 +80,7 @@ Comparison run_simulated(const CompareOptions& options, ChosenModel& model,
                          const std::vector<tick::Policy>& policies, std::ostream& err) {
   RunRequest request;
   request.ticks = options.ticks;
+  request.epoch = options.epoch;
   request.seed = options.seed;
   request.profile = options.profile;
   request.n_simulated = options.n_nodes;
@@ -99,6 +102,7 @@ void print_json(const Comparison& comparison, const CompareOptions& options,
       .field("n_nodes", options.n_nodes)
       .field("n_cores", options.n_cores)
       .field("seed", options.seed)
+      .field("epoch", options.epoch)
       .field("profile", options.profile)
       .field("rounds", options.n_rounds)
       .field("equal", comparison.equal());
@@ -156,6 +160,10 @@ void add_options(CLI::App& parser, CompareOptions& options) {
   add("--ticks", options.ticks, "Ticks of a run")
       ->capture_default_str()
       ->check(CLI::Range(tick::Tick{1}, tick::Tick{1} << 53).description(""));
+  add("--epoch", options.epoch,
+      "Cut the model again each N ticks, by the state that there is then; 0: never")
+      ->capture_default_str()
+      ->check(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53).description(""));
   add("--profile", options.profile,
       "Latency: a name, key=value,.. or a file; default: ec2-large, with --real none");
   add("--seed", options.seed, "Of the model; round R has delays of seed + R")

@@ -26,8 +26,9 @@ Shares shares_of(const core::NodeFigures& node) {
   shares.stepping = static_cast<double>(busy(tick::step_own)) / all;
   shares.replicas = static_cast<double>(busy(tick::step_replica)) / all;
   shares.waiting = static_cast<double>(sum.idle) / all;
-  shares.sending =
-      static_cast<double>(busy(tick::pack_round) + busy(tick::unpack_round) + sum.sending) / all;
+  shares.sending = static_cast<double>(busy(tick::pack_round) + busy(tick::unpack_round) +
+                                       busy(tick::move_state) + sum.sending) /
+                   all;
   shares.own = static_cast<double>(sum.own()) / all;
   return shares;
 }
@@ -116,6 +117,19 @@ std::string straggler_line(const tick::RunResult& result) {
                      node_name(straggler->time), 100 * shares_of(straggler->time).waiting);
 }
 
+std::string epoch_line(const tick::RunResult& result) {
+  if (result.n_epochs() == 0) {
+    return "epochs: none, the run ended before or the model is cut in one way only";
+  }
+  Nanos longest = 0;
+  for (const auto& node : result.nodes)
+    longest = std::max(longest, node.moved.time);
+  const double all = result.wall > 0 ? static_cast<double>(result.wall) : 1;
+  return fmt::format("epochs: {}, {:.3f} MB moved between nodes, in {:.1f} % of the time",
+                     result.n_epochs(), static_cast<double>(result.bytes_moved()) / 1e6,
+                     100 * static_cast<double>(longest) / all);
+}
+
 void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_nodes) {
   std::uint64_t n_messages = 0;
   std::uint64_t n_bytes = 0;
@@ -130,7 +144,9 @@ void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_n
       .field("waiting_share", result.waiting_share())
       .field("checksum", shown_checksum(result.checksum))
       .field("messages", n_messages)
-      .field("bytes", n_bytes);
+      .field("bytes", n_bytes)
+      .field("epochs", result.n_epochs())
+      .field("bytes_moved", result.bytes_moved());
   if (!with_nodes) return;
   json.key("nodes").begin_array();
   for (const auto& node : result.nodes)

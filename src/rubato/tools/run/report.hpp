@@ -21,9 +21,12 @@ inline constexpr std::size_t kTableNodesMax = 64;
 // "node 3 (sim-3) is the straggler, waiting 2.1 %", or "" for a run of one node.
 [[nodiscard]] std::string straggler_line(const tick::RunResult& result);
 
+// How often the state moved, how much of it, and which share of the run that took.
+[[nodiscard]] std::string epoch_line(const tick::RunResult& result);
+
 // The fields of a result, into an open object: policy, ticks, wall_s, ticks_per_second,
-// waiting_share, checksum, messages, bytes and, if wanted, nodes: an array with the figures of
-// each.
+// waiting_share, checksum, messages, bytes, epochs, bytes_moved and, if wanted, nodes: an array
+// with the figures of each.
 void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_nodes);
 
 }  // namespace rubato::tools

@@ -67,6 +67,7 @@ void print_json(const ChosenModel& model, const RunRequest& request, const RunOu
       .field("n_nodes", outcome.result.nodes.size())
       .field("n_cores", outcome.n_cores)
       .field("seed", request.seed)
+      .field("epoch", request.epoch)
       .field("profile", request.profile);
   json.key("files").begin_array();
   for (const auto& file : outcome.files)
@@ -88,6 +89,7 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
   context.err << node_table(result).to_text(io::style_of_terminal(STDERR_FILENO));
   const std::string straggler = straggler_line(result);
   if (!straggler.empty()) context.err << straggler << '\n';
+  if (request.epoch > 0) context.err << epoch_line(result) << '\n';
   for (const auto& file : outcome.files)
     context.err << "wrote " << file << '\n';
   const auto plural = [](std::size_t n, const char* word) {
@@ -129,6 +131,10 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
       "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), or short k3m5d10")
       ->capture_default_str();
   add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
+  add("--epoch", request.epoch,
+      "Cut the model again each N ticks, by the state that there is then; 0: never")
       ->capture_default_str()
       ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
   add("--cores", request.n_cores, "Cores of this node; default: its share of the machine")

@@ -56,6 +56,32 @@ TEST(RunCommand, RefusesAPeriodThatReplicasDoNotLastFor) {
   EXPECT_NE(answer.err.find("K = 5 is more than M + 1 = 2"), std::string::npos) << answer.err;
 }
 
+TEST(RunCommand, EpochsMoveTheSchoolAndKeepItsBits) {
+  const std::vector<std::string> fish{"run", "fish", "--fish", "600", "--ticks", "12"};
+  const auto whole = json_of(with(fish, {"--simulate", "4"}));
+  EXPECT_EQ(whole.at("epochs"), 0);
+  const auto moved = json_of(with(fish, {"--simulate", "4", "--policy", "k2m1", "--epoch", "5"}));
+  EXPECT_EQ(moved.at("checksum"), whole.at("checksum"));
+  EXPECT_EQ(moved.at("epoch"), 5);
+  EXPECT_EQ(moved.at("epochs"), 2);
+  EXPECT_GT(moved.at("bytes_moved"), 0);
+  const auto here = json_of(with(fish, {"--cores", "2", "--epoch", "5"}));
+  EXPECT_EQ(here.at("checksum"), whole.at("checksum"));
+  EXPECT_EQ(here.at("epochs"), 2);
+}
+
+TEST(RunCommand, SaysWhatEpochsMoved) {
+  const Answer fish =
+      call({"run", "fish", "--fish", "600", "--ticks", "12", "--simulate", "3", "--epoch", "4"});
+  EXPECT_EQ(fish.code, 0) << fish.err;
+  EXPECT_NE(fish.err.find("epochs: 2, "), std::string::npos) << fish.err;
+  EXPECT_NE(fish.err.find(" MB moved between nodes"), std::string::npos) << fish.err;
+  const Answer heat = call(with(kHeat, {"--simulate", "3", "--epoch", "4"}));
+  EXPECT_EQ(heat.code, 0) << heat.err;
+  EXPECT_NE(heat.err.find("epochs: none"), std::string::npos) << heat.err;
+  EXPECT_EQ(call(with(kHeat, {"--epoch", "-1"})).code, 2);
+}
+
 TEST(RunCommand, RefusesABadValueOfAParameter) {
   EXPECT_EQ(call({"run", "heat", "--width", "0"}).code, 2);
   EXPECT_EQ(call({"run", "heat", "--width", "wide"}).code, 2);

@@ -24,6 +24,7 @@ tick::SimulationOptions simulation_options(const RunRequest& request) {
   options.n_cores = request.n_sim_cores;
   options.profile = net::parse_profile(request.profile.empty() ? "none" : request.profile);
   options.seed = request.seed;
+  options.epoch = request.epoch;
   if (request.slowdown != 1) options.slowdowns.assign(options.n_nodes, request.slowdown);
   options.at_end = request.at_end;
   return options;
@@ -77,7 +78,8 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   run.host->agree([&] { run.problem = app.build(); });
   tick::ExecutionOptions execution;
   execution.paced = request.paced;
-  execution.at_start = [&](tick::NodeRun& node) {
+  execution.epoch = request.epoch;
+  execution.at_start = execution.at_epoch = [&](tick::NodeRun& node) {
     if (run.watch) run.watch->follow(node.engine());
   };
   Bytes finding;

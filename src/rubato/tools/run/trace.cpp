@@ -16,7 +16,7 @@ namespace {
 // Gaps between two works of a core that are shorter are the runtime's own time, not a wait.
 constexpr Nanos kWaitMin = 5 * kMicrosecond;
 
-constexpr std::array<const char*, 4> kWorkNames{"step", "replica", "pack", "unpack"};
+constexpr std::array<const char*, 5> kWorkNames{"step", "replica", "pack", "unpack", "move"};
 
 double micros(Nanos time) {
   return static_cast<double>(time) / 1e3;

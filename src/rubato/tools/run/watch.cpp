@@ -47,8 +47,11 @@ RunWatch::RunWatch(std::ostream& err, bool is_terminal, const std::string& title
 
 void RunWatch::look(const core::RunGlance& glance) {
   if (flow_ == nullptr || glance.elapsed <= 0) return;
+  // The host counts each segment of a run with epochs from its own start.
+  if (glance.elapsed < elapsed_) before_ += elapsed_;
+  elapsed_ = glance.elapsed;
   const tick::Tick done = flow_->watched_tick();
-  const double rate = static_cast<double>(done) * 1e9 / static_cast<double>(glance.elapsed);
+  const double rate = static_cast<double>(done) * 1e9 / static_cast<double>(before_ + elapsed_);
   progress_.update(steady_now(), part_of(done, ticks_),
                    note(rate, glance.waiting_share, "ticks/s"));
 }

@@ -52,7 +52,7 @@ class RunWatch {
   // `err` outlives this.
   RunWatch(std::ostream& err, bool is_terminal, const std::string& title, tick::Tick ticks);
 
-  // `flow` must live as long as look() is called.
+  // `flow` must live as long as look() is called, or until another one is followed.
   void follow(const tick::Dataflow& flow) noexcept { flow_ = &flow; }
   void look(const core::RunGlance& glance);
 
@@ -60,6 +60,8 @@ class RunWatch {
   Progress progress_;
   tick::Tick ticks_;
   const tick::Dataflow* flow_ = nullptr;
+  Nanos before_ = 0;   // of the host's runs that have ended
+  Nanos elapsed_ = 0;  // of the one under way
 };
 
 }  // namespace rubato::tools

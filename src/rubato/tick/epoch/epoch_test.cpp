@@ -1,0 +1,257 @@
+// Epochs in whole runs: in the simulator and on real threads, what they balance, what they cost and
+// what they refuse. Random runs against the reference stand in the property tests of each kind.
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/core/thread_fabric_test.hpp"
+#include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/points/points_store.hpp"
+#include "rubato/tick/points/testing/swarm.hpp"
+#include "rubato/tick/run.hpp"
+#include "rubato/tick/testing/grid_worlds.hpp"
+#include "rubato/tick/testing/swarm_model.hpp"
+
+namespace rubato::tick {
+namespace {
+
+using testing::SwarmModel;
+using SwarmProblem = ProblemOf<SwarmModel, FragmentStore<SwarmModel>>;
+using Bugs = points::testing::Swarm<double, 2>;
+using BugProblem = ProblemOf<PointsModel<Bugs>, PointsStore<Bugs>, PointsCosts>;
+
+constexpr const char* kPolicies[] = {"bulk", "local", "schedule(3)", "k3m2", "k2m3d4"};
+
+SwarmModel::Options stopping_world() {
+  SwarmModel::Options world;
+  world.n_agents = 150;
+  world.stop_interval = 4;
+  world.stop_lag = 5;
+  // Falls a while after the start, when most have died.
+  world.death_in = 8;
+  world.birth_in = 0;
+  world.stop_below = 0xf0000000;
+  return world;
+}
+
+SimulationOptions simulated(std::uint32_t n_nodes, Tick epoch) {
+  SimulationOptions options;
+  options.n_nodes = n_nodes;
+  options.profile = net::parse_profile("ec2-large");
+  options.epoch = epoch;
+  return options;
+}
+
+TEST(Epochs, a_simulated_run_has_the_state_of_one_without_them_under_each_policy) {
+  const SwarmProblem problem{SwarmModel(SwarmModel::Options{})};
+  const RunResult whole = simulate(problem, Policy::parse("local"), 23, simulated(1, 0));
+  EXPECT_EQ(whole.n_epochs(), 0);
+  for (const char* policy : kPolicies) {
+    for (const Tick epoch : {1, 5, 23, 100}) {
+      SCOPED_TRACE(std::string(policy) + ", epoch " + std::to_string(epoch));
+      const RunResult run = simulate(problem, Policy::parse(policy), 23, simulated(5, epoch));
+      EXPECT_EQ(run.checksum, whole.checksum);
+      EXPECT_EQ(run.ticks, 23);
+      EXPECT_EQ(run.n_epochs(), 22 / epoch);
+      EXPECT_EQ(run.bytes_moved() > 0, epoch < 23);
+    }
+  }
+}
+
+TEST(Epochs, a_stop_decision_ends_the_run_at_its_tick_in_whatever_segment_that_lies) {
+  const SwarmProblem problem{SwarmModel(stopping_world())};
+  const RunResult whole = simulate(problem, Policy::parse("local"), 200, simulated(1, 0));
+  ASSERT_GT(whole.ticks, 6);
+  ASSERT_LT(whole.ticks, 200) << "the model is meant to stop";
+  for (const char* policy : kPolicies) {
+    // Of the test and its effect 5 ticks later, the epoch lies before, at, between and behind.
+    for (Tick epoch = 1; epoch <= whole.ticks + 1; ++epoch) {
+      SCOPED_TRACE(std::string(policy) + ", epoch " + std::to_string(epoch));
+      const RunResult run = simulate(problem, Policy::parse(policy), 200, simulated(4, epoch));
+      EXPECT_EQ(run.ticks, whole.ticks);
+      EXPECT_EQ(run.checksum, whole.checksum);
+      EXPECT_EQ(run.n_epochs(), (whole.ticks - 1) / epoch);
+    }
+  }
+}
+
+TEST(Epochs, figures_of_a_run_are_those_of_all_its_segments) {
+  const SwarmProblem problem{SwarmModel(SwarmModel::Options{})};
+  const RunResult whole = simulate(problem, Policy::parse("local"), 20, simulated(3, 0));
+  const RunResult run = simulate(problem, Policy::parse("local"), 20, simulated(3, 4));
+  for (NodeId node = 0; node < 3; ++node) {
+    const NodeResult& mine = run.nodes[node];
+    EXPECT_EQ(mine.work.own_units, whole.nodes[node].work.own_units);
+    EXPECT_EQ(mine.moved.n_epochs, 4);
+    EXPECT_GT(mine.moved.time, 0);
+    // The moves are charged: work of their kind, messages, and time in which nothing is stepped.
+    ASSERT_GT(mine.time.total().busy.size(), std::size_t{move_state});
+    EXPECT_GT(mine.time.total().busy[move_state], 0);
+    EXPECT_GT(static_cast<std::int64_t>(mine.time.n_sent), mine.work.messages_sent);
+    EXPECT_GE(mine.work.finished_at, mine.moved.time);
+    EXPECT_LE(mine.work.finished_at, run.wall);
+    EXPECT_LE(run.wall, mine.time.wall);
+  }
+}
+
+TEST(Epochs, a_model_without_samples_runs_in_one_segment) {
+  testing::MixingGrid<2, 1, 1> user;
+  user.grid.extent = {20, 16};
+  const ProblemOf<GridModel<decltype(user)>, GridStore<decltype(user)>> problem{GridModel(user)};
+  EXPECT_FALSE(problem.repartitions());
+  const RunResult whole = simulate(problem, Policy::parse("k2m1"), 15, simulated(4, 0));
+  const RunResult run = simulate(problem, Policy::parse("k2m1"), 15, simulated(4, 3));
+  EXPECT_EQ(run.checksum, whole.checksum);
+  EXPECT_EQ(run.wall, whole.wall);
+  EXPECT_EQ(run.n_epochs(), 0);
+}
+
+points::testing::SwarmOptions skewed_world(std::uint32_t n_bugs) {
+  points::testing::SwarmOptions world;
+  world.high = {40, 40, 0};
+  world.n_bugs = n_bugs;
+  world.crowd = true;  // three of four start in the lowest 9 % of the world
+  return world;
+}
+
+double largest_share(const Problem& problem, Tick epoch) {
+  std::vector<double> n_tuples;
+  SimulationOptions options = simulated(4, epoch);
+  options.at_end = [&](NodeId, NodeRun& node) {
+    n_tuples.push_back(static_cast<double>(node.own_tuples().ids.size()));
+  };
+  (void)simulate(problem, Policy::parse("local"), 7, options);
+  double sum = 0;
+  for (const double n : n_tuples)
+    sum += n;
+  return std::ranges::max(n_tuples) / sum;
+}
+
+TEST(Epochs, a_school_in_a_corner_is_shared_evenly_after_one) {
+  const BugProblem problem{PointsModel(Bugs(skewed_world(2000)))};
+  EXPECT_GT(largest_share(problem, 0), 0.7);
+  EXPECT_LT(largest_share(problem, 4), 0.3);
+}
+
+// The most tuples that a state had which went through a function of the model.
+class WatchedSwarm : public SwarmModel {
+ public:
+  WatchedSwarm(const Options& options, std::atomic<std::size_t>& most)
+      : SwarmModel(options), most_(&most) {}
+
+  [[nodiscard]] State init(const Query& q) const { return seen(SwarmModel::init(q)); }
+  [[nodiscard]] State select(const State& s, const Query& q) const {
+    return seen(SwarmModel::select(seen(s), q));
+  }
+  [[nodiscard]] State read(Reader& reader) const { return seen(SwarmModel::read(reader)); }
+  void merge(State& into, const State& from) const {
+    SwarmModel::merge(into, from);
+    (void)seen(into);
+  }
+
+ private:
+  template <class S>
+  S&& seen(S&& state) const {
+    std::size_t most = most_->load();
+    while (most < state.size() && !most_->compare_exchange_weak(most, state.size())) {
+    }
+    return std::forward<S>(state);
+  }
+  std::atomic<std::size_t>* most_;
+};
+
+TEST(Epochs, no_node_ever_holds_the_global_state) {
+  SwarmModel::Options world;
+  world.width = world.height = 600;
+  world.n_agents = 3000;
+  world.death_in = world.birth_in = 0;
+  std::atomic<std::size_t> most = 0;
+  const ProblemOf<WatchedSwarm, FragmentStore<WatchedSwarm>> problem{WatchedSwarm(world, most)};
+  const RunResult run = simulate(problem, Policy::parse("local"), 9, simulated(12, 2));
+  EXPECT_EQ(run.n_epochs(), 4);
+  // Cuts at random places give one of twelve nodes up to a third now and then, and it has a halo.
+  EXPECT_GT(most.load(), 3000U / 12);
+  EXPECT_LT(most.load(), 3000U / 2);
+}
+
+RunResult run_on_threads(const Problem& problem, const char* policy, Tick ticks, Tick epoch,
+                         std::uint32_t n_nodes) {
+  core::testing::ThreadHub hub(n_nodes);
+  std::vector<RunResult> results(n_nodes);
+  std::vector<std::int64_t> n_arrivals(n_nodes);
+  hub.run([&](NodeId node) {
+    core::NodeHostOptions host_options;
+    host_options.n_cores = 2;
+    host_options.owns_process = false;
+    core::NodeHost host(hub.fabric(node), host_options);
+    ExecutionOptions options;
+    options.epoch = epoch;
+    options.at_epoch = [&](NodeRun&) { ++n_arrivals[node]; };
+    results[node] = execute(problem, Policy::parse(policy), ticks, host, options);
+  });
+  for (NodeId node = 0; node < n_nodes; ++node) {
+    EXPECT_EQ(results[node].checksum, results[0].checksum);
+    EXPECT_EQ(results[node].ticks, results[0].ticks);
+    EXPECT_EQ(results[node].n_epochs(), results[0].n_epochs());
+    EXPECT_EQ(n_arrivals[node], results[0].n_epochs());
+  }
+  return results[0];
+}
+
+TEST(Epochs, a_job_of_threads_has_the_state_of_a_simulated_run) {
+  const SwarmProblem swarm{SwarmModel(stopping_world())};
+  const BugProblem bugs{PointsModel(Bugs(skewed_world(400)))};
+  for (const Problem* problem :
+       {static_cast<const Problem*>(&swarm), static_cast<const Problem*>(&bugs)}) {
+    const RunResult whole = simulate(*problem, Policy::parse("local"), 14, simulated(1, 0));
+    for (const std::uint32_t n_nodes : {1U, 2U, 3U}) {
+      for (const char* policy : {"bulk", "k2m3d4"}) {
+        SCOPED_TRACE(std::string(policy) + ", nodes " + std::to_string(n_nodes));
+        const RunResult run = run_on_threads(*problem, policy, 14, 4, n_nodes);
+        EXPECT_EQ(run.checksum, whole.checksum);
+        EXPECT_EQ(run.ticks, whole.ticks);
+        EXPECT_EQ(run.n_epochs(), (whole.ticks - 1) / 4);
+        EXPECT_EQ(run.bytes_moved() > 0, n_nodes > 1);
+      }
+    }
+  }
+}
+
+struct SwarmOfOnePart : SwarmModel {
+  using SwarmModel::part;
+  using SwarmModel::SwarmModel;
+  [[nodiscard]] std::vector<Query> part(std::uint32_t /*n*/, const Samples& /*samples*/) const {
+    return {everything()};
+  }
+};
+
+TEST(Epochs, a_part_of_another_number_of_queries_is_an_error_with_both_numbers) {
+  const ProblemOf<SwarmOfOnePart, FragmentStore<SwarmOfOnePart>> problem{
+      SwarmOfOnePart(SwarmModel::Options{})};
+  try {
+    (void)simulate(problem, Policy::parse("local"), 9, simulated(3, 2));
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("gave 1 queries, expected 3"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Epochs, a_negative_epoch_is_a_usage_error) {
+  const SwarmProblem problem{SwarmModel(SwarmModel::Options{})};
+  try {
+    (void)simulate(problem, Policy::parse("local"), 9, simulated(3, -2));
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_NE(std::string(error.what()).find("0 or more, found -2"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace rubato::tick
