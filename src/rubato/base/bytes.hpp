@@ -54,6 +54,7 @@ class Writer {
     bytes_.resize(old + n_bytes);
     std::memcpy(bytes_.data() + old, data, n_bytes);
   }
+  void append_zeros(std::size_t n_bytes) { bytes_.resize(bytes_.size() + n_bytes); }
   void reserve(std::size_t n_bytes) { bytes_.reserve(n_bytes); }
 
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }

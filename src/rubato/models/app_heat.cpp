@@ -37,6 +37,9 @@ class HeatApp final : public tick::App {
   void declare(tick::Parameters& p) override {
     p.add("width", options_.width, "cells along x");
     p.add("height", options_.height, "cells along y");
+    p.add("parts-x", options_.parts[0], "boxes along x, one a node; 0: chosen, short borders");
+    p.add("parts-y", options_.parts[1],
+          "boxes along y; few along x make long rows and few neighbours");
     p.add("edge", options_.edge, "temperature beyond the edge");
     p.add("start", options_.start, "temperature of the cells at tick 0");
     p.add("tolerance", options_.tolerance, "end when no cell changes by more in a tick; 0: never");
@@ -68,6 +71,8 @@ class HeatApp final : public tick::App {
                       std::to_string(options_.height),
                   ExitCode::usage);
     }
+    require_at_least("parts-x", options_.parts[0], 0);
+    require_at_least("parts-y", options_.parts[1], 0);
     require_at_least("test-interval", options_.test_interval, 1);
     require_at_least("test-lag", options_.test_lag, 0);
     if (options_.tolerance < 0) {

@@ -27,9 +27,10 @@ struct HeatRaster {
 struct HeatOptions {
   std::int64_t width = 256;
   std::int64_t height = 256;
-  double edge = 0;       // temperature beyond the edge
-  double start = 0;      // temperature of free cells at tick 0
-  double tolerance = 0;  // > 0: ends when no cell changes by more in a tick
+  tick::Index<2> parts{};  // boxes along x and y, one a node; 0: chosen
+  double edge = 0;         // temperature beyond the edge
+  double start = 0;        // temperature of free cells at tick 0
+  double tolerance = 0;    // > 0: ends when no cell changes by more in a tick
   tick::Tick test_interval = 50;
   tick::Tick test_lag = 50;
 };
@@ -47,7 +48,7 @@ class UniformHeat {
 
   explicit UniformHeat(HeatOptions options) : o_(options) {}
 
-  [[nodiscard]] tick::GridShape<2> shape() const { return {{o_.width, o_.height}, {}}; }
+  [[nodiscard]] tick::GridShape<2> shape() const { return {{o_.width, o_.height}, {}, o_.parts}; }
   [[nodiscard]] double outside(int /*field*/) const { return o_.edge; }
   [[nodiscard]] std::vector<std::string> field_names() const { return {"temperature"}; }
   // A warm disc in the middle and a rough surface, so that every cell matters.

@@ -143,7 +143,9 @@ void Dataflow::demand_inputs(RegionId region, Tick t) {
 
 void Dataflow::push_own(RegionId region, Tick t) {
   Lane& lane = lanes_[lane_of(region)];
-  const Ready unit{t + static_cast<Tick>(plan_.regions[region].depth), t, region};
+  const Tick depth = plan_.regions[region].depth;
+  const Tick from = depth > 0 ? t - t % plan_.skew : t;
+  const Ready unit{from + depth, t, region};
   if (plan_.neighbours.empty()) {
     lane.fresh.push_back(unit);
   } else {
@@ -340,22 +342,23 @@ bool Dataflow::take_fresh(Lane& lane, Tick limit, Ready& unit) {
   return false;
 }
 
-// A node without neighbours runs down the diagonal of the wavefront in one go: each unit lacks
-// nothing but the fragment of the one before. That is less bookkeeping for each of many small
-// tiles.
+// Where tiles are cut for a wavefront, runs down its diagonal in one go: each unit lacks nothing
+// but the fragment of the one before. That is less bookkeeping for each of many small tiles.
 void Dataflow::start_own(const Ready& unit, Tick limit, core::Work& work) {
   work = {step_own, unit.region, unit.tick, nullptr};
   cell(unit.region, unit.tick + 1).status = Status::running;
-  if (!plan_.neighbours.empty()) return;
+  if (plan_.skew == 1) return;
   Job* job = new_job(kNoNeighbour, unit.tick);
   work.detail = job;
   job->chain.push_back(unit.region);
   const std::uint32_t lane = lane_of(unit.region);
-  for (Tick t = unit.tick + 1; t <= limit; ++t) {
+  const Tick last = std::min(limit, unit.tick + plan_.chain_most() - 1);
+  for (Tick t = unit.tick + 1; t <= last; ++t) {
     const auto readers = plan_.readers[job->chain.back()];
     const auto next = std::ranges::find_if(readers, [&](RegionId reader) {
-      return cell(reader, t).missing_own == 1 && lane_of(reader) == lane &&
-             cell(reader, t + 1).status == Status::absent;
+      const Cell& reads = cell(reader, t);
+      return reader < plan_.n_own && reads.missing_own == 1 && reads.missing_replica == 0 &&
+             lane_of(reader) == lane && cell(reader, t + 1).status == Status::absent;
     });
     if (next == readers.end()) break;
     cell(*next, t + 1).status = Status::running;

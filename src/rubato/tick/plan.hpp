@@ -26,7 +26,7 @@ using net::NodeId;
 using RegionId = std::uint32_t;
 
 inline constexpr std::uint32_t kNoNeighbour = UINT32_MAX;
-// Ticks that a node without neighbours works through while the cells are in the cache.
+// Most ticks that a wavefront works through while the cells are in the cache.
 inline constexpr Tick kSkew = 12;
 
 struct Region {
@@ -76,6 +76,9 @@ struct Plan {
   RegionLists inputs;           // [regions]: for units; empty for halo regions
   RegionLists readers;          // [regions]: the reverse of inputs
   std::vector<Neighbour> neighbours;
+  // Ticks that inner regions are worked through before the next ones, as a skewed wavefront: tiles
+  // then stay in the cache from tick to tick. 1: tick by tick.
+  Tick skew = 1;
 
   // Ticks between the oldest version that anybody may still read and the newest that may be made.
   // Own regions run at most m ticks beyond the oldest late round and then ahead() more; a round may
@@ -86,6 +89,11 @@ struct Plan {
   // How far own regions may run ahead of the last tick that is complete. Without neighbours nobody
   // waits for a network, and the order of units is free to follow the cache.
   [[nodiscard]] Tick ahead() const noexcept { return neighbours.empty() ? kSkew : policy.depth; }
+  // Units of a wavefront that run in one go: with neighbours an eighth of a tick at most, for which
+  // a message may have to wait.
+  [[nodiscard]] Tick chain_most() const noexcept {
+    return neighbours.empty() ? kSkew : 1 + static_cast<Tick>(n_own / 8);
+  }
 
   // Builds `readers` from `inputs`.
   void link_readers();

@@ -35,6 +35,7 @@ struct TypedPlan {
 // border let more work run ahead of a late message, inner tiles are sized for cores and caches.
 //   own_tiles(own, policy)      of the node's query, instead of the rings L-j \ L-(j+1)
 //   replica_tiles(region)       of a replica or halo region, includes minus excludes
+//   skew(own, policy)           optional: the ticks of a wavefront that own tiles are sized for
 template <class M>
 concept HasTiles = requires(const M& m, const typename M::Query& own, const Policy& policy,
                             const RegionQuery<typename M::Query>& region) {
@@ -70,6 +71,7 @@ class PlanBuilder {
     typed_.held = model_.read_dependencies(outer_[static_cast<std::size_t>(m)]);
     add_own_regions();
     add_neighbours();
+    if (typed_.plan.neighbours.empty()) typed_.plan.skew = kSkew;
     add_inputs();
     add_sources();
     return std::move(typed_);
@@ -109,6 +111,9 @@ class PlanBuilder {
     if constexpr (HasTiles<M>) {
       for (Query& tile : model_.own_tiles(typed_.own, policy_))
         push({{tile}, {}}, 0, kNoNeighbour);
+      if constexpr (requires { model_.skew(typed_.own, policy_); }) {
+        typed_.plan.skew = model_.skew(typed_.own, policy_);
+      }
     } else {
       Query layer = typed_.own;
       for (int depth = 0; depth < policy_.depth; ++depth) {

@@ -1,7 +1,8 @@
 #pragma once
 // Blocks: where the cells of one node lie. The node's window, its own box and the replicas around
-// it, is cut into an inner block, whose cells nobody else needs and which keeps two versions, and
-// strips along the borders with neighbours, which keep all versions of the dataflow's window.
+// it, is cut into an inner block, whose cells no replica reads and which keeps two versions, and
+// strips along the borders with neighbours, which keep all versions of the dataflow's window: the
+// replicas and one radius of own cells.
 //
 // A block has a margin of one radius around it, so that a kernel finds all neighbours of a cell at
 // fixed distances. Cells that lie in the margin of another block (or of the same one, around a
@@ -27,6 +28,16 @@ struct BlockShape {
   std::int64_t n_cells = 0;  // of one field of one version, margin and padding included
   std::int64_t n_versions = 2;
   std::int64_t lead = 0;  // cells in front, so that rows of `box` start on a cache line
+
+  // Cells of a box end to end, without margin and padding.
+  [[nodiscard]] static BlockShape dense(const CellBox& box) noexcept {
+    BlockShape shape;
+    shape.box = shape.grown = box;
+    shape.row = box.width(0);
+    shape.plane = shape.row * (D > 1 ? box.width(D > 1 ? 1 : 0) : 1);
+    shape.n_cells = box.volume();
+    return shape;
+  }
 
   [[nodiscard]] std::int64_t offset(const std::array<std::int64_t, D>& at) const noexcept {
     std::int64_t result = lead + at[0] - grown.low[0];
@@ -82,7 +93,7 @@ class BlockLayout {
  public:
   using CellBox = Box<std::int64_t, D>;
 
-  // `own` lies in the space's world; `inner` is what of it no neighbour needs; `reach` is how far
+  // `own` lies in the space's world; `inner` is what of it no replica reads; `reach` is how far
   // the replicas go; strips keep `n_versions`.
   BlockLayout(const Space<std::int64_t, D>& space, const CellBox& own, const CellBox& inner,
               std::int64_t reach, std::int64_t radius, std::int64_t n_versions);

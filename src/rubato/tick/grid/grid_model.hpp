@@ -44,6 +44,9 @@ template <int D>
 struct GridShape {
   Index<D> extent{};  // cells, x first
   std::array<bool, D> periodic{};
+  // Boxes along each dimension that the world is cut into, one a node; 0: chosen so that borders
+  // are short.
+  Index<D> parts{};
 };
 
 // A row of cells with its surroundings: field[f][i + dx + dy * row + dz * plane] is the value of
@@ -110,16 +113,19 @@ class GridModel {
  public:
   static constexpr int kD = U::kDimensions;
   static constexpr std::size_t kValues = static_cast<std::size_t>(U::kFields + U::kFixed);
+  static constexpr auto kCellBytes = static_cast<std::int64_t>(kValues * sizeof(typename U::Value));
   using User = U;
   using Value = typename U::Value;
   using State = GridCells<Value>;
   using Query = BoxSet<std::int64_t, kD>;
   using CellBox = Box<std::int64_t, kD>;
 
-  // `tile_cells`: cells of an inner tile, the unit of scheduling; 0 chooses.
-  explicit GridModel(U user, std::int64_t tile_cells = 0)
-      : user_(std::move(user)), tile_cells_(tile_cells) {
+  // `tile_cells`: cells of an inner tile, the unit of scheduling, and `skew`: ticks of the
+  // wavefront through them where there are neighbours (Plan::skew); 0 cells: both are chosen.
+  explicit GridModel(U user, std::int64_t tile_cells = 0, Tick skew = 1)
+      : user_(std::move(user)), tile_cells_(tile_cells), skew_(skew) {
     const auto shape = user_.shape();
+    parts_ = shape.parts;
     for (std::size_t d = 0; d < kD; ++d) {
       if (shape.extent[d] < 1) throw Error("a grid needs at least one cell in each dimension");
       if (shape.periodic[d] && shape.extent[d] < 2 * U::kRadius + 1) {
@@ -141,7 +147,7 @@ class GridModel {
 
   [[nodiscard]] std::vector<Query> part(std::uint32_t n) const {
     std::vector<Query> parts;
-    for (const auto& box : cut_evenly(space_.world, n))
+    for (const auto& box : cut_evenly(space_.world, n, parts_))
       parts.emplace_back(box);
     return parts;
   }
@@ -183,6 +189,8 @@ class GridModel {
   // Rings of one radius up to the scheduling depth, so that the inside may run ahead as far as
   // [Ticks 5.2] has it; a frame as deep as what is packed; bands along the last dimension inside.
   [[nodiscard]] std::vector<Query> own_tiles(const Query& own, const Policy& policy) const;
+  // The ticks that inner bands are sized for (Plan::skew), where the node's cells fit no cache.
+  [[nodiscard]] Tick skew(const Query& own, const Policy& policy) const;
   [[nodiscard]] std::vector<Query> replica_tiles(const RegionQuery<Query>& region) const;
   // `box` less `by` cells at each side where the world goes on beyond it.
   [[nodiscard]] CellBox shrunk_where_neighbours(const CellBox& own, std::int64_t by) const;
@@ -238,7 +246,7 @@ class GridModel {
   [[nodiscard]] Tick stop_lag() const requires GridHasStop<U> { return user_.stop_lag(); }
 
  private:
-  [[nodiscard]] std::int64_t tile_cells_of(const CellBox& own) const;
+  [[nodiscard]] std::int64_t tile_cells_of(const Query& own, const Policy& policy) const;
 
   // A cell's surroundings copied out of `context`, for a kernel call on that cell alone.
   struct Surroundings {
@@ -259,6 +267,8 @@ class GridModel {
 
   U user_;
   std::int64_t tile_cells_;
+  Tick skew_;
+  Index<kD> parts_;
   Space<std::int64_t, kD> space_;
 };
 

@@ -32,7 +32,8 @@ template <int D, int R, int F, bool Star = false>
 void check(std::uint64_t seed) {
   RandomStream random(seed, 11);
   using User = MixingGrid<D, R, F, Star>;
-  const GridModel<User> model(random_grid<D, R, F, Star>(random), random.between(1, 60));
+  const GridModel<User> model(random_grid<D, R, F, Star>(random), random.between(1, 60),
+                              random.between(1, 5));
   testing::RunCase c = testing::random_run(random);
   std::string text = "seed " + std::to_string(seed) + ", " + std::to_string(D) + "D, radius " +
                      std::to_string(R) + ", " + testing::describe(c) + ", extent";

@@ -3,6 +3,9 @@
 // and same bits as FragmentStore gives for the generated eight functions; no allocation in a run
 // but for messages, and every kernel call works on whole rows in place.
 //
+// The cells that a round carries are copied into its payload by the steps that make them, so that
+// own cells need two versions only, however long a neighbour is waited for.
+//
 // A cell that is not a number ends the run with its place: own cells are looked at in the initial
 // state, at every stop test, at every kNumbersInterval-th tick and at the end, which costs
 // one pass over a region in so many steps.
@@ -74,10 +77,21 @@ class GridStore final : public Store {
   [[nodiscard]] typename Model::State own_state(Tick t) const;
 
  private:
+  // Cells of a region that go into a round: `box` of the block, to be found in the payload at
+  // `to_byte`, one field after the other and `field_bytes` apart, laid out as `shape` has it.
+  struct Packing {
+    std::uint32_t neighbour = 0;
+    std::uint32_t block = 0;
+    CellBox box;
+    BlockShape<kD> shape;
+    std::size_t to_byte = 0;
+    std::size_t field_bytes = 0;
+  };
   struct Region {
     std::vector<Piece<kD>> pieces;
     std::vector<Export<kD>> exports;
-    double n_cells = 0;  // nominal
+    std::vector<Packing> packings;  // of own regions
+    double n_cells = 0;             // nominal
     double n_rows = 0;
   };
   struct Block {
@@ -97,6 +111,9 @@ class GridStore final : public Store {
            static_cast<std::ptrdiff_t>(field) * block.shape.n_cells;
   }
   [[nodiscard]] double nominal_cells(const CellBox& box, bool is_own) const;
+  void add_packings(const BlockLayout<kD>& layout, std::uint32_t neighbour);
+  [[nodiscard]] std::byte* round_of(std::uint32_t neighbour, Tick t);
+  void pack_region(const Region& region, Tick t);
   void fill_outside(Block& block);
   void fill_initial(Block& block);
   void publish(const Region& region, Tick t);
@@ -112,8 +129,10 @@ class GridStore final : public Store {
   const TypedPlan<Query>& typed_;
   GridStoreOptions options_;
   std::vector<Block> blocks_;
-  std::vector<Region> regions_;                 // [plan.regions]
-  std::vector<std::vector<Piece<kD>>> packed_;  // [plan.neighbours] own cells that it needs
+  std::vector<Region> regions_;      // [plan.regions]
+  std::vector<Bytes> empty_rounds_;  // [plan.neighbours] payloads, of which the cells are to come
+  std::mutex rounds_mutex_;
+  std::map<std::pair<std::uint32_t, Tick>, Bytes> rounds_;  // begun and not fetched
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };

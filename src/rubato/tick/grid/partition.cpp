@@ -1,5 +1,6 @@
 #include "rubato/tick/grid/partition.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -10,6 +11,7 @@ namespace {
 
 struct Search {
   const std::vector<std::int64_t>& extent;
+  const std::vector<std::int64_t>& wanted;
   std::vector<std::int64_t> now;
   std::vector<std::int64_t> best;
   double best_border = std::numeric_limits<double>::infinity();
@@ -27,10 +29,11 @@ struct Search {
     }
     return sum;
   }
+  [[nodiscard]] bool may_be(std::size_t d) const { return wanted[d] == 0 || now[d] == wanted[d]; }
   void run(std::size_t d, std::int64_t left) {
     if (d + 1 == extent.size()) {
       now[d] = left;
-      if (left <= extent[d] && border() < best_border) {
+      if (left <= extent[d] && may_be(d) && border() < best_border) {
         best_border = border();
         best = now;
       }
@@ -39,25 +42,38 @@ struct Search {
     for (std::int64_t f = 1; f <= left && f <= extent[d]; ++f) {
       if (left % f != 0) continue;
       now[d] = f;
-      run(d + 1, left / f);
+      if (may_be(d)) run(d + 1, left / f);
     }
   }
 };
 
+std::string text_of(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers)
+    text += (text.empty() ? "" : " x ") + std::to_string(number);
+  return text;
+}
+
 }  // namespace
 
-std::vector<std::int64_t> grid_factors(std::int64_t n, const std::vector<std::int64_t>& extent) {
+std::vector<std::int64_t> grid_factors(std::int64_t n, const std::vector<std::int64_t>& extent,
+                                       const std::vector<std::int64_t>& wanted) {
   Search search{extent,
+                wanted,
                 std::vector<std::int64_t>(extent.size(), 1),
                 {},
                 std::numeric_limits<double>::infinity()};
   search.run(0, n);
   if (search.best.empty()) {
-    std::string text;
-    for (const std::int64_t e : extent)
-      text += (text.empty() ? "" : " x ") + std::to_string(e);
-    throw Error("a grid of " + text + " cells cannot be cut into " + std::to_string(n) +
-                " boxes of whole cells; use fewer nodes, or a number with smaller factors");
+    const std::string cut = "a grid of " + text_of(extent) + " cells cannot be cut into " +
+                            std::to_string(n) + " boxes of whole cells";
+    if (std::ranges::any_of(wanted, [](std::int64_t w) { return w != 0; })) {
+      throw Error(cut + ", " + text_of(wanted) +
+                      " of them (0: any number); the product has to be " + std::to_string(n) +
+                      ", the number of nodes",
+                  ExitCode::usage);
+    }
+    throw Error(cut + "; use fewer nodes, or a number with smaller factors");
   }
   return search.best;
 }

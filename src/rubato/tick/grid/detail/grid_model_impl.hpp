@@ -176,16 +176,23 @@ auto GridModel<U>::shrunk_where_neighbours(const CellBox& own, std::int64_t by) 
   return inner;
 }
 
-// A node that owns the whole world works through kSkew ticks of a tile before it goes on, so that
-// these should fit into half a megabyte of cache. Otherwise a unit should take some ten
-// microseconds.
 template <GridUser U>
-std::int64_t GridModel<U>::tile_cells_of(const CellBox& own) const {
+Tick GridModel<U>::skew(const Query& own, const Policy& policy) const {
+  if (own.boxes().front() == space_.world) return kSkew;
+  constexpr std::int64_t kCellsInCache = (1 << 20) / (2 * kCellBytes);
+  if (tile_cells_ > 0) return skew_;
+  if (own.boxes().front().volume() < kCellsInCache) return 1;
+  return std::min<Tick>(policy.depth + 1, kSkew);
+}
+
+// The tiles of a wavefront should fit into half a megabyte of cache, as many as it has ticks.
+// Otherwise a unit should take some ten microseconds.
+template <GridUser U>
+std::int64_t GridModel<U>::tile_cells_of(const Query& own, const Policy& policy) const {
   if (tile_cells_ > 0) return tile_cells_;
-  if (own != space_.world) return 32768;
   constexpr std::int64_t kCacheBytes = 1 << 19;
-  const auto cell_bytes = static_cast<std::int64_t>(kValues * sizeof(Value));
-  return kCacheBytes / (kSkew * cell_bytes);
+  const Tick n_ticks = skew(own, policy);
+  return n_ticks == 1 ? 32768 : kCacheBytes / (n_ticks * kCellBytes);
 }
 
 template <GridUser U>
@@ -207,7 +214,7 @@ auto GridModel<U>::own_tiles(const Query& own, const Policy& policy) const -> st
   // Bands along the last dimension: whole rows stay contiguous.
   constexpr std::size_t kLast = kD - 1;
   const std::int64_t slab = left.volume() / left.width(kLast);
-  const std::int64_t height = std::max<std::int64_t>(1, tile_cells_of(own.boxes().front()) / slab);
+  const std::int64_t height = std::max<std::int64_t>(1, tile_cells_of(own, policy) / slab);
   const std::int64_t n_bands = std::max<std::int64_t>(1, (left.width(kLast) + height / 2) / height);
   for (std::int64_t i = 0; i < n_bands; ++i) {
     CellBox band = left;

@@ -14,8 +14,8 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
   const Policy& policy = typed.plan.policy;
   const std::int64_t reach = (policy.replica_layers + 1) * U::kRadius;
   const CellBox& own = typed.own.boxes().front();
-  const BlockLayout<kD> layout(model.space(), own, model.shrunk_where_neighbours(own, reach), reach,
-                               U::kRadius, typed.plan.window());
+  const BlockLayout<kD> layout(model.space(), own, model.shrunk_where_neighbours(own, U::kRadius),
+                               reach, U::kRadius, typed.plan.window());
   for (const auto& shape : layout.blocks()) {
     Block block{shape, {}, {}};
     const std::size_t field_bytes = static_cast<std::size_t>(shape.n_cells) * sizeof(Value);
@@ -39,9 +39,8 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
     }
     regions_.push_back(std::move(region));
   }
-  for (std::size_t i = 0; i < typed.plan.neighbours.size(); ++i) {
-    packed_.push_back(layout.locate(typed.own.intersect(typed.targets[i])));
-  }
+  for (std::uint32_t i = 0; i < typed.plan.neighbours.size(); ++i)
+    add_packings(layout, i);
   for (RegionId region = 0; region < typed.plan.n_own; ++region)
     check_numbers(region, 0);
 }
@@ -183,6 +182,7 @@ void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
     step_piece(piece, t, wanted ? &measured : nullptr);
   }
   publish(regions_[region], t + 1);
+  if ((t + 1) % typed_.plan.policy.period == 0) pack_region(regions_[region], t + 1);
   if (wanted || (t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1);
   if (wanted) {
     const std::lock_guard lock(measures_mutex_);
@@ -190,25 +190,68 @@ void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
   }
 }
 
+// Lays out the payload of a round: the number of boxes, then each with its cells, field by field.
 template <GridUser U>
-void GridStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
-  std::size_t n_bytes = sizeof(std::uint32_t);
-  for (const auto& piece : packed_[neighbour]) {
-    n_bytes +=
-        sizeof(CellBox) + static_cast<std::size_t>(piece.box.volume()) * U::kFields * sizeof(Value);
+void GridStore<U>::add_packings(const BlockLayout<kD>& layout, std::uint32_t neighbour) {
+  Writer round;
+  if (typed_.plan.neighbours[neighbour].receives) {
+    const auto pieces = layout.locate(typed_.own.intersect(typed_.targets[neighbour]));
+    round.put(static_cast<std::uint32_t>(pieces.size()));
+    for (const auto& piece : pieces) {
+      round.put(piece.in_world());
+      Packing packing{neighbour,    piece.block,
+                      {},           BlockShape<kD>::dense(piece.box),
+                      round.size(), static_cast<std::size_t>(piece.box.volume()) * sizeof(Value)};
+      for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
+        for (const auto& of_region : regions_[region].pieces) {
+          packing.box = of_region.box.intersect(piece.box);
+          if (of_region.block != piece.block || packing.box.empty()) continue;
+          regions_[region].packings.push_back(packing);
+        }
+      }
+      round.append_zeros(packing.field_bytes * U::kFields);
+    }
   }
-  out.reserve(out.size() + n_bytes);
-  out.put(static_cast<std::uint32_t>(packed_[neighbour].size()));
-  for (const auto& piece : packed_[neighbour]) {
-    const Block& block = blocks_[piece.block];
-    out.put(piece.in_world());
+  empty_rounds_.push_back(round.take());
+}
+
+// The payload of round t, which the steps of several regions fill at once, each its own cells.
+template <GridUser U>
+std::byte* GridStore<U>::round_of(std::uint32_t neighbour, Tick t) {
+  const std::lock_guard lock(rounds_mutex_);
+  const auto [at, is_new] = rounds_.try_emplace({neighbour, t});
+  if (is_new) at->second = empty_rounds_[neighbour];
+  return at->second.data();
+}
+
+template <GridUser U>
+void GridStore<U>::pack_region(const Region& region, Tick t) {
+  for (const Packing& packing : region.packings) {
+    std::byte* const to = round_of(packing.neighbour, t) + packing.to_byte;
+    const Block& block = blocks_[packing.block];
     for (std::size_t f = 0; f < U::kFields; ++f) {
       const Value* from = values(block, t, f);
-      tick::for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
-        out.append(from + block.shape.offset(at), static_cast<std::size_t>(n) * sizeof(Value));
+      tick::for_each_row(packing.box, [&](const Index<kD>& at, std::int64_t n) {
+        const auto cell = static_cast<std::size_t>(packing.shape.offset(at));
+        std::memcpy(to + f * packing.field_bytes + cell * sizeof(Value),
+                    from + block.shape.offset(at), static_cast<std::size_t>(n) * sizeof(Value));
       });
     }
   }
+}
+
+template <GridUser U>
+void GridStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
+  Bytes payload;
+  {
+    const std::lock_guard lock(rounds_mutex_);
+    const auto at = rounds_.find({neighbour, t});
+    if (at != rounds_.end()) payload = std::move(at->second);
+    rounds_.erase({neighbour, t});
+  }
+  // A round may carry no cell at all.
+  const Bytes& whole = payload.empty() ? empty_rounds_[neighbour] : payload;
+  out.append(whole.data(), whole.size());
 }
 
 template <GridUser U>
@@ -234,10 +277,7 @@ template <GridUser U>
 void GridStore<U>::take_box(const CellBox& box, const Value* data, std::uint32_t neighbour, Tick t,
                             std::span<const std::uint8_t> fresh) {
   const auto& regions = typed_.plan.neighbours[neighbour].regions;
-  BlockShape<kD> packed;  // the layout of `data`: no margin, no padding
-  packed.box = packed.grown = box;
-  packed.row = box.width(0);
-  packed.plane = kD > 1 ? packed.row * box.width(kD > 1 ? 1 : 0) : packed.row;
+  const auto packed = BlockShape<kD>::dense(box);
   for (std::size_t i = 0; i < regions.size(); ++i) {
     for (const auto& piece : regions_[regions[i]].pieces) {
       const Block& block = blocks_[piece.block];
