@@ -27,12 +27,14 @@ struct HeatRaster {
 struct HeatOptions {
   std::int64_t width = 256;
   std::int64_t height = 256;
-  tick::Index<2> parts{};  // boxes along x and y, one a node; 0: chosen
-  double edge = 0;         // temperature beyond the edge
-  double start = 0;        // temperature of free cells at tick 0
-  double tolerance = 0;    // > 0: ends when no cell changes by more in a tick
+  double edge = 0;       // temperature beyond the edge
+  double start = 0;      // temperature of free cells at tick 0
+  double tolerance = 0;  // > 0: ends when no cell changes by more in a tick
   tick::Tick test_interval = 50;
   tick::Tick test_lag = 50;
+  // Boxes along x and y, one a node; 0: chosen. Stands here since g++ 12 at -O3 fills it with the
+  // width where it follows the height.
+  tick::Index<2> parts{};
 };
 
 // Uniform material without sources inside: a kernel that is nothing but the mean of four

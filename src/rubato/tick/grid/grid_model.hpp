@@ -125,7 +125,6 @@ class GridModel {
   explicit GridModel(U user, std::int64_t tile_cells = 0, Tick skew = 1)
       : user_(std::move(user)), tile_cells_(tile_cells), skew_(skew) {
     const auto shape = user_.shape();
-    parts_ = shape.parts;
     for (std::size_t d = 0; d < kD; ++d) {
       if (shape.extent[d] < 1) throw Error("a grid needs at least one cell in each dimension");
       if (shape.periodic[d] && shape.extent[d] < 2 * U::kRadius + 1) {
@@ -147,7 +146,7 @@ class GridModel {
 
   [[nodiscard]] std::vector<Query> part(std::uint32_t n) const {
     std::vector<Query> parts;
-    for (const auto& box : cut_evenly(space_.world, n, parts_))
+    for (const auto& box : cut_evenly(space_.world, n, user_.shape().parts))
       parts.emplace_back(box);
     return parts;
   }
@@ -268,7 +267,6 @@ class GridModel {
   U user_;
   std::int64_t tile_cells_;
   Tick skew_;
-  Index<kD> parts_;
   Space<std::int64_t, kD> space_;
 };
 
