@@ -118,7 +118,7 @@ TEST(PageRank, the_run_ends_once_ranks_change_less_than_the_tolerance) {
   }
 }
 
-TEST(PageRank, every_policy_and_partition_gives_the_same_bits_and_the_same_last_tick) {
+TEST(PagerankProperty, every_policy_and_partition_gives_the_same_bits_and_the_same_last_tick) {
   const char* text = std::getenv("RUBATO_SEEDS");
   const std::uint64_t n_seeds = text == nullptr ? 100 : std::strtoull(text, nullptr, 10);
   std::size_t n_stopped = 0;

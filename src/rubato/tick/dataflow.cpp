@@ -41,7 +41,8 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     for (const RegionId source : neighbour.sources)
       source_links_[source].push_back(i);
   }
-  figures_.late_by.assign(links_.size(), 0);
+  for (const Neighbour& neighbour : plan_.neighbours)
+    figures_.late.push_back({neighbour.node});
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
     const auto inputs = plan_.inputs[region];
     RUBATO_REQUIRE(inputs.size() <= kInputsMax, region, inputs.size());
@@ -514,7 +515,7 @@ void Dataflow::finish_unpack(core::Port& port, const Job& job) {
   if (job.tick <= own_min_) {
     link.base = job.tick;
     // Own work has stood at this tick without the round.
-    if (job.tick == own_min_) figures_.late_by[job.neighbour] += port.now() - own_min_since_;
+    if (job.tick == own_min_) figures_.late[job.neighbour].time += port.now() - own_min_since_;
   }
   const auto& regions = plan_.neighbours[job.neighbour].regions;
   for (std::size_t i = 0; i < regions.size(); ++i) {

@@ -44,6 +44,13 @@ enum WorkKind : std::uint32_t {
   move_state = 4
 };
 
+// How long a node's own work stood still for want of rounds of another node.
+struct Lateness {
+  NodeId of = 0;
+  std::uint32_t unused = 0;
+  Nanos time = 0;
+};
+
 // What a node did, for the table at the end of a run.
 struct NodeFigures {
   std::int64_t own_units = 0;
@@ -55,8 +62,7 @@ struct NodeFigures {
                                // the first segment if there are several
   Tick most_ahead = 0;         // of an own region over the slowest
   std::size_t inbox_most = 0;  // rounds of one neighbour that waited to be taken
-  std::vector<Nanos> late_by;  // [neighbours] time that own work waited for its rounds; after a
-                               // repartitioning, those of the last segment
+  std::vector<Lateness> late;  // of each neighbour, by node
 };
 
 class Dataflow final : public core::Engine {

@@ -20,7 +20,7 @@ void put(Writer& out, const NodeResult& result) {
   out.put(result.work.finished_at);
   out.put(result.work.most_ahead);
   out.put(static_cast<std::uint64_t>(result.work.inbox_most));
-  out.put_vector(result.work.late_by);
+  out.put_vector(result.work.late);
   out.put(result.state_bytes);
   out.put(result.moved);
 }
@@ -36,7 +36,7 @@ NodeResult get_node_result(Reader& in) {
   result.work.finished_at = in.get<Nanos>();
   result.work.most_ahead = in.get<Tick>();
   result.work.inbox_most = in.get<std::uint64_t>();
-  result.work.late_by = in.get_vector<Nanos>();
+  result.work.late = in.get_vector<Lateness>();
   result.state_bytes = in.get<std::uint64_t>();
   result.moved = in.get<MoveFigures>();
   return result;
@@ -73,7 +73,14 @@ class NodeSum {
     sum.finished_at = flow.started() - *started_ + later.finished_at;
     sum.most_ahead = std::max(sum.most_ahead, later.most_ahead);
     sum.inbox_most = std::max(sum.inbox_most, later.inbox_most);
-    sum.late_by = later.late_by;
+    for (const Lateness& late : later.late) {
+      const auto known = std::ranges::find(sum.late, late.of, &Lateness::of);
+      if (known == sum.late.end()) {
+        sum.late.push_back(late);
+      } else {
+        known->time += late.time;
+      }
+    }
     result_.time.add(time);
   }
   void add(const Redistribution& move, const core::NodeFigures& time) {

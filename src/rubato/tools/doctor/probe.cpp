@@ -88,7 +88,7 @@ Finding probe_mpi(const std::string& name, const std::string& launcher, const st
   return {name, has_plugin ? Verdict::ok : Verdict::limited,
           (version.empty() ? "found" : version) + ", " + path +
               (has_plugin ? "" : ", but this build has no plugin for it"),
-          has_plugin ? "" : "apt install " + package + ", then build again: ./rubato test"};
+          has_plugin ? "" : "apt install " + package + ", then build again: ./rubato doctor"};
 }
 
 Finding probe_free_space(const std::string& name, const std::string& path, double bytes_wanted,

@@ -50,10 +50,35 @@ std::vector<const tick::NodeResult*> shown_nodes(const tick::RunResult& result) 
   return nodes;
 }
 
+// The node that waits clearly less than the others do: they wait for it. Null if there is none: all
+// wait alike, for the network.
 const tick::NodeResult* straggler_of(const tick::RunResult& result) {
   if (result.nodes.size() < 2) return nullptr;
-  return &*std::ranges::min_element(result.nodes, {},
-                                    [](const auto& node) { return shares_of(node.time).waiting; });
+  const auto waiting = [](const auto& node) { return shares_of(node.time).waiting; };
+  const auto least = std::ranges::min_element(result.nodes, {}, waiting);
+  double others = 0;
+  for (const auto& node : result.nodes)
+    others += waiting(node);
+  others = (others - waiting(*least)) / static_cast<double>(result.nodes.size() - 1);
+  return others - waiting(*least) >= kStragglerMargin ? &*least : nullptr;
+}
+
+// The node that stood still for longest for want of another's rounds.
+struct LatestRounds {
+  const core::NodeFigures* at = nullptr;
+  tick::NodeId of = 0;
+  double share = 0;  // of the run
+};
+LatestRounds latest_rounds(const tick::RunResult& result) {
+  LatestRounds latest;
+  for (const auto& node : result.nodes) {
+    for (const tick::Lateness& late : node.work.late) {
+      const double share =
+          static_cast<double>(late.time) / static_cast<double>(std::max<Nanos>(node.time.wall, 1));
+      if (share > latest.share) latest = {&node.time, late.of, share};
+    }
+  }
+  return latest;
 }
 
 void put_node(io::JsonWriter& json, const tick::NodeResult& node) {
@@ -111,10 +136,17 @@ io::Table node_table(const tick::RunResult& result) {
 }
 
 std::string straggler_line(const tick::RunResult& result) {
-  const tick::NodeResult* straggler = straggler_of(result);
-  if (straggler == nullptr) return "";
-  return fmt::format("straggler: node {}, waiting {:.1f} %, the least of all",
-                     node_name(straggler->time), 100 * shares_of(straggler->time).waiting);
+  if (result.nodes.size() < 2) return "";
+  if (const tick::NodeResult* straggler = straggler_of(result); straggler != nullptr) {
+    return fmt::format("straggler: node {}, waiting {:.1f} %, the least of all",
+                       node_name(straggler->time), 100 * shares_of(straggler->time).waiting);
+  }
+  const LatestRounds latest = latest_rounds(result);
+  if (latest.at == nullptr) return "straggler: none";
+  return fmt::format(
+      "straggler: none, all nodes wait alike; rounds came latest from node {} to {}, "
+      "which stood still for them {:.1f} % of the run",
+      latest.of, node_name(*latest.at), 100 * latest.share);
 }
 
 std::string epoch_line(const tick::RunResult& result) {

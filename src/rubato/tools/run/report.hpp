@@ -16,9 +16,12 @@ namespace rubato::tools {
 // sending (packing and unpacking too) and the runtime's own share; messages, bytes and how far it
 // ran ahead. Of more than kTableNodesMax nodes, those that waited least: the others wait for them.
 inline constexpr std::size_t kTableNodesMax = 64;
+// A straggler waits so much less than the mean of the others, as a share of all time.
+inline constexpr double kStragglerMargin = 0.02;
 [[nodiscard]] io::Table node_table(const tick::RunResult& result);
 
-// "node 3 (sim-3) is the straggler, waiting 2.1 %", or "" for a run of one node.
+// Names the straggler: the node that waits clearly less than the others; where there is none, the
+// two between which rounds came latest. "" for a run of one node.
 [[nodiscard]] std::string straggler_line(const tick::RunResult& result);
 
 // How often the state moved, how much of it, and which share of the run that took.

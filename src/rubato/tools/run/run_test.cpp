@@ -6,6 +6,7 @@
 
 #include "rubato/base/time.hpp"
 #include "rubato/tools/run/program_test.hpp"
+#include "rubato/tools/run/report.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -109,7 +110,29 @@ TEST(RunCommand, PrintsOneLineAndATableByNode) {
   EXPECT_EQ(answer.out.find('\n'), answer.out.size() - 1) << answer.out;
   EXPECT_NE(answer.out.find("heat local: 30 ticks in "), std::string::npos) << answer.out;
   EXPECT_NE(answer.err.find("2 (host-3)"), std::string::npos) << answer.err;
-  EXPECT_NE(answer.err.find("straggler: node "), std::string::npos) << answer.err;
+  EXPECT_NE(answer.err.find("straggler: "), std::string::npos) << answer.err;
+}
+
+TEST(RunReport, TheStragglerIsWhoWaitsClearlyLessOrElseNobody) {
+  tick::RunResult result;
+  for (core::NodeId id = 0; id < 3; ++id) {
+    tick::NodeResult node;
+    node.time.node = id;
+    node.time.wall = 100;
+    node.time.cores.resize(1);
+    node.time.cores[0].wall = 100;
+    node.time.cores[0].idle = 60;
+    result.nodes.push_back(node);
+  }
+  result.nodes[1].work.late = {{0, 0, 10}, {2, 0, 40}};
+  EXPECT_EQ(
+      straggler_line(result),
+      "straggler: none, all nodes wait alike; rounds came latest from node 2 to 1, which stood "
+      "still for them 40.0 % of the run");
+  result.nodes[2].time.cores[0].idle = 5;
+  EXPECT_EQ(straggler_line(result), "straggler: node 2, waiting 5.0 %, the least of all");
+  result.nodes.resize(1);
+  EXPECT_EQ(straggler_line(result), "");
 }
 
 TEST(RunCommand, JsonHasTheFiguresOfEachNode) {
