@@ -144,6 +144,7 @@ class VirtualJob {
   template <class List>
   void run_engines(const List& list) {
     std::vector<core::Engine*> engines;
+    engines.reserve(list.size());
     for (const auto& each : list)
       engines.push_back(&each->engine());
     core::SimHostOptions host_options;
