@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <concepts>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "rubato/tick/geometry/box_tree.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/plan.hpp"
 
@@ -52,6 +54,54 @@ template <Model M>
 }
 
 namespace detail {
+
+// Which regions may meet a query: of queries in general, all of them.
+template <class Query>
+class RegionIndex {
+ public:
+  explicit RegionIndex(std::span<const RegionQuery<Query>> regions) : n_(regions.size()) {}
+
+  [[nodiscard]] std::vector<RegionId> near(const Query& /*query*/) const {
+    std::vector<RegionId> all(n_);
+    std::iota(all.begin(), all.end(), RegionId{0});
+    return all;
+  }
+
+ private:
+  std::size_t n_;
+};
+
+// Of queries that are unions of boxes: those with a box that meets a box of the query. A model with
+// such queries promises that they are disjoint if no boxes of theirs meet. It may have 100,000
+// regions, few of which meet what one of them reads.
+template <class T, int D>
+class RegionIndex<BoxSet<T, D>> {
+ public:
+  explicit RegionIndex(std::span<const RegionQuery<BoxSet<T, D>>> regions)
+      : tree_(boxes_of(regions)) {}
+
+  // In no order, and one that meets it with two of its boxes twice.
+  [[nodiscard]] std::vector<RegionId> near(const BoxSet<T, D>& query) const {
+    std::vector<RegionId> found;
+    for (const Box<T, D>& box : query.boxes())
+      tree_.find(box, found);
+    return found;
+  }
+
+ private:
+  using Items = std::vector<typename BoxTree<T, D>::Item>;
+  [[nodiscard]] static Items boxes_of(std::span<const RegionQuery<BoxSet<T, D>>> regions) {
+    Items items;
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      // A region selects what all of its includes do, so that one of them tells where it is.
+      for (const Box<T, D>& box : regions[i].includes.front().boxes())
+        items.push_back({box, static_cast<RegionId>(i)});
+    }
+    return items;
+  }
+
+  BoxTree<T, D> tree_;
+};
 
 template <Model M>
 class PlanBuilder {
@@ -153,21 +203,30 @@ class PlanBuilder {
   // reads and is written from within Lj+1 (outwards by definition, inwards by R_X and W_X).
   void add_inputs() {
     Plan& plan = typed_.plan;
+    const RegionIndex<Query> index(typed_.regions);
     for (RegionId a = 0; a < plan.regions.size(); ++a) {
       std::vector<RegionId> inputs;
-      if (plan.regions[a].layer <= policy_.replica_layers) {
-        std::vector<Query> reach;
-        for (const Query& include : typed_.regions[a].includes) {
-          reach.push_back(model_.write_dependencies(model_.read_dependencies(include)));
-        }
-        for (RegionId b = 0; b < plan.regions.size(); ++b) {
-          const bool layers_meet = plan.regions[b].layer <= plan.regions[a].layer + 1;
-          if (a == b || (layers_meet && meets(typed_.regions[b], reach))) inputs.push_back(b);
-        }
-      }
+      if (plan.regions[a].layer <= policy_.replica_layers) inputs = inputs_of(a, index);
       plan.inputs.append(inputs);
     }
     plan.link_readers();
+  }
+
+  // Ascending.
+  [[nodiscard]] std::vector<RegionId> inputs_of(RegionId a, const RegionIndex<Query>& index) const {
+    std::vector<Query> reach;
+    for (const Query& include : typed_.regions[a].includes)
+      reach.push_back(model_.write_dependencies(model_.read_dependencies(include)));
+    std::vector<RegionId> inputs = index.near(reach.front());
+    inputs.push_back(a);
+    std::ranges::sort(inputs);
+    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+    const int layer_most = typed_.plan.regions[a].layer + 1;
+    std::erase_if(inputs, [&](RegionId b) {
+      return a != b &&
+             (typed_.plan.regions[b].layer > layer_most || !meets(typed_.regions[b], reach));
+    });
+    return inputs;
   }
 
   // Without a scheduling depth STEP is one call for all of Q, and its round leaves after it [Ticks

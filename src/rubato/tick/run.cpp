@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <sys/resource.h>
+
 #include "rubato/core/paced_engine.hpp"
 #include "rubato/core/sim_host.hpp"
 #include "rubato/net/sim.hpp"
@@ -22,6 +24,7 @@ void put(Writer& out, const NodeResult& result) {
   out.put(static_cast<std::uint64_t>(result.work.inbox_most));
   out.put_vector(result.work.late);
   out.put(result.state_bytes);
+  out.put(result.peak_bytes);
   out.put(result.moved);
 }
 
@@ -38,8 +41,16 @@ NodeResult get_node_result(Reader& in) {
   result.work.inbox_most = in.get<std::uint64_t>();
   result.work.late = in.get_vector<Lateness>();
   result.state_bytes = in.get<std::uint64_t>();
+  result.peak_bytes = in.get<std::uint64_t>();
   result.moved = in.get<MoveFigures>();
   return result;
+}
+
+// Of this process. Linux counts what it was before exec too: a copy of a large launcher shows.
+std::uint64_t peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 // Where the segment that begins at `begin` ends, if the run does not end before.
@@ -151,6 +162,7 @@ class VirtualJob {
   template <class List>
   void run_engines(const List& list) {
     std::vector<core::Engine*> engines;
+    engines.reserve(list.size());
     for (const auto& each : list)
       engines.push_back(&each->engine());
     core::SimHostOptions host_options;
@@ -258,6 +270,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   std::uint64_t checksum = node->checksum();
   if (options.at_end) host.agree([&] { options.at_end(*node); });
   if (options.at_close) host.agree([&] { options.at_close(); });
+  mine.peak_bytes = peak_resident_bytes();
 
   Writer out;
   out.put(checksum);

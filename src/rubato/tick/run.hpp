@@ -27,6 +27,9 @@ struct NodeResult {
   core::NodeFigures time;
   NodeFigures work;
   std::uint64_t state_bytes = 0;
+  // Of the process, the most that was resident by the end of the run, its files written: all that
+  // the node is. 0 in the simulator, where all nodes are one process.
+  std::uint64_t peak_bytes = 0;
   MoveFigures moved;
 };
 

@@ -49,7 +49,8 @@ std::string example_lines(const CommandLine& line, const std::string& command,
       words.erase(0, model.name().size());
       words.erase(0, words.find_first_not_of(' '));
     }
-    text += "  " + line.identity().name + " " + command + " " + words + "\n";
+    text.append("  ").append(line.identity().name).append(" ").append(command);
+    text.append(" ").append(words).append("\n");
   }
   return text;
 }

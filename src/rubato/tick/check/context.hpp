@@ -108,6 +108,48 @@ class CheckContext {
     }
     return list;
   }
+  // f(sample, cut) for each of them, until the rule is broken.
+  template <class F>
+  void for_each_cut(const Rule& rule, const F& f) const {
+    for (const Sample& sample : samples) {
+      for (const NamedCut& cut : cuts(sample)) {
+        if (rule.broken()) return;
+        f(sample, cut);
+      }
+    }
+  }
+  // f(sample, query, name) for each query at each sampled state, until the rule is broken.
+  template <class F>
+  void for_each_query(const Rule& rule, const F& f) const {
+    for (const Sample& sample : samples) {
+      for (const NamedQuery<Query>& named : queries) {
+        if (rule.broken()) return;
+        f(sample, named.query, named.name);
+      }
+    }
+  }
+  // The ids of what each of some queries selects, sorted: a tuple that two select is there twice.
+  [[nodiscard]] std::vector<std::uint64_t> selected_ids(const State& state,
+                                                        const std::vector<Query>& list) const {
+    std::vector<std::uint64_t> ids;
+    for (const Query& query : list) {
+      const TupleList part = tuples(model.select(state, query));
+      ids.insert(ids.end(), part.ids.begin(), part.ids.end());
+    }
+    std::ranges::sort(ids);
+    return ids;
+  }
+  // Those tuples of `list` whose ids `keep` wants.
+  template <class F>
+  [[nodiscard]] static TupleList kept(const TupleList& list, const F& keep) {
+    TupleList result;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!keep(list.ids[i])) continue;
+      result.ids.push_back(list.ids[i]);
+      result.hashes.push_back(list.hashes[i]);
+    }
+    return result;
+  }
   [[nodiscard]] static std::string at_tick(Tick t) { return " at tick " + std::to_string(t); }
 
   // A subset of a state, tuple by tuple where the state can be cut so, else by queries; and the

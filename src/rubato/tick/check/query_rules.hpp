@@ -14,42 +14,32 @@ void check_select(CheckContext<M>& c, CheckReport& report) {
                  rule.expect(c.differ(sample.tuples,
                                       c.tuples(c.model.select(sample.state, c.everything())),
                                       "part(1) selects all" + c.at_tick(sample.t)));
-                 for (const auto& [name, query] : c.queries) {
-                   if (rule.broken()) return;
-                   const auto once = c.model.select(sample.state, query);
-                   const std::string where = name + c.at_tick(sample.t);
-                   rule.expect(c.beyond(c.tuples(once), sample.tuples, where));
-                   rule.expect(c.differ(c.tuples(once), c.tuples(c.model.select(once, query)),
-                                        where + ", selected twice"));
-                 }
                }
+               c.for_each_query(rule, [&](const auto& sample, const auto& query, const auto& name) {
+                 const auto once = c.model.select(sample.state, query);
+                 const std::string where = name + c.at_tick(sample.t);
+                 rule.expect(c.beyond(c.tuples(once), sample.tuples, where));
+                 rule.expect(c.differ(c.tuples(once), c.tuples(c.model.select(once, query)),
+                                      where + ", selected twice"));
+               });
              });
   check_rule(
       report,
       {"monotone", "[Ticks 4.1, footnote 1]", "more tuples in a state never select fewer of it"},
       [&](Rule& rule) {
         std::uint64_t salt = 0;
-        for (const auto& sample : c.samples) {
-          for (const auto& [name, query] : c.queries) {
-            if (rule.broken()) return;
-            const auto part = c.split(sample.state, ++salt).first;
-            const TupleList of_all = c.tuples(c.model.select(sample.state, query));
-            const TupleList of_part = c.tuples(c.model.select(part, query));
-            const std::string where = name + c.at_tick(sample.t);
-            rule.expect(
-                c.beyond(of_part, of_all, where + ", of a part of the state but not of all"));
-            // Each tuple by itself: what the whole state selects of the part, the part selects too.
-            TupleList shared;
-            const TupleList in_part = c.tuples(part);
-            for (std::size_t i = 0; i < of_all.size(); ++i) {
-              if (!in_part.contains(of_all.ids[i])) continue;
-              shared.ids.push_back(of_all.ids[i]);
-              shared.hashes.push_back(of_all.hashes[i]);
-            }
-            rule.expect(
-                c.beyond(shared, of_part, where + ", of all but not of a part of the state"));
-          }
-        }
+        c.for_each_query(rule, [&](const auto& sample, const auto& query, const auto& name) {
+          const auto part = c.split(sample.state, ++salt).first;
+          const TupleList of_all = c.tuples(c.model.select(sample.state, query));
+          const TupleList of_part = c.tuples(c.model.select(part, query));
+          const std::string where = name + c.at_tick(sample.t);
+          rule.expect(c.beyond(of_part, of_all, where + ", of a part of the state but not of all"));
+          // Each tuple by itself: what the whole state selects of the part, the part selects too.
+          const TupleList in_part = c.tuples(part);
+          const TupleList shared =
+              c.kept(of_all, [&](std::uint64_t id) { return in_part.contains(id); });
+          rule.expect(c.beyond(shared, of_part, where + ", of all but not of a part of the state"));
+        });
       });
 }
 
@@ -57,38 +47,25 @@ template <Model M>
 void check_parts(CheckContext<M>& c, CheckReport& report) {
   check_rule(report, {"part-covers", "[Ticks 4.1, PART]", "part(n) covers every state"},
              [&](Rule& rule) {
-               for (const auto& sample : c.samples) {
-                 for (const auto& [name, cut] : c.cuts(sample)) {
-                   TupleList found;
-                   for (const auto& query : cut) {
-                     const TupleList part = c.tuples(c.model.select(sample.state, query));
-                     found.ids.insert(found.ids.end(), part.ids.begin(), part.ids.end());
-                   }
-                   std::ranges::sort(found.ids);
-                   const auto lost = std::ranges::find_if(
-                       sample.tuples.ids, [&](std::uint64_t id) { return !found.contains(id); });
-                   rule.expect(lost == sample.tuples.ids.end(), [&] {
-                     return c.name(*lost) + c.at_tick(sample.t) + " is in none of " + name;
-                   });
-                 }
-               }
+               c.for_each_cut(rule, [&](const auto& sample, const auto& cut) {
+                 TupleList found;
+                 found.ids = c.selected_ids(sample.state, cut.queries);
+                 const auto lost = std::ranges::find_if(
+                     sample.tuples.ids, [&](std::uint64_t id) { return !found.contains(id); });
+                 rule.expect(lost == sample.tuples.ids.end(), [&] {
+                   return c.name(*lost) + c.at_tick(sample.t) + " is in none of " + cut.name;
+                 });
+               });
              });
   check_rule(report, {"part-disjoint", "[Ticks 4.1, PART]", "no tuple is in two of part(n)"},
              [&](Rule& rule) {
-               for (const auto& sample : c.samples) {
-                 for (const auto& [name, cut] : c.cuts(sample)) {
-                   std::vector<std::uint64_t> ids;
-                   for (const auto& query : cut) {
-                     const TupleList part = c.tuples(c.model.select(sample.state, query));
-                     ids.insert(ids.end(), part.ids.begin(), part.ids.end());
-                   }
-                   std::ranges::sort(ids);
-                   const auto twice = std::ranges::adjacent_find(ids);
-                   rule.expect(twice == ids.end(), [&] {
-                     return c.name(*twice) + c.at_tick(sample.t) + " is in two of " + name;
-                   });
-                 }
-               }
+               c.for_each_cut(rule, [&](const auto& sample, const auto& cut) {
+                 const auto ids = c.selected_ids(sample.state, cut.queries);
+                 const auto twice = std::ranges::adjacent_find(ids);
+                 rule.expect(twice == ids.end(), [&] {
+                   return c.name(*twice) + c.at_tick(sample.t) + " is in two of " + cut.name;
+                 });
+               });
              });
 }
 
@@ -105,65 +82,79 @@ void check_init(CheckContext<M>& c, CheckReport& report) {
              });
 }
 
+// At one state, for each pair of queries.
+template <Model M>
+void expect_disjoint(const CheckContext<M>& c, const typename CheckContext<M>::Sample& sample,
+                     Rule& rule) {
+  std::vector<TupleList> selected;
+  for (const auto& named : c.queries)
+    selected.push_back(c.tuples(c.model.select(sample.state, named.query)));
+  for (std::size_t i = 0; i < c.queries.size(); ++i) {
+    for (std::size_t j = 0; j < c.queries.size() && !rule.broken(); ++j) {
+      if (!c.model.disjoint(c.queries[i].query, c.queries[j].query)) continue;
+      const auto both = c.common(selected[i], selected[j]);
+      rule.expect(!both, [&] {
+        return "disjoint(" + c.queries[i].name + ", " + c.queries[j].name + ") is true, but " +
+               c.name(*both) + c.at_tick(sample.t) + " is in both";
+      });
+    }
+  }
+}
+
 template <Model M>
 void check_disjoint(CheckContext<M>& c, CheckReport& report) {
   check_rule(
       report,
       {"disjoint", "[Ticks 4.2, DISJOINT]", "disjoint(a, b) is false if a tuple could be in both"},
       [&](Rule& rule) {
-        for (const auto& sample : c.samples) {
-          std::vector<TupleList> selected;
-          for (const auto& named : c.queries)
-            selected.push_back(c.tuples(c.model.select(sample.state, named.query)));
-          for (std::size_t i = 0; i < c.queries.size(); ++i) {
-            for (std::size_t j = 0; j < c.queries.size() && !rule.broken(); ++j) {
-              if (!c.model.disjoint(c.queries[i].query, c.queries[j].query)) continue;
-              const auto both = c.common(selected[i], selected[j]);
-              rule.expect(!both, [&] {
-                return "disjoint(" + c.queries[i].name + ", " + c.queries[j].name +
-                       ") is true, but " + c.name(*both) + c.at_tick(sample.t) + " is in both";
-              });
-            }
-          }
-        }
+        for (const auto& sample : c.samples)
+          expect_disjoint(c, sample, rule);
       });
+}
+
+// "" if the ids that tiles select, sorted, are those of what they were cut from.
+template <Model M>
+[[nodiscard]] std::string wrong_tiles(const CheckContext<M>& c,
+                                      const std::vector<std::uint64_t>& ids, const TupleList& own) {
+  if (ids == own.ids) return "";
+  const auto twice = std::ranges::adjacent_find(ids);
+  if (twice != ids.end()) return c.name(*twice) + " is in two tiles";
+  TupleList found;
+  found.ids = ids;
+  const auto lost =
+      std::ranges::find_if(own.ids, [&](std::uint64_t id) { return !found.contains(id); });
+  if (lost != own.ids.end()) return c.name(*lost) + " is in no tile";
+  return "a tile selects a tuple that is not in the query";
+}
+
+// The tiles of each part of a cut.
+template <Model M>
+void expect_tiles(const CheckContext<M>& c, const std::vector<typename M::Query>& cut,
+                  const Policy& policy, Rule& rule) {
+  for (std::size_t i = 0; i < cut.size() && !rule.broken(); ++i) {
+    const auto& sample = c.samples[i % c.samples.size()];
+    const std::string wrong =
+        wrong_tiles(c, c.selected_ids(sample.state, c.model.own_tiles(cut[i], policy)),
+                    c.tuples(c.model.select(sample.state, cut[i])));
+    rule.expect(wrong.empty(), [&] {
+      return "own_tiles(part(" + std::to_string(cut.size()) + ")[" + std::to_string(i) + "]), " +
+             policy.to_string() + c.at_tick(sample.t) + ": " + wrong;
+    });
+  }
 }
 
 // Regions that the model cuts itself; else the plan cuts rings by R_X and W_X.
 template <Model M>
 void check_tiles(CheckContext<M>& c, CheckReport& report) {
   if constexpr (HasTiles<M>) {
-    check_rule(
-        report, {"tiles", "[tick/plan_builder.hpp]", "own_tiles(q) are disjoint and cover q"},
-        [&](Rule& rule) {
-          for (const char* text : {"local", "k2m3d2", "schedule(4)"}) {
-            const Policy policy = Policy::parse(text);
-            for (const auto& cut : c.parts) {
-              for (std::size_t i = 0; i < cut.size() && !rule.broken(); ++i) {
-                const auto& sample = c.samples[i % c.samples.size()];
-                std::vector<std::uint64_t> ids;
-                for (const auto& tile : c.model.own_tiles(cut[i], policy)) {
-                  const TupleList part = c.tuples(c.model.select(sample.state, tile));
-                  ids.insert(ids.end(), part.ids.begin(), part.ids.end());
-                }
-                std::ranges::sort(ids);
-                const TupleList own = c.tuples(c.model.select(sample.state, cut[i]));
-                const std::string where = "own_tiles(part(" + std::to_string(cut.size()) + ")[" +
-                                          std::to_string(i) + "]), " + text + c.at_tick(sample.t);
-                rule.expect(ids == own.ids, [&] {
-                  const auto twice = std::ranges::adjacent_find(ids);
-                  if (twice != ids.end()) return where + ": " + c.name(*twice) + " is in two tiles";
-                  TupleList found;
-                  found.ids = ids;
-                  for (const std::uint64_t id : own.ids) {
-                    if (!found.contains(id)) return where + ": " + c.name(id) + " is in no tile";
-                  }
-                  return where + ": a tile selects a tuple that is not in the query";
-                });
-              }
-            }
-          }
-        });
+    check_rule(report,
+               {"tiles", "[tick/plan_builder.hpp]", "own_tiles(q) are disjoint and cover q"},
+               [&](Rule& rule) {
+                 for (const char* policy : {"local", "k2m3d2", "schedule(4)"}) {
+                   for (const auto& cut : c.parts)
+                     expect_tiles(c, cut, Policy::parse(policy), rule);
+                 }
+               });
   }
 }
 

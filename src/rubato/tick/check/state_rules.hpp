@@ -69,22 +69,14 @@ void check_difference(CheckContext<M>& c, CheckReport& report) {
                  const State b = c.split(sample.state, salt + 200).first;
                  const std::string where = c.at_tick(sample.t);
                  const TupleList in_b = c.tuples(b);
-                 TupleList expected;
                  const TupleList in_a = c.tuples(a);
-                 for (std::size_t i = 0; i < in_a.size(); ++i) {
-                   if (in_b.contains(in_a.ids[i])) continue;
-                   expected.ids.push_back(in_a.ids[i]);
-                   expected.hashes.push_back(in_a.hashes[i]);
-                 }
+                 const TupleList expected =
+                     c.kept(in_a, [&](std::uint64_t id) { return !in_b.contains(id); });
                  rule.expect(c.differ(expected, c.tuples(c.model.difference(a, b)),
                                       "difference of two parts" + where));
                  // By id alone: the tuples of the next tick have other bits and the same ids.
-                 TupleList gone;
-                 for (std::size_t i = 0; i < in_a.size(); ++i) {
-                   if (sample.next_tuples.contains(in_a.ids[i])) continue;
-                   gone.ids.push_back(in_a.ids[i]);
-                   gone.hashes.push_back(in_a.hashes[i]);
-                 }
+                 const TupleList gone = c.kept(
+                     in_a, [&](std::uint64_t id) { return !sample.next_tuples.contains(id); });
                  rule.expect(c.differ(gone, c.tuples(c.model.difference(a, sample.next)),
                                       "difference from the state of the next tick" + where));
                  rule.expect(c.differ(in_a, c.tuples(c.model.difference(a, State{})),
@@ -115,21 +107,18 @@ void check_bytes(CheckContext<M>& c, CheckReport& report) {
              });
   check_rule(report, {"equal-bytes", "[tick/model.hpp]", "equal states are written as equal bytes"},
              [&](Rule& rule) {
-               for (const auto& sample : c.samples) {
+               c.for_each_cut(rule, [&](const auto& sample, const auto& cut) {
                  const Bytes expected = c.bytes(sample.state);
-                 for (std::size_t n = 1; n < c.parts.size() && !rule.broken(); ++n) {
-                   // Put together from parts, the last one first.
-                   State state;
-                   for (std::size_t i = c.parts[n].size(); i-- > 0;)
-                     c.model.merge(state, c.model.select(sample.state, c.parts[n][i]));
-                   if (c.tuples(state) != sample.tuples) continue;  // that is for other rules
-                   rule.expect(c.bytes(state) == expected, [&] {
-                     return "the state" + c.at_tick(sample.t) + " put together from " +
-                            std::to_string(c.parts[n].size()) +
-                            " parts has the same tuples and other bytes";
-                   });
-                 }
-               }
+                 // Put together from parts, the last one first.
+                 State state;
+                 for (std::size_t i = cut.queries.size(); i-- > 0;)
+                   c.model.merge(state, c.model.select(sample.state, cut.queries[i]));
+                 if (c.tuples(state) != sample.tuples) return;  // that is for other rules
+                 rule.expect(c.bytes(state) == expected, [&] {
+                   return "the state" + c.at_tick(sample.t) + " put together from " + cut.name +
+                          " has the same tuples and other bytes";
+                 });
+               });
              });
 }
 

@@ -1,10 +1,10 @@
 #include "rubato/tick/output/outputs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <sstream>
 
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "rubato/tick/store.hpp"
@@ -44,13 +44,12 @@ detail::FrameFormats parse_formats(const std::string& text) {
   return formats;
 }
 
-// Different for each job that writes to a folder: it names temporary files only. From the 16 random
-// bytes that the kernel gives each process; a process id alone would come again in a container, and
-// meet what a killed job has left.
+// Different for each job that writes to a folder: it names temporary files only. A process id alone
+// would come again in a container, and meet what a killed job has left.
 std::uint64_t new_job_id() {
-  const auto* bytes = reinterpret_cast<const std::byte*>(::getauxval(AT_RANDOM));
-  const auto pid = static_cast<std::uint64_t>(::getpid());
-  return tuple_hash(pid, bytes == nullptr ? ByteView() : ByteView(bytes, 16));
+  std::array<std::byte, 16> bytes{};
+  if (::getentropy(bytes.data(), bytes.size()) != 0) bytes = {};  // the process id has to do
+  return tuple_hash(static_cast<std::uint64_t>(::getpid()), bytes);
 }
 
 }  // namespace
@@ -252,7 +251,7 @@ void Outputs::close() {
     }
     // The last state is the last file.
     if (!waiting.empty() && waiting.front() == kLastState) {
-      std::ranges::rotate(waiting, waiting.begin() + 1);
+      std::rotate(waiting.begin(), waiting.begin() + 1, waiting.end());
     }
     if (!process_.first) entries_.clear();
   }

@@ -124,9 +124,9 @@ std::size_t look_by_lanes(const Candidates<float, D, S, Tuple>& from, std::size_
     __m512 offsets[D];
     __m512 distance2 = _mm512_setzero_ps();
     for (std::size_t d = 0; d < D; ++d) {
-      offsets[d] = _mm512_sub_ps(_mm512_loadu_ps(in[d] + j), at[d]);
-      const __m512 square = _mm512_mul_ps(offsets[d], offsets[d]);
-      distance2 = d == 0 ? square : _mm512_add_ps(distance2, square);
+      offsets[d] = _mm512_loadu_ps(in[d] + j) - at[d];
+      const __m512 square = offsets[d] * offsets[d];
+      distance2 = d == 0 ? square : distance2 + square;
     }
     std::uint32_t valid = end - j >= kLanes ? 0xffffU : (1U << (end - j)) - 1;
     const std::size_t self = viewer.self - j;

@@ -142,6 +142,7 @@ Cut find_cut(const UnitBox<D>& box, const CellCounts<D>& counts, std::uint32_t n
   const std::int64_t width = box.width(cut.axis);
   // Both sides must have room for their leaves, which are boxes of at least one unit.
   const std::int64_t slice = box.volume() / width;
+  RUBATO_REQUIRE(slice > 0, width, box.volume());
   const std::int64_t least = (std::int64_t{cut.n_low} + slice - 1) / slice;
   const std::int64_t most = width - (std::int64_t{n - cut.n_low} + slice - 1) / slice;
   if (least > most || most >= width) {
@@ -264,14 +265,15 @@ std::vector<UnitBox<D>> own_tiles(const Space<std::int64_t, D>& space, const Uni
   return tiles;
 }
 
-#define RUBATO_POINTS_INSTANTIATE(D)                                                              \
-  template class CellCounts<D>;                                                                   \
-  template std::vector<UnitBox<D>> part_by_grid<D>(const UnitBox<D>&, std::uint32_t);             \
-  template std::vector<UnitBox<D>> part_by_counts<D>(const UnitBox<D>&, const CellCounts<D>&,     \
-                                                     std::uint32_t);                              \
-  template void cut_tiles<D>(const UnitBox<D>&, const Index<D>&, std::vector<UnitBox<D>>&);       \
-  template std::vector<UnitBox<D>> own_tiles<D>(const Space<std::int64_t, D>&, const UnitSet<D>&, \
-                                                const Policy&, const TileOptions&);
+#define RUBATO_POINTS_INSTANTIATE(D)                                                             \
+  template class CellCounts<(D)>;                                                                \
+  template std::vector<UnitBox<(D)>> part_by_grid<(D)>(const UnitBox<(D)>&, std::uint32_t);      \
+  template std::vector<UnitBox<(D)>> part_by_counts<(D)>(const UnitBox<(D)>&,                    \
+                                                         const CellCounts<(D)>&, std::uint32_t); \
+  template void cut_tiles<(D)>(const UnitBox<(D)>&, const Index<(D)>&,                           \
+                               std::vector<UnitBox<(D)>>&);                                      \
+  template std::vector<UnitBox<(D)>> own_tiles<(D)>(                                             \
+      const Space<std::int64_t, (D)>&, const UnitSet<(D)>&, const Policy&, const TileOptions&);
 RUBATO_POINTS_INSTANTIATE(2)
 RUBATO_POINTS_INSTANTIATE(3)
 

@@ -187,10 +187,7 @@ class PointsModel {
 
  private:
   static std::vector<Query> queries(const std::vector<points::UnitBox<kD>>& boxes) {
-    std::vector<Query> list;
-    for (const auto& box : boxes)
-      list.push_back(Query(box));
-    return list;
+    return {boxes.begin(), boxes.end()};
   }
   [[nodiscard]] points::Index<kD> cell_of(const std::array<Scalar, kD>& position) const {
     points::Index<kD> cell = lattice_.unit(position);
@@ -283,8 +280,9 @@ void PointsModel<U>::look_around(const Tuple& tuple, const std::vector<Placed>& 
       cell = cell * n_cells + at - side * n_cells;
     }
     if (!in_world) continue;
-    const auto others = std::ranges::equal_range(context, cell, {}, &Placed::cell);
-    add_cell(tuple, shift, std::span(others.begin(), others.end()), near, n);
+    const auto first = std::ranges::lower_bound(context, cell, {}, &Placed::cell);
+    const auto last = std::ranges::upper_bound(context, cell, {}, &Placed::cell);
+    add_cell(tuple, shift, std::span(first, last), near, n);
   }
   near.finish(n);
 }

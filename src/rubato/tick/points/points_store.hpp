@@ -147,6 +147,7 @@ class PointsStore final : public Store {
 
   void place_regions();
   void list_pack_cells();
+  void add_pack_cells(RegionId source, const Query& target, std::vector<PackCell>& list) const;
   void load(StartState<State> start);
   [[nodiscard]] static bool within(const Box& box, const points::Index<kD>& unit,
                                    const points::Lattice<typename U::Scalar, kD>& lattice);
@@ -231,31 +232,37 @@ void PointsStore<U>::place_regions() {
 // Which cells of which sources a round to each neighbour is packed from: fixed, so looked up once.
 template <points::PointsUser U>
 void PointsStore<U>::list_pack_cells() {
-  const auto& lattice = model_.lattice();
   packing_.resize(typed_.plan.neighbours.size());
   for (std::size_t i = 0; i < packing_.size(); ++i) {
-    for (const RegionId source : typed_.plan.neighbours[i].sources) {
-      const auto& window = places_[source].window;
-      std::uint32_t local = 0;
-      points::detail::for_each_row<kD>(window.size, [&](points::Index<kD> at) {
-        for (at[0] = 0; at[0] < window.size[0]; ++at[0], ++local) {
-          Box units;
-          PackCell entry{0, source, local, false};
-          for (std::size_t d = kD; d-- > 0;) {
-            const std::int64_t c = (window.low[d] + at[d]) % lattice.n_cells()[d];
-            entry.cell = entry.cell * lattice.n_cells()[d] + c;
-            units.low[d] = c * points::kUnitsPerCell;
-            units.high[d] = units.low[d] + points::kUnitsPerCell;
-          }
-          const Query cell(units);
-          if (!cell.meets(typed_.targets[i])) continue;
-          entry.whole = cell.minus(typed_.targets[i]).empty();
-          packing_[i].push_back(entry);
-        }
-      });
-    }
+    for (const RegionId source : typed_.plan.neighbours[i].sources)
+      add_pack_cells(source, typed_.targets[i], packing_[i]);
     std::ranges::stable_sort(packing_[i], {}, &PackCell::cell);
   }
+}
+
+// Those cells of the source's window that meet the target.
+template <points::PointsUser U>
+void PointsStore<U>::add_pack_cells(RegionId source, const Query& target,
+                                    std::vector<PackCell>& list) const {
+  const auto& lattice = model_.lattice();
+  const auto& window = places_[source].window;
+  std::uint32_t local = 0;
+  points::detail::for_each_row<kD>(window.size, [&](points::Index<kD> at) {
+    for (at[0] = 0; at[0] < window.size[0]; ++at[0], ++local) {
+      Box units;
+      PackCell entry{0, source, local, false};
+      for (std::size_t d = kD; d-- > 0;) {
+        const std::int64_t c = (window.low[d] + at[d]) % lattice.n_cells()[d];
+        entry.cell = entry.cell * lattice.n_cells()[d] + c;
+        units.low[d] = c * points::kUnitsPerCell;
+        units.high[d] = units.low[d] + points::kUnitsPerCell;
+      }
+      const Query cell(units);
+      if (!cell.meets(target)) continue;
+      entry.whole = cell.minus(target).empty();
+      list.push_back(entry);
+    }
+  });
 }
 
 template <points::PointsUser U>
@@ -354,8 +361,8 @@ void PointsStore<U>::keep_measure(RegionId region, Tick t, const Table& after) {
       }
     }
     std::ranges::sort(before, {}, &Tuple::id);
-    const auto twice = std::ranges::unique(before, {}, &Tuple::id);
-    before.erase(twice.begin(), twice.end());
+    const auto same = [](const Tuple& a, const Tuple& b) { return a.id == b.id; };
+    before.erase(std::unique(before.begin(), before.end(), same), before.end());
     const auto tuples = after.all();
     const Measure measure = model_.measure(before, State(tuples.begin(), tuples.end()));
     const std::lock_guard lock(mutex_);

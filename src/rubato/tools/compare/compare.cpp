@@ -42,7 +42,7 @@ std::vector<std::string> job_words(const CompareOptions& options, const ChosenMo
   words.insert(words.end(), {"--", own_path(), "run"});
   if (!single_model) words.push_back(model.app().name());
   for (const auto& [name, text] : model.settings()) {
-    if (name != "seed") words.push_back("--" + name + "=" + text);
+    if (name != "seed") words.push_back(fmt::format("--{}={}", name, text));
   }
   words.insert(
       words.end(),

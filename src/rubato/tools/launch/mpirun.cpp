@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "rubato/base/error.hpp"
@@ -139,7 +140,9 @@ std::vector<Host> read_hostfile(const std::string& path) {
     if (!(words >> name)) continue;
     words >> slots >> rest;
     const std::string place = path + ":" + std::to_string(number);
-    if (!rest.empty()) throw Error(place + ": expected HOST [slots=N], found \"" + line + "\"");
+    if (!rest.empty()) {
+      throw Error(fmt::format("{}: expected HOST [slots=N], found \"{}\"", place, line));
+    }
     try {
       const Host host = parse_host(name, slots);
       const auto old = std::find_if(hosts.begin(), hosts.end(),

@@ -37,6 +37,11 @@ std::string node_name(const core::NodeFigures& node) {
   return std::to_string(node.node) + (node.host.empty() ? "" : " (" + node.host + ")");
 }
 
+// At its peak; of a virtual node, which has no process of its own, the state alone.
+std::uint64_t held_bytes(const tick::NodeResult& node) {
+  return node.peak_bytes > 0 ? node.peak_bytes : node.state_bytes;
+}
+
 // The nodes in the order of the table.
 std::vector<const tick::NodeResult*> shown_nodes(const tick::RunResult& result) {
   std::vector<const tick::NodeResult*> nodes;
@@ -98,6 +103,7 @@ void put_node(io::JsonWriter& json, const tick::NodeResult& node) {
       .field("replica_units", node.work.replica_units)
       .field("ticks_ahead", node.work.most_ahead)
       .field("state_bytes", node.state_bytes)
+      .field("peak_bytes", node.peak_bytes)
       .end_object();
 }
 
@@ -116,7 +122,8 @@ io::Table node_table(const tick::RunResult& result) {
                    {"own", 2, " %"},
                    {"messages"},
                    {"MB sent", 3},
-                   {"ahead"}});
+                   {"ahead"},
+                   {"MB held", 1}});
   const tick::NodeResult* straggler = straggler_of(result);
   for (const tick::NodeResult* node : shown_nodes(result)) {
     const Shares shares = shares_of(node->time);
@@ -129,7 +136,8 @@ io::Table node_table(const tick::RunResult& result) {
         .number(100 * shares.own)
         .integer(static_cast<std::int64_t>(node->time.n_sent))
         .number(static_cast<double>(node->time.bytes_sent) / 1e6)
-        .integer(node->work.most_ahead);
+        .integer(node->work.most_ahead)
+        .number(static_cast<double>(held_bytes(*node)) / 1e6);
     if (node == straggler) table.highlight();
   }
   return table;

@@ -13,8 +13,9 @@ namespace rubato::tools {
 [[nodiscard]] std::string shown_checksum(std::uint64_t checksum);
 
 // Where the time of each node went, in shares of its cores' time: stepping, replicas, waiting,
-// sending (packing and unpacking too) and the runtime's own share; messages, bytes and how far it
-// ran ahead. Of more than kTableNodesMax nodes, those that waited least: the others wait for them.
+// sending (packing and unpacking too) and the runtime's own share; messages, bytes, how far it ran
+// ahead and the memory that it held. Of more than kTableNodesMax nodes, those that waited least:
+// the others wait for them.
 inline constexpr std::size_t kTableNodesMax = 64;
 // A straggler waits so much less than the mean of the others, as a share of all time.
 inline constexpr double kStragglerMargin = 0.02;

@@ -31,7 +31,7 @@ tick::SimulationOptions simulation_options(const RunRequest& request) {
 }
 
 tick::RunResult simulate_watched(const tick::Problem& problem, const RunRequest& request,
-                                 tick::SimulationOptions& options, ProgressShare share) {
+                                 tick::SimulationOptions options, ProgressShare share) {
   SimulationWatch watch(std::move(share), request.ticks,
                         std::uint64_t{options.n_nodes} * options.n_cores, options.observer);
   options.observer = &watch;

@@ -1,0 +1,69 @@
+// No node holds the global state: the peak memory of each of four processes is its share of what
+// one process takes for all, with files written. Memory is counted, not time.
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "rubato/tools/run/program_test.hpp"
+
+namespace rubato::tools {
+namespace {
+
+constexpr std::size_t kNodes = 4;
+// A fourth, and room for what lies around a part.
+constexpr double kShareMost = 0.4;
+
+class PeakMemory : public ::testing::TestWithParam<std::string> {
+ protected:
+  ~PeakMemory() override { std::filesystem::remove_all(folder_); }
+
+  // Of the node that held most.
+  [[nodiscard]] double peak_bytes(std::size_t n_nodes,
+                                  const std::vector<std::string>& model) const {
+    std::vector<std::string> words;
+    if (n_nodes > 1) {
+      words = {"launch", "-n", std::to_string(n_nodes), "--mpi", GetParam(), "--", RUBATO_PROGRAM};
+    }
+    words.emplace_back("run");
+    words.insert(words.end(), model.begin(), model.end());
+    words.insert(words.end(), {"--cores", "1", "--output", folder_, "--json"});
+    const Answer answer = call(words);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    if (answer.code != 0) return 0;
+    double most = 0;
+    const auto json = nlohmann::json::parse(answer.out);
+    for (const auto& node : json.at("nodes"))
+      most = std::max(most, node.at("peak_bytes").get<double>());
+    return most;
+  }
+
+  // `small` is what a node takes that has no state to speak of: code, libraries, buffers.
+  void expect_share(const std::vector<std::string>& small, const std::vector<std::string>& large) {
+    const double alone = peak_bytes(1, large) - peak_bytes(1, small);
+    const double share = peak_bytes(kNodes, large) - peak_bytes(kNodes, small);
+    RecordProperty("alone_bytes", std::to_string(alone));
+    RecordProperty("share_bytes", std::to_string(share));
+    // Else the state is too small to be told from its surroundings.
+    EXPECT_GT(alone, 40e6);
+    EXPECT_GT(share, 0);
+    EXPECT_LT(share, kShareMost * alone);
+  }
+
+  const std::string folder_ = scratch("memory-" + GetParam());
+};
+
+TEST_P(PeakMemory, of_a_node_of_heat_is_its_share_of_the_state) {
+  const auto heat = [](const std::string& side) {
+    return std::vector<std::string>{"heat",    "--width", side,       "--height", side,
+                                    "--ticks", "1",       "--format", "png,vtk"};
+  };
+  expect_share(heat("16"), heat("3000"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, PeakMemory, ::testing::ValuesIn(installed_mpis()),
+                         [](const auto& mpi) { return mpi.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PeakMemory);
+
+}  // namespace
+}  // namespace rubato::tools
