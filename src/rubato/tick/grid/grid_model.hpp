@@ -112,7 +112,7 @@ template <GridUser U>
 class GridModel {
  public:
   static constexpr int kD = U::kDimensions;
-  static constexpr std::size_t kValues = static_cast<std::size_t>(U::kFields + U::kFixed);
+  static constexpr std::size_t kValues = std::size_t{U::kFields} + std::size_t{U::kFixed};
   static constexpr auto kCellBytes = static_cast<std::int64_t>(kValues * sizeof(typename U::Value));
   using User = U;
   using Value = typename U::Value;

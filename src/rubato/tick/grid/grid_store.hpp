@@ -100,6 +100,17 @@ class GridStore final : public Store {
     detail::Pages fixed;
   };
   using Measure = typename Model::Measure;
+  // A box of cells of a round, field by field.
+  struct Sent {
+    BlockShape<kD> shape;
+    const Value* data = nullptr;
+    std::uint32_t neighbour = 0;
+    Tick t = 0;
+
+    [[nodiscard]] const Value* row(const Index<kD>& at, std::size_t field) const noexcept {
+      return data + static_cast<std::ptrdiff_t>(field) * shape.n_cells + shape.offset(at);
+    }
+  };
 
   [[nodiscard]] Value* values(const Block& block, Tick t, std::size_t field) const noexcept {
     const auto version = static_cast<std::size_t>(t % block.shape.n_versions);
@@ -112,6 +123,7 @@ class GridStore final : public Store {
   }
   [[nodiscard]] double nominal_cells(const CellBox& box, bool is_own) const;
   void add_packings(const BlockLayout<kD>& layout, std::uint32_t neighbour);
+  static void add_packing(Region& region, Packing packing);
   [[nodiscard]] std::byte* round_of(std::uint32_t neighbour, Tick t);
   void pack_region(const Region& region, Tick t);
   void fill_outside(Block& block);
@@ -119,11 +131,13 @@ class GridStore final : public Store {
   void publish(const Region& region, Tick t);
   // Throws Error if an own cell of the region is not a number at tick t.
   void check_numbers(RegionId region, Tick t) const;
+  [[nodiscard]] static std::int64_t first_nan(const Value* row, std::int64_t n);
   void step_piece(const Piece<kD>& piece, Tick t, Measure* measured);
   void take_box(const CellBox& box, const Value* data, std::uint32_t neighbour, Tick t,
                 std::span<const std::uint8_t> fresh);
-  [[noreturn]] void refuse(std::uint32_t neighbour, Tick t, const Index<kD>& at, std::size_t field,
-                           Value here, Value there) const;
+  void take_piece(const Piece<kD>& piece, const Sent& sent, bool is_fresh);
+  [[noreturn]] void refuse(const Sent& sent, Index<kD> at, std::size_t field,
+                           const Value* here) const;
 
   const Model& model_;
   const TypedPlan<Query>& typed_;

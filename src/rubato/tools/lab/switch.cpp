@@ -130,7 +130,8 @@ bool Switch::take_signals(pid_t child, int signals, int& status) const {
 
 void Switch::ingest(Network network, int source) {
   for (int i = 0; i < kBurstMax; ++i) {
-    Packet packet{.data = take_buffer()};
+    Packet packet;
+    packet.data = take_buffer();
     const ssize_t n = read(hosts_.device(network, source), packet.data.get(),
                            static_cast<std::size_t>(options_.mtu) + 64);
     if (n <= 0) {

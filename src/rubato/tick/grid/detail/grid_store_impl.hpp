@@ -69,20 +69,19 @@ void GridStore<U>::fill_outside(Block& block) {
     }
   }
   subtract(block.shape.grown, world, beyond);
-  for (const CellBox& box : beyond) {
-    tick::for_each_row(box, [&](const Index<kD>& at, std::int64_t n) {
-      const std::int64_t offset = block.shape.offset(at);
-      for (int f = 0; f < U::kFields; ++f) {
-        for (std::int64_t v = 0; v < block.shape.n_versions; ++v) {
-          std::fill_n(values(block, v, static_cast<std::size_t>(f)) + offset, n, model_.outside(f));
-        }
-      }
-      for (int f = 0; f < U::kFixed; ++f) {
-        std::fill_n(fixed(block, static_cast<std::size_t>(f)) + offset, n,
-                    model_.outside(U::kFields + f));
-      }
-    });
-  }
+  const auto fill_row = [&](const Index<kD>& at, std::int64_t n) {
+    const std::int64_t offset = block.shape.offset(at);
+    for (std::size_t f = 0; f < U::kFields; ++f) {
+      const Value outside = model_.outside(static_cast<int>(f));
+      for (std::int64_t v = 0; v < block.shape.n_versions; ++v)
+        std::fill_n(values(block, v, f) + offset, n, outside);
+    }
+    for (std::size_t f = 0; f < U::kFixed; ++f) {
+      std::fill_n(fixed(block, f) + offset, n, model_.outside(U::kFields + static_cast<int>(f)));
+    }
+  };
+  for (const CellBox& box : beyond)
+    tick::for_each_row(box, fill_row);
 }
 
 // The initial state and the fixed fields of what the node holds, margins included.
@@ -90,22 +89,21 @@ template <GridUser U>
 void GridStore<U>::fill_initial(Block& block) {
   std::array<Value*, static_cast<std::size_t>(U::kFields) + 1> fields{};
   std::array<Value*, static_cast<std::size_t>(U::kFixed) + 1> fixed_fields{};
+  const auto init_row = [&](const Index<kD>& at, std::int64_t n, const Index<kD>& shift) {
+    const std::int64_t offset = block.shape.offset(at);
+    for (std::size_t f = 0; f < U::kFields; ++f)
+      fields[f] = values(block, 0, f) + offset;
+    for (std::size_t f = 0; f < U::kFixed; ++f)
+      fixed_fields[f] = fixed(block, f) + offset;
+    Index<kD> in_world = at;
+    for (std::size_t d = 0; d < kD; ++d)
+      in_world[d] -= shift[d];
+    model_.user().init(in_world, n, fields.data(), fixed_fields.data());
+  };
   for (const CellBox& box : typed_.held.boxes()) {
     for (const auto& shift : periodic_shifts(model_.space())) {
       tick::for_each_row(box.moved(shift).intersect(block.shape.grown),
-                         [&](const Index<kD>& at, std::int64_t n) {
-                           const std::int64_t offset = block.shape.offset(at);
-                           for (std::size_t f = 0; f < U::kFields; ++f) {
-                             fields[f] = values(block, 0, f) + offset;
-                           }
-                           for (std::size_t f = 0; f < U::kFixed; ++f) {
-                             fixed_fields[f] = fixed(block, f) + offset;
-                           }
-                           Index<kD> in_world = at;
-                           for (std::size_t d = 0; d < kD; ++d)
-                             in_world[d] -= shift[d];
-                           model_.user().init(in_world, n, fields.data(), fixed_fields.data());
-                         });
+                         [&](const Index<kD>& at, std::int64_t n) { init_row(at, n, shift); });
     }
   }
 }
@@ -194,25 +192,32 @@ void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
 template <GridUser U>
 void GridStore<U>::add_packings(const BlockLayout<kD>& layout, std::uint32_t neighbour) {
   Writer round;
+  std::vector<Piece<kD>> pieces;
   if (typed_.plan.neighbours[neighbour].receives) {
-    const auto pieces = layout.locate(typed_.own.intersect(typed_.targets[neighbour]));
-    round.put(static_cast<std::uint32_t>(pieces.size()));
-    for (const auto& piece : pieces) {
-      round.put(piece.in_world());
-      Packing packing{neighbour,    piece.block,
-                      {},           BlockShape<kD>::dense(piece.box),
-                      round.size(), static_cast<std::size_t>(piece.box.volume()) * sizeof(Value)};
-      for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
-        for (const auto& of_region : regions_[region].pieces) {
-          packing.box = of_region.box.intersect(piece.box);
-          if (of_region.block != piece.block || packing.box.empty()) continue;
-          regions_[region].packings.push_back(packing);
-        }
-      }
-      round.append_zeros(packing.field_bytes * U::kFields);
-    }
+    pieces = layout.locate(typed_.own.intersect(typed_.targets[neighbour]));
+  }
+  round.put(static_cast<std::uint32_t>(pieces.size()));
+  for (const auto& piece : pieces) {
+    round.put(piece.in_world());
+    const Packing packing{
+        neighbour,    piece.block,
+        piece.box,    BlockShape<kD>::dense(piece.box),
+        round.size(), static_cast<std::size_t>(piece.box.volume()) * sizeof(Value)};
+    for (RegionId region = 0; region < typed_.plan.n_own; ++region)
+      add_packing(regions_[region], packing);
+    round.append_zeros(packing.field_bytes * U::kFields);
   }
   empty_rounds_.push_back(round.take());
+}
+
+// What of the cells of `packing` lies in the region.
+template <GridUser U>
+void GridStore<U>::add_packing(Region& region, Packing packing) {
+  const CellBox all = packing.box;
+  for (const auto& piece : region.pieces) {
+    packing.box = piece.box.intersect(all);
+    if (piece.block == packing.block && !packing.box.empty()) region.packings.push_back(packing);
+  }
 }
 
 // The payload of round t, which the steps of several regions fill at once, each its own cells.
@@ -277,47 +282,54 @@ template <GridUser U>
 void GridStore<U>::take_box(const CellBox& box, const Value* data, std::uint32_t neighbour, Tick t,
                             std::span<const std::uint8_t> fresh) {
   const auto& regions = typed_.plan.neighbours[neighbour].regions;
-  const auto packed = BlockShape<kD>::dense(box);
   for (std::size_t i = 0; i < regions.size(); ++i) {
     for (const auto& piece : regions_[regions[i]].pieces) {
-      const Block& block = blocks_[piece.block];
-      tick::for_each_row(box.intersect(piece.in_world()), [&](const Index<kD>& at, std::int64_t n) {
-        Index<kD> here = at;
-        for (std::size_t d = 0; d < kD; ++d)
-          here[d] += piece.shift[d];
-        const auto n_bytes = static_cast<std::size_t>(n) * sizeof(Value);
-        for (std::size_t f = 0; f < U::kFields; ++f) {
-          const Value* from =
-              data + static_cast<std::ptrdiff_t>(f) * box.volume() + packed.offset(at);
-          Value* to = values(block, t, f) + block.shape.offset(here);
-          if (fresh[i] != 0) {
-            std::memcpy(to, from, n_bytes);
-            // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are compared
-          } else if (std::memcmp(to, from, n_bytes) != 0) {
-            std::int64_t x = 0;
-            // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
-            while (std::memcmp(to + x, from + x, sizeof(Value)) == 0)
-              ++x;
-            Index<kD> bad = at;
-            bad[0] += x;
-            refuse(neighbour, t, bad, f, to[x], from[x]);
-          }
-        }
-      });
+      const Sent sent{BlockShape<kD>::dense(box), data, neighbour, t};
+      take_piece(piece, sent, fresh[i] != 0);
     }
   }
 }
 
 template <GridUser U>
-void GridStore<U>::refuse(std::uint32_t neighbour, Tick t, const Index<kD>& at, std::size_t field,
-                          Value here, Value there) const {
+void GridStore<U>::take_piece(const Piece<kD>& piece, const Sent& sent, bool is_fresh) {
+  const Block& block = blocks_[piece.block];
+  tick::for_each_row(sent.shape.box.intersect(piece.in_world()),
+                     [&](const Index<kD>& at, std::int64_t n) {
+                       Index<kD> here = at;
+                       for (std::size_t d = 0; d < kD; ++d)
+                         here[d] += piece.shift[d];
+                       const auto n_bytes = static_cast<std::size_t>(n) * sizeof(Value);
+                       for (std::size_t f = 0; f < U::kFields; ++f) {
+                         Value* to = values(block, sent.t, f) + block.shape.offset(here);
+                         if (is_fresh) {
+                           std::memcpy(to, sent.row(at, f), n_bytes);
+                           // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are
+                           // compared
+                         } else if (std::memcmp(to, sent.row(at, f), n_bytes) != 0) {
+                           refuse(sent, at, f, to);
+                         }
+                       }
+                     });
+}
+
+// The row of cells from `at` on is `here`, and another one was sent.
+template <GridUser U>
+void GridStore<U>::refuse(const Sent& sent, Index<kD> at, std::size_t field,
+                          const Value* here) const {
+  const Value* there = sent.row(at, field);
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
+  while (std::memcmp(here, there, sizeof(Value)) == 0) {
+    ++here;
+    ++there;
+    ++at[0];
+  }
   std::string where;
   for (const std::int64_t i : at)
     where += (where.empty() ? "" : ", ") + std::to_string(i);
   throw Error("cell (" + where + "), field " + std::to_string(field) + ", tick " +
-                  std::to_string(t) + ": recomputed here as " + std::to_string(here) + ", node " +
-                  std::to_string(typed_.plan.neighbours[neighbour].node) + " has " +
-                  std::to_string(there) +
+                  std::to_string(sent.t) + ": recomputed here as " + std::to_string(*here) +
+                  ", node " + std::to_string(typed_.plan.neighbours[sent.neighbour].node) +
+                  " has " + std::to_string(*there) +
                   ": the step is not deterministic or depends on how rows are cut",
               ExitCode::failed);
 }
@@ -431,22 +443,26 @@ void GridStore<U>::check_numbers(RegionId region, Tick t) const {
     if (!typed_.plan.regions[region].own()) return;
     for_each_row(region, t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
       for (std::size_t f = 0; f < fields.size(); ++f) {
-        const Value* __restrict row = fields[f];
-        bool any = false;
-        for (std::int64_t i = 0; i < n; ++i)
-          any |= row[i] != row[i];
-        if (!any) continue;
-        Index<kD> bad = at;
-        while (*row == *row) {
-          ++row;
-          ++bad[0];
-        }
-        throw Error(model_.tuple_name(static_cast<std::uint64_t>(model_.id_of(bad))) + ", field " +
-                        std::to_string(f) + ", tick " + std::to_string(t) + ": not a number",
+        const std::int64_t bad = first_nan(fields[f], n);
+        if (bad == n) continue;
+        Index<kD> where = at;
+        where[0] += bad;
+        throw Error(model_.tuple_name(static_cast<std::uint64_t>(model_.id_of(where))) +
+                        ", field " + std::to_string(f) + ", tick " + std::to_string(t) +
+                        ": not a number",
                     ExitCode::failed);
       }
     });
   }
+}
+
+// The index of the first of n values that is not a number, or n.
+template <GridUser U>
+std::int64_t GridStore<U>::first_nan(const Value* row, std::int64_t n) {
+  bool any = false;
+  for (std::int64_t i = 0; i < n; ++i)
+    any |= row[i] != row[i];
+  return any ? std::find_if(row, row + n, [](Value value) { return value != value; }) - row : n;
 }
 
 template <GridUser U>
