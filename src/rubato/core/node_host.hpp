@@ -4,11 +4,9 @@
 //
 // Who does what:
 //   core threads   take work from the engine and run it; look for messages between two pieces of
-//   work now
-//                  and then, and all the time (napping) while idle
-//   the caller     of run() serves: it looks for messages while all cores are in long work, so that
-//   no long
-//                  step stops the network; it watches signals and reports long work
+//                  work now and then, and all the time (napping) while idle
+//   the caller     of run() serves: it looks for messages while all cores are in long work, so
+//                  that no long step stops the network; it watches signals and reports long work
 // Nothing spins: poll, yield, nap 20-50 us; other processes on the machine cost their share and no
 // more. Idle cores are woken when work appears.
 //

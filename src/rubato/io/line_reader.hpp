@@ -5,12 +5,10 @@
 // The one idea: a file is cut into n parts so that each line belongs to the part its first byte
 // lies in. n nodes that read parts 0 .. n-1 see each line exactly once, with nobody reading ahead
 // for others.
-//   plain file  part i owns the bytes [size * i / n, size * (i + 1) / n): its lines are contiguous
-//   and
-//               follow those of part i - 1
+//   plain file  part i owns the bytes [size * i / n, size * (i + 1) / n): its lines are
+//               contiguous and follow those of part i - 1
 //   gzip file   cannot be entered in its middle: each part unpacks all of it and owns every n-th
-//   MiB of the
-//               text, so that memory and parsing are shared, unpacking is not
+//               MiB of the text, so that memory and parsing are shared, unpacking is not
 // Lines end with LF or CRLF; neither is handed out. A UTF-8 byte order mark is dropped, UTF-16 is
 // refused. Compression is told by content, not by name. Calls block on the disk.
 

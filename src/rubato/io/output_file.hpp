@@ -3,9 +3,9 @@
 //
 //   OutputFile        one writer: a temporary file in the same folder, renamed by commit()
 //   SharedOutputFile  N nodes write one file, each at the offset that a prefix sum gave it
-//   SortedPart        N nodes write rows that are sorted by id only within each node; merge_parts()
-//   makes
-//                     one file in id order of them, streaming, so that no node ever holds all rows
+//   SortedPart        N nodes write rows that are sorted by id only within each node;
+//                     merge_parts() makes one file in id order of them, streaming, so that no
+//                     node ever holds all rows
 //
 // Whatever ends without its commit, by an error or by destruction, leaves nothing behind. Every
 // failure (no such folder, no permission, disk full) is an Error that names the file and the cause.

@@ -8,10 +8,10 @@
 //   Query   an area of cars and an area of signals, since the tables depend on each other by
 //           different distances
 //
-//   who          reads                                                writes
-//   car          cars ahead of it, and signals, within `speed_max`    itself, so far away; or
-//   nothing junction     cars within `detector` before its stop lines         itself gate cars at
-//   its own place                                itself, and cars born there
+//   who       reads                                              writes
+//   car       cars ahead of it, and signals, within `speed_max`  itself, so far away; or nothing
+//   junction  cars within `detector` before its stop lines       itself
+//   gate      cars at its own place                              itself, and cars born there
 //
 // Streets: row j runs along x at y = (j + 1/2) block, eastwards if j is even, else westwards;
 // column i along y at x = (i + 1/2) block, northwards if i is even. A street has lanes of cells; a

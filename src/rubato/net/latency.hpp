@@ -3,9 +3,8 @@
 //
 // Rules that the simulator, the delaying wrapper and the lab share:
 // - The n-th unit of a link always draws the same delay, whatever happens elsewhere: a draw is a
-// pure
-//   function of (seed, from, to, n), with a fixed number of random words. With unit=time, n is the
-//   number of the span of time.
+//   pure function of (seed, from, to, n), with a fixed number of random words. With unit=time, n
+//   is the number of the span of time.
 // - Nothing is lost, and nothing overtakes within a link.
 // - Times are nanoseconds since the start of the run; stall clocks start there.
 // A sampler is small (links are created when first used) and single-threaded.

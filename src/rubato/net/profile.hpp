@@ -4,8 +4,7 @@
 // means for a single packet stands in latency.hpp.
 //
 // The one-way delay of a unit (a message, a packet, or all that is sent within a span of time) is
-//   base + random part + spike, then pushed out of stalls, never before its predecessor on the
-//   link.
+//   base + random part + spike, then pushed out of stalls, never before its predecessor there.
 // Text form, the same on the command line, in RUBATO_PROFILE and in files:
 //   text    = setting { ("," | newline) setting }        "#" starts a comment up to the line's end
 //   setting = NAME | "trace:" FILE | "file:" FILE | key "=" value

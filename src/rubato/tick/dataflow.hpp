@@ -5,16 +5,13 @@
 // t) is there when region B was stepped to t here, or when round t came from B's owner. Rules:
 //   - unit (A, t) is ready when the fragments (B, t) of all inputs B of A are there;
 //   - own units run up to tick c + d, c being the last tick at which all that the own query reads
-//   is
-//     there; replicas run only when an own unit that has all else waits for them, and their owner's
-//     message is not there (computational replication is done in time that would be lost);
+//     is there; replicas run only when an own unit that has all else waits for them, and their
+//     owner's message is not there (computational replication is done in time that would be lost);
 //   - round t (k divides t) goes to a neighbour once its source regions are at t, even if empty;
 //   - a neighbour that only receives tells which rounds it has taken, so that nobody runs away from
-//   it:
-//     every node is within window() of its neighbours, and so is every inbox;
+//     it: every node is within window() of its neighbours, and so is every inbox;
 //   - ticks below floor() are released: every own region is past them, every neighbour's replicas
-//   can be
-//     recomputed from a round at or above it, and they are packed.
+//     can be recomputed from a round at or above it, and they are packed.
 // Differs from the paper: Algorithms 2 and 3 wait for the messages of all neighbours together, here
 // each region waits for its own inputs; so at least the units of the paper are eligible (tested).
 

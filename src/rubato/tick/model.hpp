@@ -7,8 +7,7 @@
 //   Table 1     here                                   meaning
 //   PART        part(n)                                n queries that are disjoint and cover all
 //   NEW         init(q)                                the tuples of the initial state that q
-//   selects;
-//                                                      reads nothing else
+//                                                      selects; reads nothing else
 //   STEP        step(to_step, context, t)              to_step one tick on, from t to t + 1
 //   R_D         read_dependencies(q)                   selects all that stepping q needs as context
 //   R_X         read_exclusive(q)                      selects what q alone suffices to step
@@ -20,7 +19,7 @@
 //               difference(a, b)                       the tuples of a whose ids are not in b
 //               merge(into, from)                      union by id; equal ids hold equal bits
 //               write(writer, state), read(reader)     in the order of ids: equal states, equal
-//               bytes
+//                                                      bytes
 //
 // All are const, pure (random numbers are a function of seed, id and tick: base/random.hpp) and
 // called on several cores at once. step must be partitionable and distributive (Properties 1 and 2)
@@ -138,12 +137,11 @@ consteval void explain_model() {
 //   using Measure = ..;                             plain bytes; Measure{} is neutral
 //   Measure measure(before, after) const            of the tuples of one step, before and after it
 //   void combine(Measure&, const Measure&) const    exactly associative and commutative (max,
-//   counts,
-//                                                   base/exact_sum.hpp), since arrival order varies
+//                                                   counts, base/exact_sum.hpp), since arrival
+//                                                   order varies
 //   bool stop(const Measure&, Tick t) const
 //   Tick stop_interval() const, stop_lag() const    tested at multiples of the interval; the run
-//   ends
-//                                                   lag ticks later
+//                                                   ends lag ticks later
 template <class M>
 concept HasStopCondition = requires(const M& m, const typename M::State& s,
                                     typename M::Measure& a) {

@@ -4,11 +4,9 @@
 // With Q the node's own query and L0 = Q, Lj = (W_D o R_D)^j(Q) outwards, L-j = (R_X o W_X)^j(Q)
 // inwards [Ticks 5.2, 5.3], the regions of a node are
 //   layer -j (j >= 0)   own: the ring L-j \ L-(j+1), the innermost L-D whole; models that know
-//   their
-//                       geometry cut rings into tiles
+//                       their geometry cut rings into tiles
 //   layer 1..m          replicas: (Lj \ Lj-1) n Q_owner, stepped here only when a message is late
-//   or
-//                       the tick has no round
+//                       or the tick has no round
 //   layer m + 1         halo: what layer m reads; never stepped, only received
 // Region B is an input of region A if stepping B can yield what A reads: B meets W_D(R_D(A)).
 // Unit (A, t), the step of A from t to t + 1, may run when every input has its output for tick t.

@@ -2,14 +2,13 @@
 // Policy: who may run ahead and what is sent, the three techniques of [Ticks 5] and their
 // combination.
 //
-//   text                       meaning                                                   source
-//   bulk                       a global barrier each tick (the baseline to beat)          [Ticks 1]
-//   local                      wait for the neighbours only                               Algorithm
-//   1 schedule(d)                run up to d ticks ahead where inputs are local Algorithm 2
-//   replicate(k,m)             m layers of neighbours recomputed here, a message round    Algorithm
-//   3
-//                              every k ticks
-//   replicate(k,m)+schedule(d) both [Ticks 6.3]
+//   text                        meaning                                              source
+//   bulk                        a global barrier each tick (the baseline to beat)    [Ticks 1]
+//   local                       wait for the neighbours only                         Algorithm 1
+//   schedule(d)                 run up to d ticks ahead where inputs are local       Algorithm 2
+//   replicate(k,m)              m layers of neighbours are recomputed here, with a   Algorithm 3
+//                               message round every k ticks
+//   replicate(k,m)+schedule(d)  both                                                 [Ticks 6.3]
 // Every policy gives the same bits; they differ in time only.
 
 #include <cstdint>

@@ -1,12 +1,10 @@
 #pragma once
 // MpiFabric: a Fabric on the C interface of an MPI plugin; knows no MPI itself.
 //
-// - Messages travel as fragments of at most kSlotBytes; a larger one is announced and sent in
-// parts.
+// - Messages travel as fragments of at most kSlotBytes; a larger one is announced, then sent so.
 // - Receives are pre-posted, so fragments of a pair may complete out of order: the tag holds a
-// number,
-//   and what is early stays in its slot. Fragments of other nodes are never held up by that (a
-//   rendezvous that waits for a late network must not delay its neighbours).
+//   number, and what is early stays in its slot. Fragments of other nodes are never held up by
+//   that (a rendezvous that waits for a late network must not delay its neighbours).
 // - Back-pressure: one synchronous fragment a peer is always on its way. When it completes, its
 //   receiver has matched all that was sent before, so what a slow receiver leaves lying in MPI's
 //   memory has a bound too.

@@ -2,10 +2,9 @@
 // The two small global agreements of a run, both without a collective in a tick:
 //   - the barrier of policy bulk: dissemination, log2(n) rounds of empty messages;
 //   - the stop test: measures climb a binary tree, the decision comes down it. A decision about
-//   tick c
-//     takes effect at c + lag; no unit of a tick >= c + lag starts before it is known, so every
-//     policy stops at the same tick with exactly that tick's state, however late the decision
-//     comes.
+//     tick c takes effect at c + lag; no unit of a tick >= c + lag starts before it is known, so
+//     every policy stops at the same tick with exactly that tick's state, however late the
+//     decision comes.
 
 #include <cstdint>
 #include <map>
