@@ -62,6 +62,7 @@ class BadInput : public WithFolder<::testing::TestWithParam<Wrong>> {
     put("word.csv", "id,x,y,vx,vy\n1,0,0,1,0\n2,1,x,1,0\n");
     put("short.csv", "id,x,y,vx,vy\n1,0,0,1,0\n2,1\n");
     put("twins.csv", "id,x,y,vx,vy\n7,0,0,1,0\n7,1,1,1,0\n");
+    put("apart.csv", "id,x,y,vx,vy\n1,50,50,1,0\n2,120,130,1,0\n1,150,150,1,0\n");
     put("nobody.csv", "id,x,y,vx,vy\n");
     put("nan.csv", "1,2\n3,nan\n");
     put("rgb.ppm", "P6 2 2 255\n" + std::string(12, 'a'));
@@ -114,6 +115,8 @@ const std::vector<Wrong> kFiles{
      "short.csv: line 3: expected 5 fields as in the header, found 2"},
     {"csv_twins", "fish --reflecting --start @twins.csv", 3,
      "twins.csv: line 3, column 1 (id): expected an id of its own, found \"7\""},
+    {"csv_twins_on_two_nodes", "fish --start @apart.csv --width 200 --simulate 4", 3,
+     "apart.csv: line 4, column 1 (id): expected an id of its own, found \"1\""},
     {"csv_without_rows", "fish --reflecting --start @nobody.csv", 3,
      "nobody.csv: there are 0 fish, expected at least 1"},
     {"csv_nan", "heat --sources @nan.csv", 3,
