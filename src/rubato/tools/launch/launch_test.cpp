@@ -98,6 +98,14 @@ TEST_P(Launch, SignalsEndNodesThatIgnoreThem) {
   }
 }
 
+TEST_P(Launch, OutputThatIsLostIsAFailure) {
+  const std::string command =
+      "$0 launch -n 2 --mpi " + GetParam() + " -- echo lost 2>&1 >/dev/full";
+  const Finished finished = run_program({"sh", "-c", command, RUBATO_PROGRAM});
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_EQ(finished.out, "rubato: writing to standard output failed: is the disk full?\n");
+}
+
 TEST_P(Launch, AProgramThatIsMissingIsAUsageError) {
   EXPECT_EQ(output_of({RUBATO_PROGRAM, "launch", "-n", "2", "--", "/no/such/program"}), "");
   start("exec /no/such/program");
