@@ -1,9 +1,11 @@
 #include "rubato/tick/run.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 
 #include "rubato/core/paced_engine.hpp"
+#include "rubato/core/signalled_engine.hpp"
 #include "rubato/core/sim_host.hpp"
 #include "rubato/net/sim.hpp"
 
@@ -144,8 +146,11 @@ class VirtualJob {
   template <class List>
   void run_engines(const List& list) {
     std::vector<core::Engine*> engines;
-    for (const auto& each : list)
+    std::deque<core::SignalledEngine> signalled;
+    for (const auto& each : list) {
       engines.push_back(&each->engine());
+      if (options_.heeds_signals) engines.back() = &signalled.emplace_back(each->engine());
+    }
     core::SimHostOptions host_options;
     host_options.n_cores = options_.n_cores;
     host_options.seed = options_.seed;
@@ -229,7 +234,14 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
                  options.slowdowns.size(), options.n_nodes);
   check_epoch(options.epoch);
   VirtualJob job(problem, options);
-  job.run(policy, ticks);
+  try {
+    job.run(policy, ticks);
+  } catch (const Error&) {
+    // The signal came to the process, whichever virtual node has noticed it.
+    const int number = options.heeds_signals ? core::SignalScope::received() : 0;
+    if (number != 0) throw core::error_of_signal(number);
+    throw;
+  }
   RunResult result;
   result.policy = policy;
   result.ticks = job.node(0).engine().end();

@@ -55,6 +55,9 @@ struct SimulationOptions {
   std::vector<double> slowdowns;  // [n_nodes] or empty: how much slower each node computes
   core::Observer* observer = nullptr;
   Tick epoch = 0;  // ticks from one repartitioning to the next; 0: never
+  // SIGINT and SIGTERM end the run by an Error, as they end a real one. REQUIRES: the caller has a
+  // core::SignalScope.
+  bool heeds_signals = false;
   // Called for each node before the run, and when it has ended, before its state goes.
   std::function<void(NodeId, NodeRun&)> at_start;
   std::function<void(NodeId, NodeRun&)> at_end;

@@ -199,6 +199,36 @@ TEST_F(Faults, a_full_device_is_named) {
   EXPECT_NE(out.out.find("standard output failed"), std::string::npos) << out.out;
 }
 
+TEST_F(Faults, a_signal_ends_a_simulation_as_it_ends_a_run) {
+  for (const char* where : {"", " --simulate 4"}) {
+    for (const auto& [signal, code, word] :
+         {std::tuple{SIGINT, 130, "interrupted"}, {SIGTERM, 143, "terminated"}}) {
+      const std::string said = scratch("said");
+      const pid_t child = fork();
+      if (child == 0) {
+        std::freopen(said.c_str(), "w", stderr);
+        execute(writing("heat --width 40 --height 300 --ticks 100000" + std::string(where)));
+        _exit(99);
+      }
+      for (int i = 0; i < 200 && left().size() < 5; ++i)
+        nap(50 * kMillisecond);
+      kill(child, signal);
+      int status = 0;
+      waitpid(child, &status, 0);
+      EXPECT_EQ(exit_code_of(status), code) << where;
+      std::ostringstream text;
+      text << std::ifstream(said).rdbuf();
+      EXPECT_NE(text.str().find("rubato: " + std::string(word) + "\n"), std::string::npos)
+          << text.str() << where;
+      for (const std::string& name : left())
+        EXPECT_FALSE(name.starts_with(".")) << name << where;
+      expect_whole();
+      std::remove(said.c_str());
+      fs::remove_all(folder_ + "/out");
+    }
+  }
+}
+
 TEST_F(Faults, a_killed_run_leaves_whole_files) {
   for (const Nanos after : {400, 600, 850}) {
     const pid_t child = fork();
