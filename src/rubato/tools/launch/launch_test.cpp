@@ -1,5 +1,6 @@
 // The launcher with real processes under each MPI that is installed: sh plays the node.
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -104,6 +105,18 @@ TEST_P(Launch, OutputThatIsLostIsAFailure) {
   const Finished finished = run_program({"sh", "-c", command, RUBATO_PROGRAM});
   EXPECT_EQ(finished.code, 1);
   EXPECT_EQ(finished.out, "rubato: writing to standard output failed: is the disk full?\n");
+}
+
+TEST_P(Launch, AUsageErrorOfAllNodesIsSaidOnce) {
+  for (const auto& [words, message] :
+       {std::pair{"--policy k5m1", "policy"}, {"--wdth 3", "unknown flag \"--wdth\""}}) {
+    const std::string command =
+        "$0 launch -n 4 --mpi " + GetParam() + " -- $0 run heat " + words + " 2>&1";
+    const Finished finished = run_program({"sh", "-c", command, RUBATO_PROGRAM});
+    EXPECT_EQ(finished.code, 2);
+    EXPECT_EQ(std::count(finished.out.begin(), finished.out.end(), '\n'), 1) << finished.out;
+    EXPECT_NE(finished.out.find(message), std::string::npos) << finished.out;
+  }
 }
 
 TEST_P(Launch, AProgramThatIsMissingIsAUsageError) {
