@@ -52,6 +52,7 @@ ExitCode launch(const LaunchOptions& options, const Context& context) {
   if (find_program(context.program[0]).empty() && plan.hosts.empty()) {
     throw Error("cannot run " + context.program[0] + ": no such program", ExitCode::usage);
   }
+  check_hosts(plan.hosts);
   return static_cast<ExitCode>(supervise(words));
 }
 

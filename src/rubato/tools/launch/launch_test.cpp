@@ -119,6 +119,19 @@ TEST_P(Launch, AUsageErrorOfAllNodesIsSaidOnce) {
   }
 }
 
+TEST_P(Launch, AHostThatNobodyKnowsIsNamedWithItsLine) {
+  const std::string hosts = ::testing::TempDir() + "/hosts-" + std::to_string(getpid());
+  std::ofstream(hosts) << "# ours\nno-such-host.invalid slots=2\n";
+  const std::string command =
+      "$0 launch --mpi " + GetParam() + " --hostfile " + hosts + " -- $0 run heat 2>&1";
+  const Finished finished = run_program({"sh", "-c", command, RUBATO_PROGRAM});
+  EXPECT_EQ(finished.code, 3);
+  EXPECT_NE(finished.out.find("rubato: " + hosts + ":2: cannot find the host no-such-host.invalid"),
+            std::string::npos)
+      << finished.out;
+  std::remove(hosts.c_str());
+}
+
 TEST_P(Launch, AProgramThatIsMissingIsAUsageError) {
   EXPECT_EQ(output_of({RUBATO_PROGRAM, "launch", "-n", "2", "--", "/no/such/program"}), "");
   start("exec /no/such/program");
