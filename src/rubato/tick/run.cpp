@@ -204,6 +204,14 @@ std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& poli
   return node;
 }
 
+// A stop condition is not tested where it could only end the run at its last tick, so a run that it
+// has ended is a shorter one.
+void note_end(RunResult& result, NodeRun& node, Tick ticks) {
+  result.ticks = node.engine().end();
+  result.has_stop = node.store().stop_interval() > 0;
+  result.stopped = result.ticks < ticks;
+}
+
 }  // namespace
 
 double RunResult::waiting_share() const noexcept {
@@ -244,7 +252,7 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
   }
   RunResult result;
   result.policy = policy;
-  result.ticks = job.node(0).engine().end();
+  note_end(result, job.node(0), ticks);
   for (NodeId node = 0; node < options.n_nodes; ++node) {
     NodeRun& run = job.node(node);
     result.nodes.push_back(job.sum(node).take(run.store()));
@@ -269,7 +277,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   put(out, mine);
   RunResult result;
   result.policy = policy;
-  result.ticks = node->engine().end();
+  note_end(result, *node, ticks);
   Writer summary;
   const std::vector<Bytes> all = host.gather(out.take());
   if (host.shape().node == 0) {
