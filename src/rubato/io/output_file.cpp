@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include <fcntl.h>
@@ -83,6 +84,26 @@ void write_file(const std::string& path, std::string_view bytes) {
   OutputFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+void move_file(const std::string& from, const std::string& to) {
+  const std::string target = detail::resolve_links(to);
+  if (std::filesystem::is_directory(target) || detail::is_special(target)) {
+    throw Error("writing " + to + ": expected a file name");
+  }
+  if (::rename(from.c_str(), target.c_str()) == 0) {
+    detail::sync_folder_of(target);
+    return;
+  }
+  if (errno != EXDEV) throw detail::system_error("writing", to);
+  std::ifstream in(from, std::ios::binary);
+  OutputFile out(to);
+  std::string buffer(kBufferBytes, '\0');
+  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)
+    out.write(std::string_view(buffer).substr(0, static_cast<std::size_t>(in.gcount())));
+  if (!in.eof()) throw Error("reading " + from + ": the file cannot be read", ExitCode::failed);
+  out.commit();
+  ::unlink(from.c_str());
 }
 
 SharedOutputFile::SharedOutputFile(const std::string& path, std::uint64_t job_id)

@@ -80,6 +80,10 @@ class OutputFile final : public ByteSink {
 // Writes `bytes` as the whole new content of `path`.
 void write_file(const std::string& path, std::string_view bytes);
 
+// Gives the whole file `from` the name `to`, in the place of what that names now; links and errors
+// as of an OutputFile. A link to another file system costs a copy.
+void move_file(const std::string& from, const std::string& to);
+
 // One file, written by N nodes with a common file system:
 //
 //   text = format(my rows)                          each node, its own rows only

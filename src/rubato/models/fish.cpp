@@ -144,7 +144,11 @@ void FishModel::scan_start_file() {
         "let the fish turn round at the edge",
         ExitCode::usage);
   }
+  std::uint64_t id_before = 0;
+  bool ascending = true;
   for (Fish fish; file.next(fish); ++n_) {
+    ascending &= n_ == 0 || fish.id > id_before;
+    id_before = fish.id;
     if (given) file.expect_inside(fish, world_);
     for (std::size_t d = 0; d < 2; ++d) {
       low[d] = std::min(low[d], fish.position[d]);
@@ -152,11 +156,31 @@ void FishModel::scan_start_file() {
     }
   }
   if (n_ == 0) throw Error(o_.start + ": there are 0 fish, expected at least 1");
+  if (!ascending) refuse_twins();
   if (given) return;
   // Some room around all of them.
   for (std::size_t d = 0; d < 2; ++d) {
     world_.box.low[d] = std::floor(low[d] - world_.visibility);
     world_.box.high[d] = std::ceil(high[d] + world_.visibility) + 1;
+  }
+}
+
+// Throws Error with file and line if two fish of the file have one id. Of the whole file, since two
+// of one id may start on two nodes: 8 bytes a fish on every node while it is read, and that only
+// for a file that is not in the order of its ids, as those that we write are.
+void FishModel::refuse_twins() const {
+  std::vector<std::uint64_t> ids;
+  ids.reserve(n_);
+  StartFile all(o_.start, o_.omega);
+  for (Fish each; all.next(each);)
+    ids.push_back(each.id);
+  std::ranges::sort(ids);
+  const auto twice = std::ranges::adjacent_find(ids);
+  if (twice == ids.end()) return;
+  StartFile file(o_.start, o_.omega);
+  bool seen = false;
+  for (Fish each; file.next(each);) {
+    if (each.id == *twice && std::exchange(seen, true)) throw file.twin();
   }
 }
 
@@ -181,29 +205,12 @@ Fish FishModel::generated(std::uint64_t id) const noexcept {
   return fish;
 }
 
-// Throws Error with file and line if two of the fish have one id.
-void FishModel::refuse_twins(const std::vector<Fish>& fish) const {
-  std::vector<std::uint64_t> ids;
-  ids.reserve(fish.size());
-  for (const Fish& each : fish)
-    ids.push_back(each.id);
-  std::ranges::sort(ids);
-  const auto twice = std::ranges::adjacent_find(ids);
-  if (twice == ids.end()) return;
-  StartFile file(o_.start, o_.omega);
-  bool seen = false;
-  for (Fish each; file.next(each);) {
-    if (each.id == *twice && std::exchange(seen, true)) throw file.twin();
-  }
-}
-
 void FishModel::start(const tick::points::Wanted<float, 2>& wanted, std::vector<Fish>& out) const {
   if (!o_.start.empty()) {
     StartFile file(o_.start, o_.omega);
     for (Fish fish; file.next(fish);) {
       if (wanted.contains(fish.position)) out.push_back(fish);
     }
-    refuse_twins(out);
     return;
   }
   for (std::uint64_t id = 0; id < n_; ++id) {

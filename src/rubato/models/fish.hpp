@@ -103,7 +103,7 @@ class FishModel {
 
   void check_options() const;
   void scan_start_file();
-  void refuse_twins(const std::vector<Fish>& fish) const;
+  void refuse_twins() const;
   void sample_positions(const std::function<void(const Vector&)>& add) const;
   [[nodiscard]] Fish generated(std::uint64_t id) const noexcept;
   [[nodiscard]] static Vector cosine_sine(double angle) noexcept;

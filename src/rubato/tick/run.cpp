@@ -1,11 +1,13 @@
 #include "rubato/tick/run.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 
 #include <sys/resource.h>
 
 #include "rubato/core/paced_engine.hpp"
+#include "rubato/core/signalled_engine.hpp"
 #include "rubato/core/sim_host.hpp"
 #include "rubato/net/sim.hpp"
 
@@ -163,8 +165,11 @@ class VirtualJob {
   void run_engines(const List& list) {
     std::vector<core::Engine*> engines;
     engines.reserve(list.size());
-    for (const auto& each : list)
+    std::deque<core::SignalledEngine> signalled;
+    for (const auto& each : list) {
       engines.push_back(&each->engine());
+      if (options_.heeds_signals) engines.back() = &signalled.emplace_back(each->engine());
+    }
     core::SimHostOptions host_options;
     host_options.n_cores = options_.n_cores;
     host_options.seed = options_.seed;
@@ -218,6 +223,14 @@ std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& poli
   return node;
 }
 
+// A stop condition is not tested where it could only end the run at its last tick, so a run that it
+// has ended is a shorter one.
+void note_end(RunResult& result, NodeRun& node, Tick ticks) {
+  result.ticks = node.engine().end();
+  result.has_stop = node.store().stop_interval() > 0;
+  result.stopped = result.ticks < ticks;
+}
+
 }  // namespace
 
 double RunResult::waiting_share() const noexcept {
@@ -248,10 +261,17 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
                  options.slowdowns.size(), options.n_nodes);
   check_epoch(options.epoch);
   VirtualJob job(problem, options);
-  job.run(policy, ticks);
+  try {
+    job.run(policy, ticks);
+  } catch (const Error&) {
+    // The signal came to the process, whichever virtual node has noticed it.
+    const int number = options.heeds_signals ? core::SignalScope::received() : 0;
+    if (number != 0) throw core::error_of_signal(number);
+    throw;
+  }
   RunResult result;
   result.policy = policy;
-  result.ticks = job.node(0).engine().end();
+  note_end(result, job.node(0), ticks);
   for (NodeId node = 0; node < options.n_nodes; ++node) {
     NodeRun& run = job.node(node);
     result.nodes.push_back(job.sum(node).take(run.store()));
@@ -277,7 +297,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   put(out, mine);
   RunResult result;
   result.policy = policy;
-  result.ticks = node->engine().end();
+  note_end(result, *node, ticks);
   Writer summary;
   const std::vector<Bytes> all = host.gather(out.take());
   if (host.shape().node == 0) {

@@ -36,6 +36,8 @@ struct NodeResult {
 struct RunResult {
   Policy policy;
   Tick ticks = 0;              // where the run ended
+  bool has_stop = false;       // the model has a stop condition, and it was tested
+  bool stopped = false;        // which has ended the run; otherwise the number of ticks did
   Nanos wall = 0;              // of the slowest node, virtual in the simulator
   std::uint64_t checksum = 0;  // of the final state
   std::vector<NodeResult> nodes;
@@ -58,6 +60,9 @@ struct SimulationOptions {
   std::vector<double> slowdowns;  // [n_nodes] or empty: how much slower each node computes
   core::Observer* observer = nullptr;
   Tick epoch = 0;  // ticks from one repartitioning to the next; 0: never
+  // SIGINT and SIGTERM end the run by an Error, as they end a real one. REQUIRES: the caller has a
+  // core::SignalScope.
+  bool heeds_signals = false;
   // Called for each node before the run, and when it has ended, before its state goes.
   std::function<void(NodeId, NodeRun&)> at_start;
   std::function<void(NodeId, NodeRun&)> at_end;

@@ -10,6 +10,7 @@
 
 #include "rubato/io/number.hpp"
 #include "rubato/tools/build_info.hpp"
+#include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
@@ -134,7 +135,8 @@ int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
     out.flush();
     if (!out) throw Error("writing to standard output failed: is the disk full?", ExitCode::failed);
   } catch (const Error& error) {
-    err << identity_.name << ": " << error.what() << '\n';
+    // In one write, or lines of nodes mix.
+    err << say_once(identity_.name + ": " + error.what() + "\n");
     code = error.code();
   } catch (const std::bad_alloc&) {
     err << identity_.name

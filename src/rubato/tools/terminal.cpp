@@ -20,6 +20,10 @@ bool wants_color(int fd) noexcept {
   return is_terminal(fd);
 }
 
+void refuse_color_for_nodes() noexcept {
+  if (!is_terminal(STDOUT_FILENO)) setenv("NO_COLOR", "1", 0);
+}
+
 int terminal_columns(int fd) noexcept {
   winsize size{};
   if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "rubato/core/placement.hpp"
+#include "rubato/core/signalled_engine.hpp"
 #include "rubato/core/signals.hpp"
 
 namespace rubato::core::detail {
@@ -409,8 +410,7 @@ void NodeRun::check_signal() {
   const int number = SignalScope::received();
   if (number == 0 || state_ != State::running) return;
   const std::lock_guard lock(link_.mutex());
-  link_.fail(number == SIGINT ? Error("interrupted", ExitCode::interrupted)
-                              : Error("terminated", ExitCode::terminated));
+  link_.fail(error_of_signal(number));
 }
 
 void NodeRun::show_glance(Nanos now) {

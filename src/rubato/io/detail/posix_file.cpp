@@ -85,12 +85,15 @@ void commit_by_rename(int fd, const Rename& names) {
   if (::rename(names.temporary.c_str(), names.target.c_str()) != 0) {
     throw system_error("writing", names.shown);
   }
-  if (!names.durable) return;
-  // The rename itself is durable only when its folder is. Some file systems refuse to sync a
-  // folder; then the file is there all the same, so that a failure is no error.
-  const fs::path parent = fs::path(names.target).parent_path();
-  const int folder =
-      ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (names.durable) sync_folder_of(names.target);
+}
+
+// The rename itself is durable only when its folder is. Some file systems refuse to sync a folder;
+// then the file is there all the same, so that a failure is no error.
+void sync_folder_of(const std::string& target) noexcept {
+  const std::size_t slash = target.rfind('/');
+  const std::string parent = slash == std::string::npos ? "." : target.substr(0, slash + 1);
+  const int folder = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     static_cast<void>(::fsync(folder));
     ::close(folder);

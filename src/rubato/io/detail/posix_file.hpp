@@ -30,6 +30,9 @@ void write_all_at(int fd, std::string_view bytes, std::uint64_t offset, const st
 // A hidden name beside `target`: ".out.csv.<suffix>".
 [[nodiscard]] std::string beside(const std::string& target, const std::string& suffix);
 
+// Makes a rename in the folder of `target` durable.
+void sync_folder_of(const std::string& target) noexcept;
+
 struct Rename {
   std::string temporary;
   std::string target;

@@ -82,13 +82,13 @@ Outputs::Outputs(OutputOptions options, Process process)
     throw Error("--output: cannot make the folder " + options_.folder + ": " +
                 (failed ? failed.message() : "there is a file of that name"));
   }
+  if (process_.first) detail::WorkFolder::remove_dead(options_.folder);
+  work_ = std::make_unique<detail::WorkFolder>(
+      detail::WorkFolder::Options{options_.folder, options_.name, process_.job_id,
+                                  is_alone() ? 1 : process_.n_nodes / process_.n_local});
 }
 
-Outputs::~Outputs() {
-  for (auto& [key, entry] : entries_) {
-    if (entry.frame) entry.frame->abandon();
-  }
-}
+Outputs::~Outputs() = default;
 
 detail::FrameFormats Outputs::formats_of(const OutputSchema& schema) const {
   const bool placed = schema.has_picture();
@@ -99,15 +99,17 @@ detail::FrameFormats Outputs::formats_of(const OutputSchema& schema) const {
               ExitCode::usage);
 }
 
-detail::FrameOptions Outputs::frame_options(Tick t, bool last) const {
+std::string Outputs::stem(Tick key) const {
+  if (key == kLastState) return options_.name;
+  const std::string digits = std::to_string(key);
+  return options_.name + "-" + std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits;
+}
+
+detail::FrameOptions Outputs::frame_options(Tick key, Tick t) const {
   detail::FrameOptions result;
-  result.folder = options_.folder;
+  result.folder = work_->open(key);
   result.name = options_.name;
-  result.stem = options_.name;
-  if (!last) {
-    const std::string digits = std::to_string(t);
-    result.stem += "-" + std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits;
-  }
+  result.stem = stem(key);
   result.tick = t;
   result.formats = formats_;
   result.n_nodes = process_.n_nodes;
@@ -148,11 +150,13 @@ void Outputs::follow(NodeId node, NodeRun& run, std::unique_ptr<OutputSource> so
 Outputs::Entry& Outputs::entry(Tick key, Tick t) {
   Entry& result = entries_[key];
   if (!result.frame) {
-    const detail::FrameOptions options = frame_options(t, key == kLastState);
+    const detail::FrameOptions options = frame_options(key, t);
+    result.folder = options.folder;
     result.frame = schema_->kind == OutputSchema::Kind::grid
                        ? detail::make_grid_frame(*schema_, options)
                        : detail::make_table_frame(*schema_, options);
     result.nodes_left = process_.n_local;
+    vtk_extension_ = result.frame->vtk_extension();
   }
   return result;
 }
@@ -190,45 +194,54 @@ void Outputs::take_all(NodeId node, Tick key, Tick t) {
   node_done(node, key);
 }
 
-// The last node of this process closes the files, and if there is no other process they appear.
-void Outputs::node_done(NodeId /*node*/, Tick key) {
-  detail::Frame* frame = nullptr;
+// The last node of this process closes the files; the last process of all makes them appear.
+void Outputs::node_done(NodeId node, Tick key) {
+  Entry done;
   {
     const std::lock_guard lock(mutex_);
     Entry& tick = entries_.at(key);
     if (--tick.nodes_left != 0) return;
-    frame = tick.frame.get();
+    done = std::move(tick);
+    entries_.erase(key);
   }
-  frame->finish();
-  if (process_.n_local == process_.n_nodes) commit(key);
+  done.frame->finish();
+  if (work_->mark(key, node)) commit(done, key);
+  const std::lock_guard lock(mutex_);
+  keys_.push_back(key);
 }
 
-void Outputs::commit(Tick key) {
-  detail::Frame* frame = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    frame = entries_.at(key).frame.get();
+void Outputs::commit(const Entry& tick, Tick key) {
+  // All of them first, so that a disk that is full leaves all or none.
+  tick.frame->commit();
+  for (const std::string& extension : tick.frame->extensions()) {
+    const std::string file = "/" + stem(key) + extension;
+    io::move_file(tick.folder + file, options_.folder + file);
   }
-  frame->commit();
+  work_->set_whole(key);
   const std::lock_guard lock(mutex_);
-  const Tick t = key == kLastState ? last_ : key;
-  const detail::FrameOptions options = frame_options(t, key == kLastState);
-  if (formats_.csv) files_.push_back(options.path(".csv"));
-  if (formats_.vtk) files_.push_back(frame->vtk_file());
-  if (formats_.png) files_.push_back(options.path(".png"));
-  if (formats_.vtk) series_.try_emplace(t, frame->vtk_file());
-  entries_.erase(key);
   // After each tick, so that a run can be watched, and what an interrupted one leaves be opened.
   if (formats_.vtk && options_.every > 0) write_series();
 }
 
+// Several processes may do this at once, and the last rename counts: so it is done again if a tick
+// has become whole meanwhile.
 void Outputs::write_series() {
-  const std::string path = options_.folder + "/" + options_.name + ".pvd";
-  io::PvdSeries series(path);
-  for (const auto& [t, file] : series_)
-    series.add(static_cast<double>(t), file);
-  series.write();
-  if (std::ranges::find(files_, path) == files_.end()) files_.push_back(path);
+  const std::string name = options_.name + ".pvd";
+  const std::string made = work_->scratch(std::to_string(nodes_.begin()->first) + ".pvd");
+  for (std::vector<Tick> ticks; ticks != work_->whole();) {
+    ticks = work_->whole();
+    io::PvdSeries series(made);
+    const auto add = [&](Tick key, Tick t) {
+      series.add(static_cast<double>(t), work_->scratch(stem(key) + vtk_extension_));
+    };
+    for (const Tick key : ticks) {
+      if (key != kLastState) add(key, key);
+    }
+    // The last state has the smallest key, and the name of its tick if that was written too.
+    if (ticks.front() == kLastState && ticks.back() != last_) add(kLastState, last_);
+    series.write();
+    io::move_file(made, options_.folder + "/" + name);
+  }
 }
 
 void Outputs::finish(NodeId node, NodeRun& run) {
@@ -242,27 +255,36 @@ void Outputs::finish(NodeId node, NodeRun& run) {
 
 void Outputs::close() {
   if (!on()) return;
-  std::vector<Tick> waiting;
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto& [key, entry] : entries_) {
-      RUBATO_ASSERT(entry.nodes_left == 0, key, entry.nodes_left);
-      waiting.push_back(key);
-    }
-    // The last state is the last file.
-    if (!waiting.empty() && waiting.front() == kLastState) {
-      std::rotate(waiting.begin(), waiting.begin() + 1, waiting.end());
-    }
-    if (!process_.first) entries_.clear();
+  if (!process_.first || is_alone()) return;
+  RUBATO_ASSERT(entries_.empty(), entries_.size());
+  const std::vector<Tick> whole = work_->whole();
+  for (const Tick key : keys_) {
+    if (std::ranges::binary_search(whole, key) || !work_->try_claim(key)) continue;
+    // Opened again, as a process that was told in time would have it.
+    Entry& tick = entry(key, key == kLastState ? last_ : key);
+    tick.frame->finish();
+    commit(tick, key);
+    entries_.erase(key);
   }
-  if (!process_.first) return;
-  for (const Tick key : waiting)
-    commit(key);
+  const std::lock_guard lock(mutex_);
+  if (formats_.vtk && options_.every > 0) write_series();
+  work_->close();
 }
 
 std::vector<std::string> Outputs::files() const {
   const std::lock_guard lock(mutex_);
-  return files_;
+  std::vector<Tick> keys = keys_;
+  // The last state is the last file.
+  std::ranges::sort(keys, {}, [](Tick key) { return key == kLastState ? kNoTick : key; });
+  std::vector<std::string> files;
+  const auto add = [&](const std::string& name) { files.push_back(options_.folder + "/" + name); };
+  for (const Tick key : keys) {
+    if (formats_.csv) add(stem(key) + ".csv");
+    if (formats_.vtk) add(stem(key) + vtk_extension_);
+    if (formats_.png) add(stem(key) + ".png");
+  }
+  if (formats_.vtk && options_.every > 0 && !keys.empty()) add(options_.name + ".pvd");
+  return files;
 }
 
 std::unique_ptr<Outputs> add_outputs(SimulationOptions& options, const OutputOptions& output) {

@@ -12,9 +12,9 @@
 // Files of the last state are DIR/NAME.csv, .vti (grids), .vtp or .pvtp (points) and .png; those of
 // tick t are DIR/NAME-0000000t.csv and so on, with DIR/NAME.pvd for ParaView to open them all.
 // They are equal, byte for byte, for every policy, node count and core count (but for .pvtp, which
-// names a piece for each node). Each appears whole, by a rename; no node ever holds the state of
-// others. In a job of several processes the files of all ticks appear at the end of the run, since
-// there is no collective in a tick; otherwise each appears when its tick is done.
+// names a piece for each node). Each appears whole, by a rename, as soon as all nodes have written
+// their part of its tick, in a job of several processes too (detail/work_folder.hpp); no node ever
+// holds the state of others. What ends the run takes nothing away from the ticks that were whole.
 //
 // A value that is not a number ends the run with its cell or tuple and the tick.
 
@@ -28,6 +28,7 @@
 
 #include "rubato/tick/app.hpp"
 #include "rubato/tick/output/detail/frame.hpp"
+#include "rubato/tick/output/detail/work_folder.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::tick {
@@ -54,11 +55,12 @@ class Outputs {
     std::uint64_t job_id = 0;   // equal on all nodes, different between jobs
   };
 
-  // Makes the folder. Throws Error if that is impossible, or as validate().
+  // Makes the folder, and removes what jobs that were killed have left in it. Throws Error if that
+  // is impossible, or as validate().
   Outputs(OutputOptions options, Process process);
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
-  // Takes back the ticks that close() or a whole tick has not made whole.
+  // Takes back the ticks that are not whole.
   ~Outputs();
 
   // Before the run of a node; `run` outlives this or close(). Throws Error (usage) if the model
@@ -68,15 +70,16 @@ class Outputs {
   void reattach(NodeId node, NodeRun& run);
   // After it.
   void finish(NodeId node, NodeRun& run);
-  // When all nodes of the job have finished; on every process.
+  // When all nodes of the job have finished; on every process. Needed if there are several.
   void close();
 
-  // The files that are there now, as paths; on the first process only.
+  // The files that are there now, as paths; on the first process, and of several after close().
   [[nodiscard]] std::vector<std::string> files() const;
 
  private:
-  // A tick under way, or one that waits for other processes.
+  // A tick under way. Its key is the tick, or -1 for the last state.
   struct Entry {
+    std::string folder;
     std::unique_ptr<detail::Frame> frame;
     std::map<NodeId, std::uint32_t> regions_left;
     std::uint32_t nodes_left = 0;
@@ -88,27 +91,30 @@ class Outputs {
 
   [[nodiscard]] bool on() const noexcept { return !options_.folder.empty(); }
   [[nodiscard]] detail::FrameFormats formats_of(const OutputSchema& schema) const;
-  [[nodiscard]] detail::FrameOptions frame_options(Tick t, bool last) const;
-  // REQUIRES: the lock. `key` is the tick, or -1 for the last state.
+  [[nodiscard]] bool is_alone() const noexcept { return process_.n_local == process_.n_nodes; }
+  [[nodiscard]] detail::FrameOptions frame_options(Tick key, Tick t) const;
+  [[nodiscard]] std::string stem(Tick key) const;
+  // REQUIRES: the lock.
   Entry& entry(Tick key, Tick t);
   void follow(NodeId node, NodeRun& run, std::unique_ptr<OutputSource> source);
   void take_region(NodeId node, RegionId region, Tick t);
   void take_all(NodeId node, Tick key, Tick t);
   void node_done(NodeId node, Tick key);
-  void commit(Tick key);
+  void commit(const Entry& tick, Tick key);
   void write_series();
 
   OutputOptions options_;
   Process process_;
+  std::unique_ptr<detail::WorkFolder> work_;  // null if nothing is written
   detail::FrameFormats formats_;
   // The same of all nodes; frames refer to it, and outlive the sources of a segment.
   std::optional<OutputSchema> schema_;
   mutable std::mutex mutex_;
   std::map<NodeId, Node> nodes_;  // of this process
   std::map<Tick, Entry> entries_;
-  std::map<Tick, std::string> series_;  // VTK files that are whole, by tick
+  std::vector<Tick> keys_;  // of ticks that are whole; of several processes, of those done here
+  std::string vtk_extension_;
   Tick last_ = 0;
-  std::vector<std::string> files_;
 };
 
 // Has simulate() or execute() write `output`; the caller keeps the result until that has returned.

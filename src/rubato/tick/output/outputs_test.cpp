@@ -228,8 +228,8 @@ TEST(Outputs, tuples_that_move_are_written_by_id_whoever_has_them) {
   }
 }
 
-// Two processes with one node each, in one: files appear when the first has closed.
-TEST(Outputs, several_processes_write_the_same_files_at_the_end) {
+// Two processes with one node each, in one.
+TEST(Outputs, several_processes_write_the_same_files_each_when_its_tick_is_whole) {
   const GridProblem grid{GridModel<Grid>(small_grid(), 60)};
   const SwarmProblem swarm{WrittenSwarm(testing::SwarmModel::Options{})};
   for (const Problem* problem :
@@ -246,17 +246,35 @@ TEST(Outputs, several_processes_write_the_same_files_at_the_end) {
     options.n_nodes = 2;
     options.profile = net::parse_profile("none");
     options.at_start = [&](NodeId node, NodeRun& run) { processes[node]->attach(node, run); };
-    options.at_epoch = [&](NodeId node, NodeRun& run) { processes[node]->reattach(node, run); };
+    options.at_epoch = [&](NodeId node, NodeRun& run) {
+      EXPECT_TRUE(found.names().contains("mix-00000003.csv"));
+      EXPECT_TRUE(found.names().contains("mix-00000003.png"));
+      EXPECT_FALSE(found.names().contains("mix-00000006.csv"));
+      processes[node]->reattach(node, run);
+    };
     options.at_end = [&](NodeId node, NodeRun& run) { processes[node]->finish(node, run); };
     options.epoch = 4;
     (void)simulate(*problem, Policy::parse("local"), 7, options);
-    EXPECT_FALSE(found.names().contains("mix.csv"));
+    EXPECT_TRUE(found.names().contains("mix.csv"));
     second.close();
     first.close();
     EXPECT_EQ(found.names(), expected.names());
     for (const std::string& name : expected.names())
       EXPECT_TRUE(found.read(name) == expected.read(name)) << name;
   }
+}
+
+TEST(Outputs, what_a_killed_job_has_left_is_removed_by_the_next_and_that_of_a_living_one_is_not) {
+  const GridProblem problem{GridModel<Grid>(small_grid(), 60)};
+  const TemporaryFolder folder;
+  // A folder with a lock that nobody holds, as a kill -9 leaves it.
+  fs::create_directories(folder.path() + "/.other.job1/ticks/3");
+  std::ofstream(folder.path() + "/.other.job1/lock").flush();
+  const Outputs living(every_three(folder), {2, 1, true, 2});
+  EXPECT_TRUE(folder.names().contains(".mix.job2"));
+  run(problem, {"local", 1, 1}, every_three(folder), 2);
+  EXPECT_FALSE(folder.names().contains(".other.job1"));
+  EXPECT_TRUE(folder.names().contains(".mix.job2"));
 }
 
 // A cell that becomes NaN at tick 5.

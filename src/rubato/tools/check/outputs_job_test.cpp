@@ -89,6 +89,54 @@ TEST_P(OutputsOfJob, are_those_of_one_process) {
     EXPECT_TRUE(content(fs::path(one) / name) == content(fs::path(three) / name)) << name;
 }
 
+// The lines of each table; a tick that is whole has one for each cell and the header.
+std::set<std::int64_t> lines_of_tables(const fs::path& folder) {
+  std::set<std::int64_t> result;
+  for (const std::string& name : names(folder)) {
+    if (name.ends_with(".csv")) result.insert(std::ranges::count(content(folder / name), '\n'));
+  }
+  return result;
+}
+
+TEST_P(OutputsOfJob, a_node_that_is_killed_leaves_the_ticks_that_were_whole) {
+  const std::string out = (folder_ / "out").string();
+  const std::string words =
+      "run heat --width 60 --height 40 --every 5 --format csv --output " + out;
+  // The pattern is one word, so that it finds the nodes and not this shell.
+  const std::string job =
+      "$r launch -n 2 --mpi " + GetParam() + " -- $r " + words +
+      " --ticks 1000000000 & job=$!; i=0; while [ $i -lt 100 ] && ! test -e " + out +
+      "/heat-00000020.csv; do sleep 0.1; i=$((i+1)); done; kill -9 $(pgrep -n -f '^" +
+      std::string(RUBATO_PROGRAM) + " " + words + "'); wait $job";
+  EXPECT_EQ(shell(job), 5) << content(folder_ / "log");
+  EXPECT_TRUE(names(out).contains("heat-00000020.csv"));
+  EXPECT_EQ(lines_of_tables(out), std::set<std::int64_t>{2401});
+  // The next run into the folder removes what is left.
+  ASSERT_EQ(shell("$r " + words + " --ticks 5"), 0) << content(folder_ / "log");
+  for (const std::string& name : names(out))
+    EXPECT_FALSE(name.starts_with(".")) << name;
+}
+
+TEST_P(OutputsOfJob, a_run_that_fails_leaves_the_ticks_that_were_whole_and_nothing_else) {
+  const std::string out = (folder_ / "out").string();
+  // Tick 6 cannot be written, as if the disk were full.
+  fs::create_directories(out + "/heat-00000006.csv");
+  EXPECT_EQ(shell("$r launch -n 3 --mpi " + GetParam() +
+                  " -- $r run heat --width 60 --height 40 --ticks 100000 --every 2 --format csv "
+                  "--output " +
+                  out),
+            3)
+      << content(folder_ / "log");
+  EXPECT_NE(content(folder_ / "log").find("writing " + out + "/heat-00000006.csv: expected a file"),
+            std::string::npos)
+      << content(folder_ / "log");
+  fs::remove_all(out + "/heat-00000006.csv");
+  EXPECT_TRUE(names(out).contains("heat-00000004.csv"));
+  EXPECT_EQ(lines_of_tables(out), std::set<std::int64_t>{2401});
+  for (const std::string& name : names(out))
+    EXPECT_FALSE(name.starts_with(".")) << name;
+}
+
 TEST_P(OutputsOfJob, a_folder_that_cannot_be_made_fails_on_all_nodes_with_one_message) {
   std::ofstream(folder_ / "file") << "in the way";
   EXPECT_EQ(shell("$r launch -n 3 --mpi " + GetParam() + " -- " + kRun +

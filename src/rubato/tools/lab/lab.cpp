@@ -27,6 +27,7 @@
 #include "rubato/tools/launch/mpirun.hpp"
 #include "rubato/tools/launch/supervise.hpp"
 #include "rubato/tools/process.hpp"
+#include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -161,6 +162,7 @@ pid_t start_inside(const lab::Hosts& hosts, const LabOptions& options, const Con
 }
 
 ExitCode run_lab(const LabOptions& options, const Context& context) {
+  refuse_color_for_nodes();
   const net::Profile profile = profile_of(options);
   if (options.pingpong.empty() && context.program.empty()) {
     throw Error("expected a program: rubato lab [options] -- PROGRAM [arguments]", ExitCode::usage);

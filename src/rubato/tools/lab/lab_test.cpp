@@ -50,6 +50,15 @@ TEST_P(Lab, RunsANodeOnEachHostUnderOpenMpi) {
   }
 }
 
+TEST_P(Lab, NodesShowNoColoursWhereNoTerminalIs) {
+  if (find_program("mpirun.openmpi").empty()) return;
+  const std::string text =
+      output_of({"env", "-u", "NO_COLOR", "TERM=xterm", RUBATO_PROGRAM, "lab", "-q", "-n", "2",
+                 "-p", GetParam(), "--", "sh", "-c", "echo \"colours: ${NO_COLOR:+none}.\""});
+  EXPECT_NE(text.find("colours: none."), std::string::npos) << text;
+  EXPECT_EQ(text.find("colours: ."), std::string::npos) << text;
+}
+
 TEST_P(Lab, ALostNodeIsNamedWithItsHost) {
   if (find_program("mpirun.openmpi").empty()) return;
   const std::string script = "[ $OMPI_COMM_WORLD_RANK = 1 ] && kill -9 $$; sleep 60";

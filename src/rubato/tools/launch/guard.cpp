@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@ namespace rubato::tools {
 namespace {
 
 constexpr std::string_view kMark = "rubato-guard:";
-constexpr int kCannotRun = 127;  // as shells have it
+constexpr const char* kGuarded = "RUBATO_GUARDED";  // in the environment of a node
+constexpr int kCannotRun = 127;                     // as shells have it
 
 // The rank that the launcher has put into the environment.
 int rank_of_environment() {
@@ -80,6 +82,7 @@ int wait_for(pid_t child, int signals, bool& told) {
 int run_guarded(const std::vector<std::string>& program) {
   RUBATO_REQUIRE(!program.empty());
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  setenv(kGuarded, "1", 1);
   sigset_t set;
   sigset_t old;
   sigemptyset(&set);
@@ -109,6 +112,13 @@ int run_guarded(const std::vector<std::string>& program) {
     [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, line.data(), line.size());
   }
   return code;
+}
+
+std::string say_once(const std::string& line) {
+  struct stat info {};
+  const bool to_launcher = std::getenv(kGuarded) != nullptr && fstat(STDERR_FILENO, &info) == 0 &&
+                           (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
+  return to_launcher ? std::string(kOnceMark) + line : line;
 }
 
 std::string to_report(const NodeEnd& end) {

@@ -36,4 +36,10 @@ inline constexpr int kGraceMs = 1000;
 // "node 2 (host-3)", "a node (host-3)" if its rank is unknown.
 [[nodiscard]] std::string describe(const NodeEnd& end);
 
+// A line for people that several nodes may say alike, each before it knows of the others: marked
+// for the launcher, which shows it once (output_filter.hpp), if this process is a guarded node that
+// writes to the launcher; otherwise as it is.
+inline constexpr std::string_view kOnceMark = "rubato-once:";
+[[nodiscard]] std::string say_once(const std::string& line);
+
 }  // namespace rubato::tools

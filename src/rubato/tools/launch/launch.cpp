@@ -1,18 +1,17 @@
 // rubato launch: a job of several nodes under Open MPI or MPICH.
 
-#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <ostream>
 
 #include <CLI/CLI.hpp>
-#include <unistd.h>
 
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/launch/mpirun.hpp"
 #include "rubato/tools/launch/supervise.hpp"
 #include "rubato/tools/process.hpp"
+#include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -42,8 +41,7 @@ JobPlan plan_of(const LaunchOptions& options, const std::vector<std::string>& pr
 }
 
 ExitCode launch(const LaunchOptions& options, const Context& context) {
-  // Open MPI gives its nodes a terminal of their own: only we know that ours is none.
-  if (isatty(STDOUT_FILENO) == 0) setenv("NO_COLOR", "1", 0);
+  refuse_color_for_nodes();
   const JobPlan plan = plan_of(options, context.program);
   const std::vector<std::string> words = mpirun_words(plan);
   if (options.dry_run) {
@@ -54,6 +52,7 @@ ExitCode launch(const LaunchOptions& options, const Context& context) {
   if (find_program(context.program[0]).empty() && plan.hosts.empty()) {
     throw Error("cannot run " + context.program[0] + ": no such program", ExitCode::usage);
   }
+  check_hosts(plan.hosts);
   return static_cast<ExitCode>(supervise(words));
 }
 

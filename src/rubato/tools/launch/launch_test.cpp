@@ -1,5 +1,6 @@
 // The launcher with real processes under each MPI that is installed: sh plays the node.
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -96,6 +97,39 @@ TEST_P(Launch, SignalsEndNodesThatIgnoreThem) {
       EXPECT_NE(kill(node, 0), 0) << "process " << node << " is still alive";
     }
   }
+}
+
+TEST_P(Launch, OutputThatIsLostIsAFailure) {
+  const std::string command =
+      "$0 launch -n 2 --mpi " + GetParam() + " -- echo lost 2>&1 >/dev/full";
+  const Finished finished = run_program({"sh", "-c", command, RUBATO_PROGRAM});
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_EQ(finished.out, "rubato: writing to standard output failed: is the disk full?\n");
+}
+
+TEST_P(Launch, AUsageErrorOfAllNodesIsSaidOnce) {
+  for (const auto& [words, message] :
+       {std::pair{"--policy k5m1", "policy"}, {"--wdth 3", "unknown flag \"--wdth\""}}) {
+    const std::string command =
+        "$0 launch -n 4 --mpi " + GetParam() + " -- $0 run heat " + words + " 2>&1";
+    const Finished finished = run_program({"sh", "-c", command, RUBATO_PROGRAM});
+    EXPECT_EQ(finished.code, 2);
+    EXPECT_EQ(std::count(finished.out.begin(), finished.out.end(), '\n'), 1) << finished.out;
+    EXPECT_NE(finished.out.find(message), std::string::npos) << finished.out;
+  }
+}
+
+TEST_P(Launch, AHostThatNobodyKnowsIsNamedWithItsLine) {
+  const std::string hosts = ::testing::TempDir() + "/hosts-" + std::to_string(getpid());
+  std::ofstream(hosts) << "# ours\nno-such-host.invalid slots=2\n";
+  const std::string command =
+      "$0 launch --mpi " + GetParam() + " --hostfile " + hosts + " -- $0 run heat 2>&1";
+  const Finished finished = run_program({"sh", "-c", command, RUBATO_PROGRAM});
+  EXPECT_EQ(finished.code, 3);
+  EXPECT_NE(finished.out.find("rubato: " + hosts + ":2: cannot find the host no-such-host.invalid"),
+            std::string::npos)
+      << finished.out;
+  std::remove(hosts.c_str());
 }
 
 TEST_P(Launch, AProgramThatIsMissingIsAUsageError) {

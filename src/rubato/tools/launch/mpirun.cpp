@@ -8,9 +8,11 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <netdb.h>
 #include <unistd.h>
 
 #include "rubato/base/error.hpp"
+#include "rubato/base/time.hpp"
 #include "rubato/tools/process.hpp"
 
 namespace rubato::tools {
@@ -72,7 +74,66 @@ Host parse_host(std::string first, const std::string& second) {
   }
   const auto n_slots = positive_number(slots);
   if (!n_slots) throw Error("expected a positive number of slots, found \"" + slots + "\"");
-  return {std::move(first), *n_slots};
+  return {.name = std::move(first), .n_slots = *n_slots};
+}
+
+// Names of hosts on their way to addresses, all at once; what has no answer in time is cancelled.
+class Lookup {
+ public:
+  explicit Lookup(const std::vector<std::string>& names) : requests_(names.size()) {
+    std::vector<gaicb*> list;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      requests_[i].ar_name = names[i].c_str();
+      list.push_back(&requests_[i]);
+    }
+    if (list.empty()) return;
+    const int size = static_cast<int>(list.size());
+    if (getaddrinfo_a(GAI_NOWAIT, list.data(), size, nullptr) != 0) return;
+    const Nanos begin = steady_now();
+    while (any_waits() && steady_now() - begin < kLookupMost) {
+      const timespec nap = {.tv_sec = 0, .tv_nsec = 100 * kMillisecond};
+      gai_suspend(list.data(), size, &nap);
+    }
+  }
+  Lookup(const Lookup&) = delete;
+  Lookup& operator=(const Lookup&) = delete;
+  ~Lookup() {
+    for (gaicb& request : requests_) {
+      // One that cannot be cancelled goes on to write to its request.
+      while (gai_cancel(&request) == EAI_NOTCANCELED && gai_error(&request) == EAI_INPROGRESS) {
+        const gaicb* one = &request;
+        gai_suspend(&one, 1, nullptr);
+      }
+      if (request.ar_result != nullptr) freeaddrinfo(request.ar_result);
+    }
+  }
+
+  // Why a name has no address, or "".
+  [[nodiscard]] std::string failure(std::size_t i) {
+    const int code = gai_error(&requests_[i]);
+    if (code == 0) return "";
+    return code == EAI_INPROGRESS
+               ? "no answer within " + std::to_string(kLookupMost / kSecond) + " s"
+               : gai_strerror(code);
+  }
+
+ private:
+  static constexpr Nanos kLookupMost = 4 * kSecond;
+
+  [[nodiscard]] bool any_waits() {
+    return std::ranges::any_of(requests_, [](gaicb& r) { return gai_error(&r) == EAI_INPROGRESS; });
+  }
+
+  std::vector<gaicb> requests_;
+};
+
+// The name that ssh's configuration has for a host, which may be an alias.
+std::string name_for_ssh(const std::string& name) {
+  std::istringstream lines(name.starts_with("-") ? "" : output_of({"ssh", "-G", name}));
+  for (std::string key, value; lines >> key && std::getline(lines >> std::ws, value);) {
+    if (key == "hostname") return value;
+  }
+  return name;
 }
 
 std::vector<std::string> open_mpi_words(const JobPlan& plan) {
@@ -144,7 +205,8 @@ std::vector<Host> read_hostfile(const std::string& path) {
       throw Error(fmt::format("{}: expected HOST [slots=N], found \"{}\"", place, line));
     }
     try {
-      const Host host = parse_host(name, slots);
+      Host host = parse_host(name, slots);
+      host.place = place;
       const auto old = std::find_if(hosts.begin(), hosts.end(),
                                     [&](const Host& other) { return other.name == host.name; });
       old == hosts.end() ? hosts.push_back(host) : void(old->n_slots += host.n_slots);
@@ -154,6 +216,20 @@ std::vector<Host> read_hostfile(const std::string& path) {
   }
   if (hosts.empty()) throw Error(path + ": expected a line HOST [slots=N], found none");
   return hosts;
+}
+
+void check_hosts(const std::vector<Host>& hosts) {
+  std::vector<std::string> names;
+  for (const Host& host : hosts)
+    names.push_back(host.name);
+  Lookup lookup(names);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::string why = lookup.failure(i);
+    if (why.empty()) continue;
+    const std::vector<std::string> alias{name_for_ssh(names[i])};
+    if (alias[0] != names[i] && Lookup(alias).failure(0).empty()) continue;
+    throw Error(hosts[i].place + ": cannot find the host " + names[i] + ": " + why);
+  }
 }
 
 std::vector<std::string> mpirun_words(const JobPlan& plan) {

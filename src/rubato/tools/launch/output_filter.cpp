@@ -38,8 +38,9 @@ std::string OutputFilter::flush() {
   for (const std::string& line : box_)
     out += line + "\n";
   box_.clear();
-  // The beginning of a report stays until its line is whole.
-  if (!contains(partial_, "rubato-guard")) out += std::exchange(partial_, {});
+  // The beginning of a report, or of a line to be said once, stays until its line is whole.
+  if (!contains(partial_, "rubato-guard") && !contains(partial_, kOnceMark))
+    out += std::exchange(partial_, {});
   return out;
 }
 
@@ -47,6 +48,11 @@ void OutputFilter::take_line(std::string line, std::string& out) {
   if (const auto end = parse_report(line)) {
     ends_.push_back(*end);
     line.resize(line.find("rubato-guard"));
+    if (line.empty()) return;
+  }
+  if (const std::size_t at = line.find(kOnceMark); at != std::string::npos) {
+    const bool is_new = said_.insert(line.substr(at + kOnceMark.size())).second;
+    line.erase(at, is_new ? kOnceMark.size() : std::string::npos);
     if (line.empty()) return;
   }
   if (!box_.empty() || is_rule(line, '-') || is_rule(line, '=')) {

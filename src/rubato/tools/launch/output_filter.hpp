@@ -2,7 +2,9 @@
 // What comes through a launcher's output: the program's lines, the guards' reports (guard.hpp), and
 // the launcher's own boxes about failed processes.
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +15,8 @@ namespace rubato::tools {
 
 // Takes the bytes of one stream and gives back what people should see. Reports and the boxes of
 // Open MPI (between lines of dashes) and Hydra (between lines of "=") that merely say that a
-// process failed are taken out; every other line passes unchanged, in order.
+// process failed are taken out; a line that nodes mark to be said once (say_once) comes without its
+// mark, and not again; every other line passes unchanged, in order.
 class OutputFilter {
  public:
   // Adds `bytes`; returns the text that is now clear to print.
@@ -34,6 +37,7 @@ class OutputFilter {
   std::vector<std::string> box_;  // lines of an open box
   bool after_hydra_box_ = false;  // three lines of advice follow it
   std::vector<NodeEnd> ends_;
+  std::set<std::string, std::less<>> said_;
 };
 
 }  // namespace rubato::tools

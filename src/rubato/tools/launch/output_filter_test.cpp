@@ -74,5 +74,13 @@ TEST(NodeEnd, ReadsOnlyWholeReports) {
   EXPECT_FALSE(parse_report("an ordinary line").has_value());
 }
 
+TEST(OutputFilter, ALineThatAllNodesSayIsShownOnce) {
+  OutputFilter filter;
+  EXPECT_EQ(filter.feed("rubato-once:rubato: unknown flag\nrubato-on"), "rubato: unknown flag\n");
+  EXPECT_EQ(filter.feed("ce:rubato: unknown flag\nother\n"), "other\n");
+  EXPECT_EQ(filter.feed("partial rubato-once:rubato: unknown flag\n"), "partial \n");
+  EXPECT_EQ(filter.feed("rubato-once:rubato: another\n"), "rubato: another\n");
+}
+
 }  // namespace
 }  // namespace rubato::tools

@@ -30,13 +30,20 @@ constexpr Nanos kNoticeGrace = 4000 * kMillisecond;
 constexpr Nanos kOrphanGrace = 300 * kMillisecond;
 constexpr int kIdleMs = 50;  // an unfinished line is shown after that long
 
-void write_all(int fd, std::string_view text) {
+// False if the text is lost.
+[[nodiscard]] bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EAGAIN) {
+      pollfd room = {.fd = fd, .events = POLLOUT, .revents = 0};
+      poll(&room, 1, kIdleMs);
+      continue;
+    }
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return;  // nobody reads: the job goes on
+    if (n < 0) return false;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
+  return true;
 }
 
 // One stream of the launcher on its way to ours.
@@ -44,14 +51,16 @@ struct Stream {
   int from = -1;  // -1 at its end
   int to = -1;
   OutputFilter filter;
+  bool lossy = false;  // something could not be written; the job goes on, and fails at its end
 
+  void show(std::string_view text) { lossy |= !write_all(to, text); }
   void pump() {
     char buffer[1 << 16];
     const ssize_t n = read(from, buffer, sizeof buffer);
     if (n > 0) {
-      write_all(to, filter.feed({buffer, static_cast<std::size_t>(n)}));
+      show(filter.feed({buffer, static_cast<std::size_t>(n)}));
     } else if (n == 0 || errno != EINTR) {
-      write_all(to, filter.flush());
+      show(filter.flush());
       close(from);
       from = -1;
     }
@@ -90,7 +99,7 @@ class Supervisor {
     setpgid(child_, child_);
     close(out[1]);
     close(err[1]);
-    streams_ = {Stream{out[0], STDOUT_FILENO, {}}, Stream{err[0], STDERR_FILENO, {}}};
+    streams_ = {Stream{out[0], STDOUT_FILENO, {}, false}, Stream{err[0], STDERR_FILENO, {}, false}};
   }
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -106,11 +115,13 @@ class Supervisor {
       if (all_ended_ && steady_now() - ended_at_ > 2 * kOrphanGrace) break;
     }
     for (Stream& stream : streams_)
-      write_all(stream.to, stream.filter.flush());
+      stream.show(stream.filter.flush());
     return exit_code_of(status_);
   }
 
   [[nodiscard]] int received() const noexcept { return received_; }
+  // Some of the job's data did not get through to our standard output.
+  [[nodiscard]] bool lost_data() const noexcept { return streams_[0].lossy; }
   [[nodiscard]] std::vector<NodeEnd> ends() const {
     std::vector<NodeEnd> all = streams_[0].filter.ends();
     const auto& more = streams_[1].filter.ends();
@@ -132,7 +143,7 @@ class Supervisor {
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       if (streams_[i].from < 0) continue;
       if ((events[i + 1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) streams_[i].pump();
-      if (n_ready == 0) write_all(streams_[i].to, streams_[i].filter.flush());
+      if (n_ready == 0) streams_[i].show(streams_[i].filter.flush());
     }
     take_signals();
     end_in_time(steady_now());
@@ -222,6 +233,9 @@ int supervise(const std::vector<std::string>& words) {
     throw Error("a node was lost: the launcher ended with exit code " + std::to_string(code) +
                     " and no node said why",
                 ExitCode::node_lost);
+  }
+  if (code == 0 && supervisor.lost_data()) {
+    throw Error("writing to standard output failed: is the disk full?", ExitCode::failed);
   }
   return code;
 }

@@ -9,7 +9,8 @@
 namespace rubato::tools {
 
 // Starts `words`, passes on what it writes, and waits. Blocks.
-// - All nodes ended well: 0. A node that fails gives its exit code to the job.
+// - All nodes ended well: 0, or Error if what they wrote did not get through to standard output.
+//   A node that fails gives its exit code to the job.
 // - A node was killed: Error(node_lost) that names node, host and signal.
 // - SIGINT or SIGTERM to this process ends all nodes within 2 s: 130 or 143.
 // The launcher's own words about a failed process are dropped, since ours say it better.

@@ -62,6 +62,7 @@ class BadInput : public WithFolder<::testing::TestWithParam<Wrong>> {
     put("word.csv", "id,x,y,vx,vy\n1,0,0,1,0\n2,1,x,1,0\n");
     put("short.csv", "id,x,y,vx,vy\n1,0,0,1,0\n2,1\n");
     put("twins.csv", "id,x,y,vx,vy\n7,0,0,1,0\n7,1,1,1,0\n");
+    put("apart.csv", "id,x,y,vx,vy\n1,50,50,1,0\n2,120,130,1,0\n1,150,150,1,0\n");
     put("nobody.csv", "id,x,y,vx,vy\n");
     put("nan.csv", "1,2\n3,nan\n");
     put("rgb.ppm", "P6 2 2 255\n" + std::string(12, 'a'));
@@ -114,6 +115,8 @@ const std::vector<Wrong> kFiles{
      "short.csv: line 3: expected 5 fields as in the header, found 2"},
     {"csv_twins", "fish --reflecting --start @twins.csv", 3,
      "twins.csv: line 3, column 1 (id): expected an id of its own, found \"7\""},
+    {"csv_twins_on_two_nodes", "fish --start @apart.csv --width 200 --simulate 4", 3,
+     "apart.csv: line 4, column 1 (id): expected an id of its own, found \"1\""},
     {"csv_without_rows", "fish --reflecting --start @nobody.csv", 3,
      "nobody.csv: there are 0 fish, expected at least 1"},
     {"csv_nan", "heat --sources @nan.csv", 3,
@@ -194,6 +197,36 @@ TEST_F(Faults, a_full_device_is_named) {
       run_program({"sh", "-c", "exec \"$0\" run heat --ticks 3 2>&1 >/dev/full", RUBATO_PROGRAM});
   EXPECT_EQ(out.code, 1);
   EXPECT_NE(out.out.find("standard output failed"), std::string::npos) << out.out;
+}
+
+TEST_F(Faults, a_signal_ends_a_simulation_as_it_ends_a_run) {
+  for (const char* where : {"", " --simulate 4"}) {
+    for (const auto& [signal, code, word] :
+         {std::tuple{SIGINT, 130, "interrupted"}, {SIGTERM, 143, "terminated"}}) {
+      const std::string said = scratch("said");
+      const pid_t child = fork();
+      if (child == 0) {
+        std::freopen(said.c_str(), "w", stderr);
+        execute(writing("heat --width 40 --height 300 --ticks 100000" + std::string(where)));
+        _exit(99);
+      }
+      for (int i = 0; i < 200 && left().size() < 5; ++i)
+        nap(50 * kMillisecond);
+      kill(child, signal);
+      int status = 0;
+      waitpid(child, &status, 0);
+      EXPECT_EQ(exit_code_of(status), code) << where;
+      std::ostringstream text;
+      text << std::ifstream(said).rdbuf();
+      EXPECT_NE(text.str().find("rubato: " + std::string(word) + "\n"), std::string::npos)
+          << text.str() << where;
+      for (const std::string& name : left())
+        EXPECT_FALSE(name.starts_with(".")) << name << where;
+      expect_whole();
+      std::remove(said.c_str());
+      fs::remove_all(folder_ + "/out");
+    }
+  }
 }
 
 TEST_F(Faults, a_killed_run_leaves_whole_files) {

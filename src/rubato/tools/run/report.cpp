@@ -170,6 +170,12 @@ std::string epoch_line(const tick::RunResult& result) {
                      100 * static_cast<double>(longest) / all);
 }
 
+std::string stop_line(const tick::RunResult& result) {
+  if (!result.has_stop) return "";
+  if (result.stopped) return fmt::format("stop condition: reached, at tick {}", result.ticks);
+  return fmt::format("stop condition: not reached, the run ended with its {} ticks", result.ticks);
+}
+
 void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_nodes) {
   std::uint64_t n_messages = 0;
   std::uint64_t n_bytes = 0;
@@ -179,6 +185,7 @@ void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_n
   }
   json.field("policy", result.policy.to_string())
       .field("ticks", result.ticks)
+      .field("stopped", result.stopped)
       .field("wall_s", static_cast<double>(result.wall) / kSecond)
       .field("ticks_per_second", result.ticks_per_second())
       .field("waiting_share", result.waiting_share())

@@ -28,9 +28,12 @@ inline constexpr double kStragglerMargin = 0.02;
 // How often the state moved, how much of it, and which share of the run that took.
 [[nodiscard]] std::string epoch_line(const tick::RunResult& result);
 
-// The fields of a result, into an open object: policy, ticks, wall_s, ticks_per_second,
-// waiting_share, checksum, messages, bytes, epochs, bytes_moved and, if wanted, nodes: an array
-// with the figures of each.
+// Whether the model's stop condition has ended the run, or "" if it has none.
+[[nodiscard]] std::string stop_line(const tick::RunResult& result);
+
+// The fields of a result, into an open object: policy, ticks, stopped (by the stop condition),
+// wall_s, ticks_per_second, waiting_share, checksum, messages, bytes, epochs, bytes_moved and, if
+// wanted, nodes: an array with the figures of each.
 void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_nodes);
 
 }  // namespace rubato::tools

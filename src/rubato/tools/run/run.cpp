@@ -90,6 +90,8 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
   const std::string straggler = straggler_line(result);
   if (!straggler.empty()) context.err << straggler << '\n';
   if (request.epoch > 0) context.err << epoch_line(result) << '\n';
+  const std::string stop = stop_line(result);
+  if (!stop.empty()) context.err << stop << '\n';
   for (const auto& file : outcome.files)
     context.err << "wrote " << file << '\n';
   const auto plural = [](std::size_t n, const char* word) {

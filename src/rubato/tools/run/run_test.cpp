@@ -151,6 +151,25 @@ TEST(RunCommand, JsonHasTheFiguresOfEachNode) {
   }
 }
 
+TEST(RunCommand, SaysWhetherTheStopConditionWasReached) {
+  const auto pagerank = [](const char* tolerance, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run", "pagerank", "--vertices", "200",         "--ticks",
+                                   "25",  "--top",    "0",          "--tolerance", tolerance};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  for (const auto& more : {std::vector<std::string>{}, {"--simulate", "3"}}) {
+    EXPECT_NE(call(pagerank("1e-15", more))
+                  .err.find("stop condition: not reached, the run ended with its 25 ticks\n"),
+              std::string::npos);
+    EXPECT_NE(call(pagerank("1e-3", more)).err.find("stop condition: reached, at tick "),
+              std::string::npos);
+    EXPECT_EQ(call(pagerank("0", more)).err.find("stop condition"), std::string::npos);
+    EXPECT_EQ(json_of(pagerank("1e-15", more)).at("stopped"), false);
+    EXPECT_EQ(json_of(pagerank("1e-3", more)).at("stopped"), true);
+  }
+}
+
 TEST(RunCommand, ChecksumsAreEqualForCoresAndVirtualNodes) {
   const std::string one = checksum_of(with(kHeat, {"--cores", "1"}));
   EXPECT_EQ(one.size(), 16U);

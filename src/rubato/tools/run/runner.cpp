@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "rubato/core/signals.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/run/trace.hpp"
 #include "rubato/tools/terminal.hpp"
@@ -35,6 +36,8 @@ tick::RunResult simulate_watched(const tick::Problem& problem, const RunRequest&
   SimulationWatch watch(std::move(share), request.ticks,
                         std::uint64_t{options.n_nodes} * options.n_cores, options.observer);
   options.observer = &watch;
+  const core::SignalScope signals;
+  options.heeds_signals = true;
   return tick::simulate(problem, request.policy, request.ticks, options);
 }
 
@@ -48,8 +51,10 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
     if (request.at_end) request.at_end(node, run);
     findings.push_back(app.finding(run));
   };
-  const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, request.output);
   const std::unique_ptr<tick::Problem> problem = app.build();
+  // From here on there is something to take back.
+  const core::SignalScope signals;
+  const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, request.output);
   RunOutcome outcome;
   outcome.n_cores = request.n_sim_cores;
   {

@@ -1,5 +1,6 @@
 #pragma once
 // Frame: the files of one tick: written by all nodes, each its own tuples, and made whole by one.
+// All of it in a folder that shows nothing to people (work_folder.hpp).
 //
 // A process has one Frame for each wanted tick, whether it is one node of a job or all virtual
 // nodes of a simulation. Grids have files of fixed layout, into which each row goes straight from
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rubato/tick/output/source.hpp"
 
@@ -20,9 +22,9 @@ struct FrameFormats {
 };
 
 struct FrameOptions {
-  std::string folder;
-  std::string name;  // of the run, for titles
-  std::string stem;  // of the files: stem.csv, ..
+  std::string folder;  // where they are made
+  std::string name;    // of the run, for titles
+  std::string stem;    // of the files: stem.csv, ..
   Tick tick = 0;
   FrameFormats formats;
   std::uint32_t n_nodes = 1;
@@ -31,10 +33,6 @@ struct FrameOptions {
   [[nodiscard]] std::string path(const std::string& extension) const {
     return folder + "/" + stem + extension;
   }
-  // A file that is gone when the frame is whole.
-  [[nodiscard]] std::string hidden_path(const std::string& extension) const {
-    return folder + "/." + stem + extension;
-  }
 };
 
 class Frame {
@@ -42,7 +40,6 @@ class Frame {
   Frame() = default;
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
-  // Removes what is half written unless finish() was called.
   virtual ~Frame() = default;
 
   // Takes tuples of a node of this process; its methods are called from several cores at once.
@@ -51,12 +48,12 @@ class Frame {
   virtual void node_done(NodeId node) = 0;
   // All nodes of this process are done: nothing stays open.
   virtual void finish() = 0;
-  // All processes have finished; called on one of them. The files appear.
+  // All processes have finished; called on one of them. The files in the folder are whole then.
   virtual void commit() = 0;
-  // Takes back what finish() left, instead of commit().
-  virtual void abandon() noexcept = 0;
-  // What ParaView opens, or "".
-  [[nodiscard]] virtual std::string vtk_file() const = 0;
+  // Which those are, by extension: what another one names comes first.
+  [[nodiscard]] virtual std::vector<std::string> extensions() const = 0;
+  // Of what ParaView opens, or "".
+  [[nodiscard]] virtual std::string vtk_extension() const = 0;
 };
 
 // `schema` outlives the frame.

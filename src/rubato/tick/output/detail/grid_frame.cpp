@@ -36,7 +36,7 @@ class GridFrame final : public Frame, private OutputReader {
     if (options_.formats.csv) csv_file_.emplace(options_.path(".csv"), options_.job_id);
     if (options_.formats.vtk) vtk_file_.emplace(options_.path(".vti"), options_.job_id);
     if (options_.formats.png) {
-      sample_file_.emplace(options_.hidden_path(".samples"), options_.job_id);
+      sample_file_.emplace(options_.path(".samples"), options_.job_id);
     }
   }
 
@@ -69,33 +69,23 @@ class GridFrame final : public Frame, private OutputReader {
       commit_file(options_.path(".vti"), vti().tail_at + vti().tail.size());
     }
     if (options_.formats.png) {
-      const std::string path = options_.hidden_path(".samples");
+      const std::string path = options_.path(".samples");
       commit_file(path, n_samples() * sizeof(double));
-      const Remove remove{path};
       draw(path);
     }
   }
-  void abandon() noexcept override {
-    try {
-      if (options_.formats.csv) io::SharedOutputFile(options_.path(".csv"), options_.job_id);
-      if (options_.formats.vtk) io::SharedOutputFile(options_.path(".vti"), options_.job_id);
-      if (options_.formats.png) {
-        io::SharedOutputFile(options_.hidden_path(".samples"), options_.job_id);
-      }
-    } catch (const std::exception&) {
-      // The folder is gone, and the files with it.
-    }
+  [[nodiscard]] std::vector<std::string> extensions() const override {
+    std::vector<std::string> list;
+    if (options_.formats.csv) list.emplace_back(".csv");
+    if (options_.formats.vtk) list.emplace_back(".vti");
+    if (options_.formats.png) list.emplace_back(".png");
+    return list;
   }
-  [[nodiscard]] std::string vtk_file() const override {
-    return options_.formats.vtk ? options_.path(".vti") : "";
+  [[nodiscard]] std::string vtk_extension() const override {
+    return options_.formats.vtk ? ".vti" : "";
   }
 
  private:
-  struct Remove {
-    std::string path;
-    ~Remove() { std::remove(path.c_str()); }
-  };
-
   void row(const std::array<std::int64_t, 3>& at, std::int64_t n,
            std::span<const io::VtkArray::Values> fields) override {
     refuse_nan(at, fields);

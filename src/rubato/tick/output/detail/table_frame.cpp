@@ -66,17 +66,18 @@ class TableFrame final : public Frame {
     if (options_.formats.vtk && options_.n_nodes > 1) write_parallel_vtk();
     if (options_.formats.png) draw();
   }
-  void abandon() noexcept override {
-    for (const auto& path : {options_.path(".csv"), options_.hidden_path(".arrows"),
-                             options_.hidden_path(".marked")}) {
-      io::remove_parts(path, options_.job_id, options_.n_nodes);
-    }
+  [[nodiscard]] std::vector<std::string> extensions() const override {
+    std::vector<std::string> list;
+    if (options_.formats.csv) list.emplace_back(".csv");
     for (NodeId node = 0; options_.formats.vtk && node < options_.n_nodes; ++node)
-      std::remove(piece_path(node).c_str());
+      list.push_back(piece_extension(node));
+    if (options_.formats.vtk && options_.n_nodes > 1) list.emplace_back(".pvtp");
+    if (options_.formats.png) list.emplace_back(".png");
+    return list;
   }
-  [[nodiscard]] std::string vtk_file() const override {
+  [[nodiscard]] std::string vtk_extension() const override {
     if (!options_.formats.vtk) return "";
-    return options_.n_nodes > 1 ? options_.path(".pvtp") : piece_path(0);
+    return options_.n_nodes > 1 ? ".pvtp" : piece_extension(0);
   }
 
  private:
@@ -185,9 +186,11 @@ class TableFrame final : public Frame {
     io::write_pvtp(options_.path(".pvtp"), {"Points", std::span<const double>(columns.points), 3},
                    pieces, columns.arrays);
   }
+  [[nodiscard]] std::string piece_extension(NodeId node) const {
+    return options_.n_nodes == 1 ? ".vtp" : ".node" + std::to_string(node) + ".vtp";
+  }
   [[nodiscard]] std::string piece_path(NodeId node) const {
-    if (options_.n_nodes == 1) return options_.path(".vtp");
-    return options_.path(".node" + std::to_string(node) + ".vtp");
+    return options_.path(piece_extension(node));
   }
 
   struct ArrowRecord {
@@ -204,8 +207,7 @@ class TableFrame final : public Frame {
       auto& list = chosen[is_marked ? 1 : 0];
       std::ranges::sort(list);
       list.resize(std::min(list.size(), is_marked ? kMarkedArrows : kArrows));
-      io::SortedPart part(options_.hidden_path(is_marked ? ".marked" : ".arrows"), options_.job_id,
-                          node);
+      io::SortedPart part(options_.path(is_marked ? ".marked" : ".arrows"), options_.job_id, node);
       for (const auto& [key, i] : list) {
         const auto value = [&, row = i](ColumnUse use) {
           const auto column = schema_.find(use);
@@ -228,14 +230,12 @@ class TableFrame final : public Frame {
       if (!in.read(reinterpret_cast<char*>(&record), sizeof record)) break;
       arrows.push_back({record.x, record.y, record.dx, record.dy, is_marked});
     }
-    in.close();
-    std::remove(path.c_str());
   }
   void draw() const {
     std::vector<io::Arrow> arrows;
-    read_arrows(options_.hidden_path(".arrows"), kArrows, false, arrows);
+    read_arrows(options_.path(".arrows"), kArrows, false, arrows);
     const bool all = arrows.size() < kArrows;
-    read_arrows(options_.hidden_path(".marked"), kMarkedArrows, true, arrows);
+    read_arrows(options_.path(".marked"), kMarkedArrows, true, arrows);
     io::ArrowPicture picture;
     picture.title = schema_.style.title.empty() ? options_.name : schema_.style.title;
     picture.note = "tick " + std::to_string(options_.tick) + ", " +
