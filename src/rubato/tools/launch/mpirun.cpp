@@ -220,6 +220,7 @@ std::vector<Host> read_hostfile(const std::string& path) {
 
 void check_hosts(const std::vector<Host>& hosts) {
   std::vector<std::string> names;
+  names.reserve(hosts.size());
   for (const Host& host : hosts)
     names.push_back(host.name);
   Lookup lookup(names);

@@ -112,9 +112,8 @@ void WorkFolder::close() noexcept {
 
 void WorkFolder::remove_dead(const std::string& folder) noexcept {
   for (const std::string& name : names_in(folder)) {
-    if (name.starts_with(".") && name.find(".job") != std::string::npos) {
-      remove_if_dead(folder + "/" + name);
-    }
+    if (!name.starts_with(".") || name.find(".job") == std::string::npos) continue;
+    remove_if_dead(std::string(folder).append("/").append(name));
   }
 }
 
