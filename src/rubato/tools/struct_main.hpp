@@ -106,11 +106,16 @@ class StructApp final : public tick::App {
 }  // namespace tools
 
 // The exit code of the program, which is called `name`; prints what goes wrong. Blocks until the
-// command has ended.
-template <tools::StructModel U>
+// command has ended. A struct that is no model does not compile; the message says what it lacks.
+template <class U>
 [[nodiscard]] int struct_main(const char* name, int argc, char** argv) noexcept {
-  return tools::run_model_program(argc, argv,
-                                  [name] { return std::make_unique<tools::StructApp<U>>(name); });
+  tools::explain_struct<U>();
+  if constexpr (tools::StructModel<U>) {
+    return tools::run_model_program(argc, argv,
+                                    [name] { return std::make_unique<tools::StructApp<U>>(name); });
+  } else {
+    return 1;
+  }
 }
 
 }  // namespace rubato
