@@ -68,6 +68,11 @@ inline constexpr const char* kDefaultPolicies =
     const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
     const std::function<Round(const tick::Policy&, std::uint32_t)>& run);
 
+// The same by programs that block: `run` as above. Progress goes to `err` under `title`.
+[[nodiscard]] Comparison compare_blocking(
+    const std::vector<tick::Policy>& policies, std::uint32_t n_rounds, const std::string& title,
+    std::ostream& err, const std::function<Round(const tick::Policy&, std::uint32_t)>& run);
+
 // The same in the simulator: `request` but for its policy and seed; round r has the delays of seed
 // + r. Progress goes to `err` under `title`.
 [[nodiscard]] Comparison compare_simulated(const tick::Problem& problem,
