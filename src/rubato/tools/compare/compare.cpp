@@ -139,7 +139,11 @@ ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
   if (context.json) {
     print_json(comparison, options, model, context);
   } else {
-    context.out << comparison_table(comparison).to_text(io::style_of_terminal(STDOUT_FILENO));
+    const io::TableStyle style = io::style_of_terminal(STDOUT_FILENO);
+    context.out << comparison_table(comparison).to_text(style);
+    if (options.n_rounds > 1) {
+      context.out << "\nticks/s of each round\n" << rounds_table(comparison).to_text(style);
+    }
   }
   context.err << fmt::format("{} on {} {}, {} ticks, {}: {}\n", model.app().name(), options.n_nodes,
                              options.real ? "processes" : "virtual nodes", options.ticks,

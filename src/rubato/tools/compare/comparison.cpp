@@ -193,6 +193,19 @@ io::Table comparison_table(const Comparison& comparison) {
   return table;
 }
 
+io::Table rounds_table(const Comparison& comparison) {
+  std::vector<io::TableColumn> columns{{"round"}};
+  for (const auto& each : comparison.policies)
+    columns.push_back({each.policy.to_string(), 1});
+  io::Table table(std::move(columns));
+  for (std::size_t i = 0; i < comparison.policies.front().rounds.size(); ++i) {
+    table.row().integer(static_cast<std::int64_t>(i) + 1);
+    for (const auto& each : comparison.policies)
+      table.number(each.rounds[i].ticks_per_second);
+  }
+  return table;
+}
+
 io::BarChart comparison_chart(const Comparison& comparison) {
   io::BarChart chart{.title = "Throughput", .unit = "ticks/s", .n_decimals = 0};
   const PolicyRounds& fastest = comparison.fastest();

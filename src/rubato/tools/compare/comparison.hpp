@@ -82,6 +82,8 @@ inline constexpr const char* kDefaultPolicies =
 
 // Policy, ticks/s, deviation, gain over the baseline, waiting, messages, checksum.
 [[nodiscard]] io::Table comparison_table(const Comparison& comparison);
+// The raw ticks/s: a row for each round, a column for each policy.
+[[nodiscard]] io::Table rounds_table(const Comparison& comparison);
 // Throughput of each policy.
 [[nodiscard]] io::BarChart comparison_chart(const Comparison& comparison);
 // An array with an object for each policy, raw rounds included.
