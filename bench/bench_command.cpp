@@ -4,9 +4,12 @@
 #include <ostream>
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
 
 #include "bench/harness.hpp"
 #include "rubato/io/table.hpp"
+#include "rubato/tools/progress.hpp"
+#include "rubato/tools/terminal.hpp"
 
 namespace rubato::bench {
 
@@ -45,7 +48,12 @@ ExitCode run_bench(const Chosen& chosen, const tools::Context& context) {
   for (const Benchmark& each : all) {
     names.push_back(each.name);
     if (each.name != chosen.name) continue;
-    const Report report = each.run(chosen.options);
+    const Report report = [&] {
+      // How long so far, and no more: rounds are the benchmark's own, and not all take the same.
+      tools::ProgressClock progress(context.err, tools::is_terminal(STDERR_FILENO),
+                                    "bench " + each.name);
+      return each.run(chosen.options);
+    }();
     if (context.json) {
       context.out << to_json(each.name, report, chosen.options) << '\n';
     } else {

@@ -38,4 +38,9 @@ if(RUBATO_TESTS)
   rubato_external_example(external external install "the same bits")
   rubato_external_example(life 01_life install "life local: 30 ticks .* 4 virtual nodes"
                           --ticks 30 --simulate 4)
+  rubato_external_example(gnats 03_gnats build "gnats local: 20 ticks .* 4 virtual nodes"
+                          --ticks 20 --simulate 4)
+  rubato_external_example(hops 04_hops build "hops local: 5 ticks .* 2 virtual nodes"
+                          --ticks 5 --simulate 2 --labels text --from Reykjavik
+                          --input ${PROJECT_SOURCE_DIR}/examples/04_hops/flights.txt)
 endif()

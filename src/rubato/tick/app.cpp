@@ -73,6 +73,14 @@ void Parameters::add(std::string name, std::string& target, std::vector<std::str
                    }});
 }
 
+void Parameters::add(Parameter parameter) {
+  list_.push_back(std::move(parameter));
+}
+
+bool Parameters::has(std::string_view name) const noexcept {
+  return std::ranges::find(list_, name, &Parameter::name) != list_.end();
+}
+
 void Parameters::set(std::string_view name, std::string_view text) {
   const auto found = std::ranges::find(list_, name, &Parameter::name);
   if (found == list_.end()) {

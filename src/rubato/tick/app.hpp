@@ -47,7 +47,10 @@ class Parameters {
   // One of `choices`.
   void add(std::string name, std::string& target, std::vector<std::string> choices,
            std::string help);
+  // One that another list has: what it sets stays where that list's owner put it.
+  void add(Parameter parameter);
 
+  [[nodiscard]] bool has(std::string_view name) const noexcept;
   // Throws Error (usage): unknown name, with the nearest; or bad value, with what is expected.
   void set(std::string_view name, std::string_view text);
   [[nodiscard]] const std::vector<Parameter>& list() const noexcept { return list_; }

@@ -1,6 +1,7 @@
 #include "rubato/tools/progress.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <ostream>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace {
 constexpr Nanos kQuiet = 2 * kSecond;
 constexpr Nanos kTerminalInterval = 200 * kMillisecond;
 constexpr Nanos kLogInterval = 10 * kSecond;
+// Of looks at the clock, by the thread of ProgressClock.
+constexpr auto kLook = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -29,8 +32,13 @@ Progress::~Progress() {
 void Progress::update(Nanos now, double part, std::string_view note) {
   if (now < next_) return;
   next_ = now + (is_terminal_ ? kTerminalInterval : kLogInterval);
-  part = std::clamp(part, 0.0, 1.0);
-  std::string line = fmt::format("{}: {:.0f} %", title_, part * 100);
+  std::string line = title_ + ": ";
+  if (part == kUnknown) {
+    line += describe_span(now - begin_) + " so far";
+  } else {
+    part = std::clamp(part, 0.0, 1.0);
+    line += fmt::format("{:.0f} %", part * 100);
+  }
   if (!note.empty()) line += fmt::format(", {}", note);
   // Below a thousandth the guess would be wild.
   if (part > 1e-3) {
@@ -43,6 +51,31 @@ void Progress::update(Nanos now, double part, std::string_view note) {
     err_ << "rubato: " << line << '\n' << std::flush;
   }
   shown_ = true;
+}
+
+ProgressClock::ProgressClock(std::ostream& err, bool is_terminal, std::string title, Nanos begin)
+    : progress_(err, is_terminal, std::move(title), begin), thread_([this] { watch(); }) {}
+
+ProgressClock::~ProgressClock() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  end_.notify_one();
+  thread_.join();
+}
+
+void ProgressClock::at(double part, std::string note) {
+  const std::lock_guard lock(mutex_);
+  part_ = part;
+  note_ = std::move(note);
+  progress_.update(steady_now(), part_, note_);
+}
+
+void ProgressClock::watch() {
+  std::unique_lock lock(mutex_);
+  while (!end_.wait_for(lock, kLook, [this] { return ended_; }))
+    progress_.update(steady_now(), part_, note_);
 }
 
 std::string describe_span(Nanos span) {

@@ -1,5 +1,6 @@
 #include "rubato/tools/progress.hpp"
 
+#include <atomic>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -34,6 +35,45 @@ TEST(Progress, WritesAPlainLineEveryTenSecondsElsewhere) {
       progress.update(s * kSecond, s / 50.0, "");
   }
   EXPECT_EQ(err.str(), "rubato: fish: 20 %, 40 s left\nrubato: fish: 40 %, 30 s left\n");
+}
+
+TEST(Progress, TellsHowLongItHasTakenIfNobodyKnowsThePart) {
+  std::ostringstream err;
+  Progress progress(err, false, "bench", 0);
+  progress.update(12 * kSecond, Progress::kUnknown, "reading");
+  EXPECT_EQ(err.str(), "rubato: bench: 12 s so far, reading\n");
+}
+
+// Counts the lines that are flushed into it.
+struct Lines : std::stringbuf {
+  std::atomic<int> n = 0;
+  int sync() override {
+    ++n;
+    return 0;
+  }
+};
+
+TEST(ProgressClock, ShowsWhatIsUnderWay) {
+  std::ostringstream err;
+  {
+    ProgressClock clock(err, false, "compare", steady_now() - 12 * kSecond);
+    clock.at(0.75, "round 2 of 2");
+  }
+  EXPECT_EQ(err.str(), "rubato: compare: 75 %, round 2 of 2, 4 s left\n");
+}
+
+TEST(ProgressClock, RefreshesTheLineWhileTheWorkBlocks) {
+  Lines lines;
+  std::ostream err(&lines);
+  {
+    ProgressClock clock(err, true, "compare", steady_now() - 4 * kSecond);
+    clock.at(0.5, "");
+    while (lines.n < 3)
+      nap(10 * kMillisecond);
+  }
+  EXPECT_TRUE(lines.str().starts_with("\r\033[Kcompare: 50 %, 4 s left\r\033[Kcompare: 50 %"))
+      << lines.str();
+  EXPECT_TRUE(lines.str().ends_with("left\r\033[K")) << lines.str();
 }
 
 TEST(Progress, DescribesSpansAsPeopleDo) {

@@ -1,39 +1,58 @@
 #pragma once
-// The whole main() of a program whose model is one struct, of the kind `grid` or `points`:
+// The whole main() of a program whose model is one struct:
 //
-//   struct Waves { .. };   // tick/grid/grid_model.hpp or tick/points/points_user.hpp says what in
-//   it int main(int argc, char** argv) { return rubato::struct_main<Waves>("waves", argc, argv); }
+//   struct Waves { .. };
+//   int main(int argc, char** argv) { return rubato::struct_main<Waves>("waves", argc, argv); }
+//
+// What stands in the struct tells its kind:
+//
+//   kind      what says what in it                 example
+//   grid      tick/grid/grid_model.hpp             examples/02_waves
+//   points    tick/points/points_user.hpp          examples/03_gnats
+//   graph     tick/graph/graph_user.hpp            examples/04_hops
+//   general   tick/model.hpp, by hand              struct_main_test.cpp; it also needs what
+//   checksums
+//                                                  do: tuples that are plain, or for_each_tuple
 //
 // Optional in the struct:
 //   void declare(Parameters& p) { p.add("width", width, "cells along x"); }   // become options
 //   static constexpr const char* kSummary = "waves in an excitable medium";   // in the help
-// A model that reads files, or one of another kind, writes its own App instead (model_main.hpp).
+// and in one of the kind graph, called when the parameters are set:
+//   std::shared_ptr<const Digraph> graph() const;   // without it the graph is an --input
+//   void take_graph(const InputGraph& input);       // the --input, for degrees and names
+// A model that reads other files writes its own App instead (model_main.hpp).
 
-#include <concepts>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "rubato/base/random.hpp"
-#include "rubato/tick/grid/grid_store.hpp"
-#include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/problem.hpp"
 #include "rubato/tools/model_main.hpp"
+#include "rubato/tools/struct_main_graph.hpp"
+#include "rubato/tools/struct_main_kinds.hpp"
 
 namespace rubato {
 
 // What the struct names.
+using tick::ColumnType;
+using tick::Digraph;
 using tick::GridShape;
 using tick::GridSpan;
 using tick::Index;
+using tick::InEdges;
+using tick::OutputColumn;
+using tick::OutputRows;
 using tick::Parameters;
 using tick::Tick;
+using tick::VertexId;
+using tick::points::NeighboursOf;
+using tick::points::Offspring;
+using tick::points::Wanted;
+using tick::points::World;
 
 namespace tools {
-
-template <class U>
-concept StructModel = std::copyable<U> && std::default_initializable<U> &&
-    (tick::GridUser<U> || tick::points::PointsUser<U>);
 
 // The App of a struct: its members are the parameters, its copy is the model.
 template <StructModel U>
@@ -52,30 +71,51 @@ class StructApp final : public tick::App {
   }
   void declare(tick::Parameters& parameters) override {
     if constexpr (requires { user_.declare(parameters); }) user_.declare(parameters);
+    if constexpr (kReadsGraph<U>) input_.declare(parameters);
   }
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {
     if constexpr (tick::GridUser<U>) {
-      using Model = tick::GridModel<U>;
-      return std::make_unique<tick::ProblemOf<Model, tick::GridStore<U>>>(Model(user_));
+      return problem<tick::GridModel<U>, tick::GridStore<U>>(user_);
+    } else if constexpr (tick::points::PointsUser<U>) {
+      return problem<tick::PointsModel<U>, tick::PointsStore<U>>(user_);
+    } else if constexpr (kReadsGraph<U>) {
+      const InputGraph read = input_.read();
+      U user = user_;
+      if constexpr (requires { user.take_graph(read); }) user.take_graph(read);
+      return problem<tick::GraphModel<U>, tick::GraphStore<U>>(read.graph, std::move(user));
+    } else if constexpr (tick::GraphUser<U>) {
+      return problem<tick::GraphModel<U>, tick::GraphStore<U>>(user_.graph(), user_);
     } else {
-      using Model = tick::PointsModel<U>;
-      return std::make_unique<tick::ProblemOf<Model, tick::PointsStore<U>>>(Model(user_));
+      return problem<U, tick::FragmentStore<U>>(user_);
     }
   }
 
  private:
+  struct NoInput {};
+
+  template <class Model, class Store, class... From>
+  [[nodiscard]] static std::unique_ptr<tick::Problem> problem(From&&... from) {
+    return std::make_unique<tick::ProblemOf<Model, Store>>(Model(std::forward<From>(from)...));
+  }
+
   std::string name_;
   U user_;
+  [[no_unique_address]] std::conditional_t<kReadsGraph<U>, GraphInput, NoInput> input_;
 };
 
 }  // namespace tools
 
 // The exit code of the program, which is called `name`; prints what goes wrong. Blocks until the
-// command has ended.
-template <tools::StructModel U>
+// command has ended. A struct that is no model does not compile; the message says what it lacks.
+template <class U>
 [[nodiscard]] int struct_main(const char* name, int argc, char** argv) noexcept {
-  return tools::run_model_program(argc, argv,
-                                  [name] { return std::make_unique<tools::StructApp<U>>(name); });
+  tools::explain_struct<U>();
+  if constexpr (tools::StructModel<U>) {
+    return tools::run_model_program(argc, argv,
+                                    [name] { return std::make_unique<tools::StructApp<U>>(name); });
+  } else {
+    return 1;
+  }
 }
 
 }  // namespace rubato

@@ -1,10 +1,15 @@
-// A struct of either kind is a model with its parameters; the program of examples/02_waves is run
-// by tools/check_readme.py.
+// A struct of any kind is a model with its parameters; the program of examples/02_waves is run by
+// tools/check_readme.py, those of 03 and 04 as projects of their own (cmake/RubatoInstall.cmake).
 
 #include "rubato/tools/struct_main.hpp"
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
 #include <gtest/gtest.h>
 
+#include "rubato/tick/check/runs.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::tools {
@@ -65,6 +70,122 @@ struct Dots {
   }
 };
 
+// The smallest vertex that a path leads here from.
+struct Reached {
+  using Value = std::uint32_t;
+
+  [[nodiscard]] Value init(VertexId v) const { return v; }
+  [[nodiscard]] Value step(VertexId /*v*/, Value own, const InEdges<Value>& in, Tick /*t*/) const {
+    for (std::size_t i = 0; i < in.size(); ++i)
+      own = std::min(own, in.value(i));
+    return own;
+  }
+};
+
+// The same on a ring of its own.
+struct Ring : Reached {
+  std::uint64_t size = 12;
+
+  [[nodiscard]] std::shared_ptr<const Digraph> graph() const {
+    std::vector<VertexId> from(size);
+    std::vector<VertexId> to(size);
+    for (VertexId v = 0; v < size; ++v) {
+      from[v] = v;
+      to[v] = static_cast<VertexId>((v + 1) % size);
+    }
+    return std::make_shared<const Digraph>(size, from, to);
+  }
+  void declare(Parameters& parameters) { parameters.add("size", size, "vertices"); }
+};
+
+// Counts what it is told of the graph that people name.
+struct Degrees : Reached {
+  InputGraph input;
+  std::uint64_t seed = 7;  // its own, not the trial graph's
+
+  void take_graph(const InputGraph& graph) { input = graph; }
+  [[nodiscard]] Value init(VertexId v) const { return input.graph->out_degree(v); }
+  void declare(Parameters& parameters) { parameters.add("seed", seed, "of nothing"); }
+};
+
+// A general model, all by hand: heaps of sand in a row, of which steep ones slide to the right.
+struct Heap {
+  std::uint64_t id = 0;  // its place
+  std::uint64_t height = 0;
+};
+
+struct Sand {
+  struct Query {  // places [begin, end)
+    std::uint64_t begin = 0, end = 0;
+  };
+  using State = std::vector<Heap>;
+  std::uint64_t heaps = 40;
+
+  void declare(Parameters& parameters) { parameters.add("heaps", heaps, "in the row"); }
+
+  [[nodiscard]] std::vector<Query> part(std::uint32_t n) const {
+    std::vector<Query> parts;
+    for (std::uint64_t i = 0; i < n; ++i)
+      parts.push_back({heaps * i / n, heaps * (i + 1) / n});
+    return parts;
+  }
+  [[nodiscard]] State init(const Query& q) const {
+    State state;
+    for (std::uint64_t id = q.begin; id < q.end; ++id)
+      state.push_back({id, hash_words(id) % 100});
+    return state;
+  }
+  // What slides from a heap to the next one.
+  [[nodiscard]] static std::uint64_t slide(const State& state, std::uint64_t id) {
+    const auto at = std::ranges::lower_bound(state, id, {}, &Heap::id);
+    return at != state.end() && at->id == id ? at->height / 3 : 0;
+  }
+  [[nodiscard]] State step(const State& to_step, const State& context, Tick /*t*/) const {
+    State next = to_step;
+    for (Heap& heap : next)
+      heap.height += slide(context, heap.id - 1) - slide(to_step, heap.id);
+    return next;
+  }
+  [[nodiscard]] Query read_dependencies(const Query& q) const {
+    return q.begin < q.end && q.begin > 0 ? Query{q.begin - 1, q.end} : q;
+  }
+  [[nodiscard]] Query read_exclusive(const Query& q) const {
+    return q.begin < q.end && q.begin > 0 ? Query{q.begin + 1, q.end} : q;
+  }
+  [[nodiscard]] Query write_dependencies(const Query& q) const { return q; }
+  [[nodiscard]] Query write_exclusive(const Query& q) const { return q; }
+  [[nodiscard]] bool disjoint(const Query& a, const Query& b) const {
+    return std::max(a.begin, b.begin) >= std::min(a.end, b.end);
+  }
+  [[nodiscard]] State select(const State& state, const Query& q) const {
+    State result;
+    std::ranges::copy_if(state, std::back_inserter(result),
+                         [&](const Heap& heap) { return heap.id >= q.begin && heap.id < q.end; });
+    return result;
+  }
+  [[nodiscard]] State difference(const State& a, const State& b) const {
+    State result;
+    std::ranges::set_difference(a, b, std::back_inserter(result), {}, &Heap::id, &Heap::id);
+    return result;
+  }
+  void merge(State& into, const State& from) const {
+    State result;
+    std::ranges::set_union(into, from, std::back_inserter(result), {}, &Heap::id, &Heap::id);
+    into = result;
+  }
+  void write(Writer& writer, const State& state) const {
+    writer.put(std::uint64_t{state.size()});
+    for (const Heap& heap : state)
+      writer.put(heap);
+  }
+  [[nodiscard]] State read(Reader& reader) const {
+    State state(reader.get<std::uint64_t>());
+    for (Heap& heap : state)
+      heap = reader.get<Heap>();
+    return state;
+  }
+};
+
 std::uint64_t checksum_of(tick::App& app, std::uint32_t n_nodes, Tick ticks) {
   tick::SimulationOptions options;
   options.n_nodes = n_nodes;
@@ -90,6 +211,79 @@ TEST(StructApp, points_need_no_parameters) {
   app.declare(parameters);
   EXPECT_TRUE(parameters.list().empty());
   EXPECT_EQ(checksum_of(app, 1, 3), checksum_of(app, 3, 3));
+}
+
+// The parameters of an app by their names.
+std::vector<std::string> names_of(tick::App& app) {
+  tick::Parameters parameters;
+  app.declare(parameters);
+  std::vector<std::string> names;
+  for (const auto& each : parameters.list())
+    names.push_back(each.name);
+  return names;
+}
+
+// The names of the rules that a model breaks.
+std::string broken_rules(tick::App& app) {
+  tick::CheckOptions options;
+  options.ticks = 5;
+  options.n_states = 2;
+  std::string names;
+  for (const tick::RuleResult& rule : tick::check_problem(*app.build(), options).rules) {
+    if (rule.failure) names += rule.name + ": " + *rule.failure + "\n";
+  }
+  return names;
+}
+
+TEST(StructApp, a_graph_is_an_input_that_people_name) {
+  const std::string path = ::testing::TempDir() + "/struct_main_graph.txt";
+  std::ofstream(path) << "c d\nd e\na b\n";
+  const auto checksum = [&](const char* labels, std::uint32_t n_nodes, Tick ticks) {
+    StructApp<Reached> app("reached");
+    tick::Parameters parameters;
+    app.declare(parameters);
+    parameters.set("input", path);
+    parameters.set("labels", labels);
+    return checksum_of(app, n_nodes, ticks);
+  };
+  EXPECT_EQ(checksum("text", 1, 2), checksum("text", 3, 2));
+  EXPECT_NE(checksum("text", 1, 1), checksum("text", 1, 2));
+  EXPECT_EQ(checksum("text", 1, 2), checksum("text", 1, 3));  // no path is longer
+  EXPECT_THROW((void)checksum("integer", 1, 1), Error);
+}
+
+TEST(StructApp, a_graph_of_its_own_needs_no_input) {
+  StructApp<Ring> app("ring");
+  EXPECT_EQ(names_of(app), std::vector<std::string>{"size"});
+  EXPECT_EQ(checksum_of(app, 1, 11), checksum_of(app, 3, 11));
+  EXPECT_NE(checksum_of(app, 1, 10), checksum_of(app, 1, 11));  // 0 has come round
+  EXPECT_EQ(checksum_of(app, 1, 11), checksum_of(app, 1, 12));
+}
+
+TEST(StructApp, a_graph_can_be_taken_and_names_that_the_struct_has_are_its_own) {
+  StructApp<Degrees> app("degrees");
+  tick::Parameters parameters;
+  app.declare(parameters);
+  EXPECT_EQ(std::ranges::count(parameters.list(), "seed", &Parameters::Parameter::name), 1);
+  parameters.set("vertices", "50");
+  parameters.set("degree", "3");
+  EXPECT_EQ(checksum_of(app, 1, 3), checksum_of(app, 4, 3));
+}
+
+TEST(StructApp, a_general_model_is_a_struct_too) {
+  StructApp<Sand> app("sand");
+  EXPECT_EQ(names_of(app), std::vector<std::string>{"heaps"});
+  EXPECT_EQ(checksum_of(app, 1, 9), checksum_of(app, 3, 9));
+  EXPECT_NE(checksum_of(app, 1, 8), checksum_of(app, 1, 9));
+}
+
+TEST(StructApp, models_of_all_kinds_keep_the_rules) {
+  StructApp<Count> count("count");
+  StructApp<Dots> dots("dots");
+  StructApp<Ring> ring("ring");
+  StructApp<Sand> sand("sand");
+  for (tick::App* app : std::initializer_list<tick::App*>{&count, &dots, &ring, &sand})
+    EXPECT_EQ(broken_rules(*app), "") << app->name();
 }
 
 }  // namespace

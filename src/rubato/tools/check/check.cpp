@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
 
 #include "rubato/base/time.hpp"
 #include "rubato/io/json.hpp"
@@ -12,9 +13,45 @@
 #include "rubato/tools/build_info.hpp"
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/model_command.hpp"
+#include "rubato/tools/progress.hpp"
+#include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
 namespace {
+
+// Tells which part of a check is under way: it calls check() first, and then cuts the model for
+// each run that is held against the reference.
+class WatchedProblem final : public tick::Problem {
+ public:
+  // Both outlive it.
+  WatchedProblem(const tick::Problem& problem, ProgressClock& progress)
+      : problem_(problem), progress_(progress) {}
+
+  [[nodiscard]] std::unique_ptr<tick::Partition> partition(std::uint32_t n_nodes) const override {
+    progress_.at(Progress::kUnknown, "running on " + std::to_string(n_nodes) + " virtual nodes");
+    return problem_.partition(n_nodes);
+  }
+  [[nodiscard]] bool repartitions() const noexcept override { return problem_.repartitions(); }
+  [[nodiscard]] tick::CheckReport check(const tick::CheckOptions& options) const override {
+    progress_.at(Progress::kUnknown, "testing rules");
+    return problem_.check(options);
+  }
+  [[nodiscard]] std::string tuple_name(std::uint64_t id) const override {
+    return problem_.tuple_name(id);
+  }
+
+ private:
+  const tick::Problem& problem_;
+  ProgressClock& progress_;
+};
+
+tick::CheckReport check_watched(tick::App& app, const tick::CheckOptions& options,
+                                std::ostream& err) {
+  ProgressClock progress(err, is_terminal(STDERR_FILENO), "check " + app.name());
+  progress.at(Progress::kUnknown, "reading");
+  const auto problem = app.build();
+  return tick::check_problem(WatchedProblem(*problem, progress), options);
+}
 
 void print_json(const ChosenModel& model, const tick::CheckOptions& options,
                 const tick::CheckReport& report, const Context& context) {
@@ -54,9 +91,8 @@ ExitCode run(const tick::CheckOptions& options, ChosenModel& model, const Contex
         set_by_people, [&wanted = name](const auto& setting) { return setting.first == wanted; });
     if (!is_set) model.set(name, text);
   }
-  const auto problem = model.app().build();
   const Nanos begin = steady_now();
-  const tick::CheckReport report = tick::check_problem(*problem, options);
+  const tick::CheckReport report = check_watched(model.app(), options, context.err);
   if (context.json) {
     print_json(model, options, report, context);
   } else {

@@ -15,6 +15,7 @@
 #include "rubato/tools/model_command.hpp"
 #include "rubato/tools/process.hpp"
 #include "rubato/tools/run/runner.hpp"
+#include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -86,7 +87,11 @@ Comparison run_simulated(const CompareOptions& options, ChosenModel& model,
   request.n_simulated = options.n_nodes;
   request.n_sim_cores = options.n_cores;
   request.slowdown = options.slowdown;
-  const std::unique_ptr<tick::Problem> problem = model.app().build();
+  const std::unique_ptr<tick::Problem> problem = [&] {
+    ProgressClock progress(err, is_terminal(STDERR_FILENO), model.app().name());
+    progress.at(Progress::kUnknown, "reading");
+    return model.app().build();
+  }();
   return compare_simulated(*problem, policies, options.n_rounds, request, model.app().name(), err);
 }
 
@@ -123,8 +128,9 @@ ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
   if (model.has("seed")) model.set("seed", std::to_string(options.seed));
   Comparison comparison;
   if (options.real) {
-    comparison =
-        compare(policies, options.n_rounds, [&](const tick::Policy& policy, std::uint32_t round) {
+    comparison = compare_blocking(
+        policies, options.n_rounds, model.app().name(), context.err,
+        [&](const tick::Policy& policy, std::uint32_t round) {
           return run_job(job_words(options, model, single_model, policy, options.seed + round));
         });
   } else {
@@ -133,7 +139,11 @@ ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
   if (context.json) {
     print_json(comparison, options, model, context);
   } else {
-    context.out << comparison_table(comparison).to_text(io::style_of_terminal(STDOUT_FILENO));
+    const io::TableStyle style = io::style_of_terminal(STDOUT_FILENO);
+    context.out << comparison_table(comparison).to_text(style);
+    if (options.n_rounds > 1) {
+      context.out << "\nticks/s of each round\n" << rounds_table(comparison).to_text(style);
+    }
   }
   context.err << fmt::format("{} on {} {}, {} ticks, {}: {}\n", model.app().name(), options.n_nodes,
                              options.real ? "processes" : "virtual nodes", options.ticks,

@@ -126,6 +126,29 @@ Comparison compare(const std::vector<tick::Policy>& policies, std::uint32_t n_ro
   return comparison;
 }
 
+namespace {
+
+std::string run_name(const tick::Policy& policy, std::uint32_t round, std::uint32_t n_rounds) {
+  return fmt::format("round {} of {}, {}", round + 1, n_rounds, policy.to_string());
+}
+
+}  // namespace
+
+Comparison compare_blocking(const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
+                            const std::string& title, std::ostream& err,
+                            const std::function<Round(const tick::Policy&, std::uint32_t)>& run) {
+  ProgressClock progress(err, is_terminal(STDERR_FILENO), title);
+  const std::size_t n_runs = policies.size() * n_rounds;
+  std::size_t n_done = 0;
+  return compare(policies, n_rounds, [&](const tick::Policy& policy, std::uint32_t round) {
+    progress.at(
+        static_cast<double>(n_done) / static_cast<double>(n_runs),
+        fmt::format("run {} of {}: {}", n_done + 1, n_runs, run_name(policy, round, n_rounds)));
+    ++n_done;
+    return run(policy, round);
+  });
+}
+
 Comparison compare_simulated(const tick::Problem& problem,
                              const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
                              RunRequest request, const std::string& title, std::ostream& err) {
@@ -138,9 +161,7 @@ Comparison compare_simulated(const tick::Problem& problem,
     request.seed = seed + round;
     const double begin = n_done++ / n_runs;
     return round_of(simulate_problem(
-        problem, request,
-        {progress, begin, n_done / n_runs,
-         fmt::format("round {} of {}, {}", round + 1, n_rounds, policy.to_string())}));
+        problem, request, {progress, begin, n_done / n_runs, run_name(policy, round, n_rounds)}));
   });
 }
 
@@ -168,6 +189,19 @@ io::Table comparison_table(const Comparison& comparison) {
         .number(static_cast<double>(first.n_bytes) / 1e6)
         .text(shown_checksum(first.checksum));
     if (&each == &fastest) table.highlight();
+  }
+  return table;
+}
+
+io::Table rounds_table(const Comparison& comparison) {
+  std::vector<io::TableColumn> columns{{"round"}};
+  for (const auto& each : comparison.policies)
+    columns.push_back({each.policy.to_string(), 1});
+  io::Table table(std::move(columns));
+  for (std::size_t i = 0; i < comparison.policies.front().rounds.size(); ++i) {
+    table.row().integer(static_cast<std::int64_t>(i) + 1);
+    for (const auto& each : comparison.policies)
+      table.number(each.rounds[i].ticks_per_second);
   }
   return table;
 }

@@ -68,6 +68,11 @@ inline constexpr const char* kDefaultPolicies =
     const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
     const std::function<Round(const tick::Policy&, std::uint32_t)>& run);
 
+// The same by programs that block: `run` as above. Progress goes to `err` under `title`.
+[[nodiscard]] Comparison compare_blocking(
+    const std::vector<tick::Policy>& policies, std::uint32_t n_rounds, const std::string& title,
+    std::ostream& err, const std::function<Round(const tick::Policy&, std::uint32_t)>& run);
+
 // The same in the simulator: `request` but for its policy and seed; round r has the delays of seed
 // + r. Progress goes to `err` under `title`.
 [[nodiscard]] Comparison compare_simulated(const tick::Problem& problem,
@@ -77,6 +82,8 @@ inline constexpr const char* kDefaultPolicies =
 
 // Policy, ticks/s, deviation, gain over the baseline, waiting, messages, checksum.
 [[nodiscard]] io::Table comparison_table(const Comparison& comparison);
+// The raw ticks/s: a row for each round, a column for each policy.
+[[nodiscard]] io::Table rounds_table(const Comparison& comparison);
 // Throughput of each policy.
 [[nodiscard]] io::BarChart comparison_chart(const Comparison& comparison);
 // An array with an object for each policy, raw rounds included.

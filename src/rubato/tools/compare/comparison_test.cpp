@@ -68,6 +68,32 @@ TEST(CompareCommand, PrintsARowForEachPolicyAndEqualBits) {
       << answer.err;
 }
 
+TEST(Comparison, HasARowForEachRawRound) {
+  Comparison comparison;
+  comparison.policies = {{tick::Policy::parse("local"), {round_with(3, 1), round_with(5, 1)}},
+                         {tick::Policy::parse("d1"), {round_with(6, 1), round_with(10.25, 1)}}};
+  EXPECT_EQ(rounds_table(comparison).to_text(),
+            "round  local  schedule(1)\n"
+            "-----  -----  -----------\n"
+            "    1    3.0          6.0\n"
+            "    2    5.0         10.2\n");
+}
+
+TEST(CompareCommand, PrintsTheRawRoundsIfThereAreSeveral) {
+  const std::vector<std::string> words{"compare",    "heat",      "--width", "60",      "--height",
+                                       "60",         "--ticks",   "20",      "--nodes", "4",
+                                       "--policies", "local, d2", "--rounds"};
+  const auto text = [&](const char* rounds) {
+    std::vector<std::string> all = words;
+    all.emplace_back(rounds);
+    return call(all).out;
+  };
+  const std::string three = text("3");
+  EXPECT_NE(three.find("\nticks/s of each round\nround "), std::string::npos) << three;
+  EXPECT_NE(three.find("\n    3 "), std::string::npos) << three;
+  EXPECT_EQ(text("1").find("each round"), std::string::npos);
+}
+
 TEST(CompareCommand, JsonHasTheRawRounds) {
   const Answer answer =
       call({"compare", "heat", "--width", "60", "--height", "60", "--ticks", "20", "--nodes", "4",

@@ -1,0 +1,57 @@
+// Graphs without an init, with a step that is not const, and with a graph that cannot be used.
+// expect-error: a graph model needs: Value init(VertexId v) const
+// expect-error: a graph model needs: Value step(VertexId v, Value own, const InEdges<Value>& in
+// expect-error: a graph model's graph is: std::shared_ptr<const Digraph> graph() const
+// expect-error: a graph model's take_graph is: void take_graph(const InputGraph&)
+// expect-error: a struct's declare is: void declare(Parameters&)
+#include "rubato/tools/struct_main.hpp"
+
+namespace {
+
+struct Whole {
+  using Value = std::uint32_t;
+  Value init(rubato::VertexId v) const { return v; }
+  Value step(rubato::VertexId, Value own, const rubato::InEdges<Value>&, rubato::Tick) const {
+    return own;
+  }
+};
+
+struct NoInit : Whole {
+#ifndef RUBATO_RIGHT
+  Value init() const {
+    return 0;
+  }
+#endif
+};
+
+struct MutableStep : Whole {
+#ifndef RUBATO_RIGHT
+  Value step(rubato::VertexId, Value own, const rubato::InEdges<Value>&, rubato::Tick) {
+    return own;
+  }
+#endif
+};
+
+struct OtherGraph : Whole {
+#ifndef RUBATO_RIGHT
+  int graph() const {
+    return 0;
+  }
+#endif
+};
+
+struct OtherTake : Whole {
+#ifndef RUBATO_RIGHT
+  void take_graph(int) {}
+  void declare() {}
+#endif
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return rubato::struct_main<NoInit>("a", argc, argv) +
+         rubato::struct_main<MutableStep>("b", argc, argv) +
+         rubato::struct_main<OtherGraph>("c", argc, argv) +
+         rubato::struct_main<OtherTake>("d", argc, argv);
+}
