@@ -115,7 +115,12 @@ consteval void explain_grid() {
 
 template <class U>
 consteval void explain_points() {
-  using namespace tick::points;
+  using tick::points::HasInteract;
+  using tick::points::HasTuple;
+  using tick::points::HasTupleStep;
+  using tick::points::Unpadded;
+  using tick::points::Wanted;
+  using tick::points::World;
   static_assert(HasTuple<U>,
                 "a points model needs: Tuple with std::uint64_t id and std::array<Scalar, "
                 "kDimensions> position, Scalar float or double, kDimensions 2 or 3, and kSeen");
@@ -207,22 +212,21 @@ consteval void explain_general() {
 // Refuses what is no StructModel, with the reason.
 template <class U>
 consteval void explain_struct() {
-  using namespace detail;
-  explain_optional<U>();
+  detail::explain_optional<U>();
   if constexpr (!StructModel<U>) {
     static_assert(std::copyable<U> && std::default_initializable<U>,
                   "a struct of struct_main must be copyable and default-constructible: its members "
                   "are the parameters, its copy is the model");
-    if constexpr (LooksGeneral<U>) {
-      explain_general<U>();
-    } else if constexpr (LooksPoints<U>) {
-      explain_points<U>();
-    } else if constexpr (LooksGrid<U>) {
-      explain_grid<U>();
-    } else if constexpr (LooksGraph<U>) {
-      explain_graph<U>();
+    if constexpr (detail::LooksGeneral<U>) {
+      detail::explain_general<U>();
+    } else if constexpr (detail::LooksPoints<U>) {
+      detail::explain_points<U>();
+    } else if constexpr (detail::LooksGrid<U>) {
+      detail::explain_grid<U>();
+    } else if constexpr (detail::LooksGraph<U>) {
+      detail::explain_graph<U>();
     } else {
-      static_assert(LooksGraph<U>,
+      static_assert(detail::LooksGraph<U>,
                     "a struct of struct_main is a model of a grid (it has kRadius, shape()), of "
                     "points (Tuple, world()), of a graph (Value alone) or a general one (State, "
                     "Query): see tools/struct_main.hpp");

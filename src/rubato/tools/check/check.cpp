@@ -1,6 +1,7 @@
 // rubato check MODEL: does a model keep the rules that the engine builds on (tick/check/)?
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <ostream>
 
@@ -99,7 +100,7 @@ ExitCode run(const tick::CheckOptions& options, ChosenModel& model, const Contex
     context.out << tick::describe(report);
     context.err << model.app().name() << ": " << report.n_tuples << " tuples, " << report.n_queries
                 << " queries, " << report.ticks << " ticks, "
-                << static_cast<double>((steady_now() - begin) / kMillisecond) / 1000
+                << std::round(static_cast<double>(steady_now() - begin) / 1e6) / 1000
                 << " s: " << (report.ok() ? "no rule is broken" : "the model breaks rules") << '\n';
   }
   return report.ok() ? ExitCode::ok : ExitCode::failed;

@@ -43,6 +43,7 @@ namespace {
 template <class Get>
 Mean mean_over(const std::vector<Round>& rounds, Get get) {
   std::vector<double> values;
+  values.reserve(rounds.size());
   for (const Round& round : rounds)
     values.push_back(get(round));
   return mean_of(values);
