@@ -121,4 +121,9 @@ void lower_timer_slack() noexcept {
   prctl(PR_SET_TIMERSLACK, 1'000UL, 0UL, 0UL, 0UL);
 }
 
+void run_in_batches() noexcept {
+  sched_param parameters{};
+  if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &parameters);
+}
+
 }  // namespace rubato::core

@@ -43,4 +43,9 @@ bool pin_thread(std::uint32_t processor) noexcept;
 // Lets short naps of the calling thread end on time: the kernel adds 50 us otherwise.
 void lower_timer_slack() noexcept;
 
+// Makes the calling thread a batch thread of the kernel: it still gets its share of a processor,
+// but does not take the processor from a thread in the middle of its work when it wakes. Where
+// nodes share processors, each such switch costs a cache. Does nothing on a processor of its own.
+void run_in_batches() noexcept;
+
 }  // namespace rubato::core

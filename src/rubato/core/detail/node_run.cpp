@@ -18,8 +18,12 @@ namespace {
 // whoever else wants it: a yield that takes so long gave it to somebody, and ends the yielding.
 constexpr Nanos kYieldTime = 60 * kMicrosecond;
 constexpr Nanos kCrowdedYield = 10 * kMicrosecond;
+// A nap on a crowded processor: that share of the wait so far, by which the wait gets longer.
+constexpr Nanos kWaitShare = 8;
+constexpr Nanos kCrowdedNapMax = 400 * kMicrosecond;
 // Of idle cores that need not look for messages, since another one does.
 constexpr Nanos kLongNap = 200 * kMicrosecond;
+constexpr Nanos kWorkTimeShare = 16;  // of the latest work in the running mean
 constexpr Nanos kServeNapMax = 2 * kMillisecond;
 constexpr Nanos kServeNapAlone = 5 * kMillisecond;
 constexpr Nanos kWatchInterval = kSecond;
@@ -77,6 +81,7 @@ NodeFigures NodeRun::run() {
 void NodeRun::core_thread(std::uint32_t core) {
   if (!processors_.empty()) pin_thread(processors_[core]);
   lower_timer_slack();
+  run_in_batches();
   set_fatal_place(cores_[core].place.c_str());
   core_loop(core);
   set_fatal_place(nullptr);
@@ -166,6 +171,8 @@ void NodeRun::execute(std::uint32_t core) {
   }
   const Nanos end = steady_now();
   me.figures.add_busy(work.kind, end - begin);
+  const Nanos mean = work_time_.load(std::memory_order_relaxed);
+  work_time_.store(mean + (end - begin - mean) / kWorkTimeShare, std::memory_order_relaxed);
   if (options_.observer != nullptr) {
     options_.observer->on_work(link_.shape().node, core, work, begin, end);
   }
@@ -182,7 +189,8 @@ void NodeRun::idle(std::uint32_t core, std::uint32_t seen, IdleSpell& spell) {
   std::uint32_t n_delivered = polls ? link_.wire().pump(true) : 0;
   Nanos now = steady_now();
   if (n_delivered == 0 && (spell.crowded || now - spell.begin >= kYieldTime)) {
-    cores_sleeper_.nap(seen, nap_time(polls, spell.n_naps++));
+    cores_sleeper_.nap(seen, nap_time(polls, spell, now));
+    ++spell.n_naps;
   }
   // Nothing can be found before the next event, so the lock is left alone until then.
   while (n_delivered == 0 && spell.n_naps == 0 && !spell.crowded &&
@@ -202,12 +210,16 @@ void NodeRun::idle(std::uint32_t core, std::uint32_t seen, IdleSpell& spell) {
   if (n_delivered == 0) idle_.fetch_add(spent, std::memory_order_relaxed);
 }
 
-Nanos NodeRun::nap_time(bool polls, std::uint32_t n_naps) const {
+Nanos NodeRun::nap_time(bool polls, const IdleSpell& spell, Nanos now) const {
   Nanos time = kLongNap;
   if (polls && !alone_) {
     // Five microseconds longer each time: fast answers to short waits, few wake-ups in long ones.
-    const Nanos grown = options_.nap_min + Nanos{n_naps} * 5 * kMicrosecond;
+    const Nanos grown = options_.nap_min + Nanos{spell.n_naps} * 5 * kMicrosecond;
     time = std::min(grown, options_.nap_max);
+    // Each wake-up takes the processor, and its cache, from somebody who works.
+    if (spell.crowded) {
+      time = std::clamp((now - spell.begin) / kWaitShare, time, kCrowdedNapMax);
+    }
   }
   const Nanos timer = timer_at_;
   return timer == kNever ? time : std::min(time, timer - steady_now());
@@ -389,7 +401,7 @@ void NodeRun::serve() {
       const std::lock_guard lock(link_.mutex());
       if (timer_at_ <= now) run_timer(now);
     }
-    if (now - link_.wire().last_poll() > options_.serve_interval) {
+    if (cores_are_deaf(now)) {
       link_.wire().pump(true);
       nap_time = alone_ ? nap_max : options_.serve_interval;
     } else {
@@ -403,6 +415,14 @@ void NodeRun::serve() {
     }
     if (options_.glance) show_glance(now);
   }
+}
+
+// No core looks for messages, nor will one soon. A core whose work is short looks often; one that
+// has not for a while has lost its processor, which this thread would only keep from it for longer.
+bool NodeRun::cores_are_deaf(Nanos now) const {
+  const Nanos age = now - link_.wire().last_poll();
+  if (polled_ || work_time_ < options_.serve_interval / 2) return age > kServeNapMax;
+  return age > options_.serve_interval;
 }
 
 void NodeRun::check_signal() {

@@ -70,7 +70,7 @@ class NodeRun {
   [[nodiscard]] bool take(std::uint32_t core, bool has_run);
   void execute(std::uint32_t core);
   void idle(std::uint32_t core, std::uint32_t seen, IdleSpell& spell);
-  [[nodiscard]] Nanos nap_time(bool polls, std::uint32_t n_naps) const;
+  [[nodiscard]] Nanos nap_time(bool polls, const IdleSpell& spell, Nanos now) const;
 
   // Under the lock.
   enum class Wake : std::uint8_t { nobody, one, all };  // to be done after it
@@ -89,6 +89,7 @@ class NodeRun {
   void fail(const Error& error);
 
   // Of the service thread.
+  [[nodiscard]] bool cores_are_deaf(Nanos now) const;
   void check_signal();
   void check_busy(Nanos now);
   void show_glance(Nanos now);
@@ -112,6 +113,7 @@ class NodeRun {
   Sleeper server_sleeper_;
   alignas(64) std::atomic<bool> polled_{false};  // an idle core looks for messages
   std::atomic<Nanos> idle_{0};                   // of all cores so far; counts for glances alone
+  std::atomic<Nanos> work_time_{0};  // a running mean over the latest pieces of work of any core
 
   alignas(64) std::vector<Core> cores_;
   Nanos event_time_ = 0;

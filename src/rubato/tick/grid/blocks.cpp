@@ -5,7 +5,7 @@ namespace rubato::tick {
 template <int D>
 BlockLayout<D>::BlockLayout(const Space<std::int64_t, D>& space, const CellBox& own,
                             const CellBox& inner, std::int64_t reach, std::int64_t radius,
-                            std::int64_t n_versions)
+                            Time time)
     : radius_(radius), shifts_(periodic_shifts(space)) {
   CellBox window = own;
   for (std::size_t d = 0; d < D; ++d) {
@@ -24,22 +24,36 @@ BlockLayout<D>::BlockLayout(const Space<std::int64_t, D>& space, const CellBox& 
     }
   }
   if (inner.empty()) {
-    add_block(window, n_versions);
+    add_strip(window, time);
     return;
   }
-  add_block(inner, 2);
+  add_block(inner);
   std::vector<CellBox> strips;
   subtract(window, inner, strips);
   for (const CellBox& strip : strips)
-    add_block(strip, n_versions);
+    add_strip(strip, time);
 }
 
 template <int D>
-void BlockLayout<D>::add_block(const CellBox& box, std::int64_t n_versions) {
+void BlockLayout<D>::add_strip(const CellBox& box, Time time) {
+  constexpr std::int64_t kPerRound = 3;
+  add_block(box);
+  BlockShape<D>& strip = blocks_.back();
+  if (time.period <= kPerRound) {
+    strip.n_versions = time.window;
+    return;
+  }
+  strip.period = time.period;
+  strip.per_round = kPerRound;
+  // As many as begin in a window, and the one that was under way.
+  strip.n_versions = kPerRound * ((time.window + time.period - 1) / time.period + 1);
+}
+
+template <int D>
+void BlockLayout<D>::add_block(const CellBox& box) {
   BlockShape<D> block;
   block.box = box;
   block.grown = box.grown(radius_);
-  block.n_versions = n_versions;
   // Rows of cells start on a cache line, for values of 4 bytes and more, where they are long; and
   // not a multiple of 512 cells apart, where they would share sets of the first-level cache.
   constexpr std::int64_t kLine = 16;

@@ -1,8 +1,14 @@
 #pragma once
 // Blocks: where the cells of one node lie. The node's window, its own box and the replicas around
 // it, is cut into an inner block, whose cells no replica reads and which keeps two versions, and
-// strips along the borders with neighbours, which keep all versions of the dataflow's window: the
-// replicas and one radius of own cells.
+// strips along the borders with neighbours, which keep those of all rounds of the dataflow's window:
+// the replicas and one radius of own cells.
+//
+// Two versions are enough where cells are stepped tick by tick: a unit overwrites the last version
+// but one, whose readers are its own inputs (stencils are symmetric) and have their next version by
+// then. A message breaks that: it puts cells k ticks ahead, while those of the round before are
+// still to be stepped. So each round of a strip has versions of its own: that of the message, and
+// two to step on from it, in memory that stays in the cache.
 //
 // A block has a margin of one radius around it, so that a kernel finds all neighbours of a cell at
 // fixed distances. Cells that lie in the margin of another block (or of the same one, around a
@@ -25,9 +31,11 @@ struct BlockShape {
   CellBox grown;         // with its margin
   std::int64_t row = 0;  // cells between neighbours in y, and in z
   std::int64_t plane = 0;
-  std::int64_t n_cells = 0;  // of one field of one version, margin and padding included
-  std::int64_t n_versions = 2;
-  std::int64_t lead = 0;  // cells in front, so that rows of `box` start on a cache line
+  std::int64_t n_cells = 0;     // of one field of one version, margin and padding included
+  std::int64_t period = 1;      // ticks from round to round
+  std::int64_t per_round = 1;   // versions of a round
+  std::int64_t n_versions = 2;  // a multiple of per_round
+  std::int64_t lead = 0;        // cells in front, so that rows of `box` start on a cache line
 
   // Cells of a box end to end, without margin and padding.
   [[nodiscard]] static BlockShape dense(const CellBox& box) noexcept {
@@ -39,6 +47,13 @@ struct BlockShape {
     return shape;
   }
 
+  // Where the cells of tick t are, in [0, n_versions).
+  [[nodiscard]] std::int64_t version(std::int64_t t) const noexcept {
+    if (per_round == 1) return t % n_versions;
+    const std::int64_t in_round = t % period;
+    const std::int64_t first = t / period % (n_versions / per_round) * per_round;
+    return in_round == 0 ? first : first + 1 + (in_round - 1) % (per_round - 1);
+  }
   [[nodiscard]] std::int64_t offset(const std::array<std::int64_t, D>& at) const noexcept {
     std::int64_t result = lead + at[0] - grown.low[0];
     if constexpr (D > 1) result += (at[1] - grown.low[1]) * row;
@@ -93,10 +108,16 @@ class BlockLayout {
  public:
   using CellBox = Box<std::int64_t, D>;
 
+  // Rounds every `period` ticks; no cell is read any more `window` ticks later.
+  struct Time {
+    std::int64_t period = 1;
+    std::int64_t window = 2;
+  };
+
   // `own` lies in the space's world; `inner` is what of it no replica reads; `reach` is how far
-  // the replicas go; strips keep `n_versions`.
+  // the replicas go.
   BlockLayout(const Space<std::int64_t, D>& space, const CellBox& own, const CellBox& inner,
-              std::int64_t reach, std::int64_t radius, std::int64_t n_versions);
+              std::int64_t reach, std::int64_t radius, Time time);
 
   [[nodiscard]] const std::vector<BlockShape<D>>& blocks() const noexcept { return blocks_; }
   // Where the cells of a set lie; each cell once. Cells that the node does not hold are left out.
@@ -105,7 +126,8 @@ class BlockLayout {
   [[nodiscard]] std::vector<Export<D>> exports(const Piece<D>& piece) const;
 
  private:
-  void add_block(const CellBox& box, std::int64_t n_versions);
+  void add_block(const CellBox& box);
+  void add_strip(const CellBox& box, Time time);
 
   std::int64_t radius_;
   std::vector<std::array<std::int64_t, D>> shifts_;

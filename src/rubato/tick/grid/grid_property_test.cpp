@@ -28,13 +28,26 @@ MixingGrid<D, R, F, Star> random_grid(RandomStream& random) {
   return user;
 }
 
+// Rounds that are rare, with layers to spare: versions of several rounds are in use at once.
+testing::RunCase with_rare_rounds(RandomStream& random) {
+  testing::RunCase c = testing::random_run(random);
+  c.policy.barrier = false;
+  c.policy.period = static_cast<int>(random.between(4, 9));
+  c.policy.replica_layers = c.policy.period - 1 + static_cast<int>(random.between(0, 8));
+  c.policy.depth = static_cast<int>(random.between(0, 9));
+  c.n_nodes = static_cast<std::uint32_t>(random.between(2, 5));
+  c.ticks = random.between(10, 70);
+  return c;
+}
+
 template <int D, int R, int F, bool Star = false>
-void check(std::uint64_t seed) {
+void check(std::uint64_t seed,
+           testing::RunCase (*random_case)(RandomStream&) = testing::random_run) {
   RandomStream random(seed, 11);
   using User = MixingGrid<D, R, F, Star>;
   const GridModel<User> model(random_grid<D, R, F, Star>(random), random.between(1, 60),
                               random.between(1, 5));
-  testing::RunCase c = testing::random_run(random);
+  testing::RunCase c = random_case(random);
   std::string text = "seed " + std::to_string(seed) + ", " + std::to_string(D) + "D, radius " +
                      std::to_string(R) + ", " + testing::describe(c) + ", extent";
   for (std::size_t d = 0; d < D; ++d) {
@@ -74,6 +87,13 @@ TEST(GridProperty, two_fields_and_radius_two_equal_the_reference) {
 TEST(GridProperty, one_dimension_equals_the_reference) {
   for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
     check<1, 1, 2>(seed);
+  }
+}
+TEST(GridProperty, rare_rounds_equal_the_reference) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed) {
+    check<1, 1, 1>(seed, with_rare_rounds);
+    check<2, 1, 1>(seed, with_rare_rounds);
+    check<2, 2, 1, true>(seed, with_rare_rounds);
   }
 }
 TEST(GridProperty, three_dimensions_equal_the_reference) {

@@ -96,7 +96,10 @@ class GridStore final : public Store {
   };
   struct Block {
     BlockShape<kD> shape;
-    std::vector<detail::Pages> versions;  // [n_versions], each with all fields
+    // One array for all, so that strips, whose versions are small and many, get huge pages too: the
+    // cells of a tick are far apart, and nodes that share a core share its page walks.
+    detail::Pages versions;         // [n_versions], each with all fields
+    std::size_t version_bytes = 0;  // from one to the next
     detail::Pages fixed;
   };
   using Measure = typename Model::Measure;
@@ -113,13 +116,28 @@ class GridStore final : public Store {
   };
 
   [[nodiscard]] Value* values(const Block& block, Tick t, std::size_t field) const noexcept {
-    const auto version = static_cast<std::size_t>(t % block.shape.n_versions);
-    return static_cast<Value*>(block.versions[version].data()) +
+    return version(block, static_cast<std::size_t>(block.shape.version(t)), field);
+  }
+  [[nodiscard]] Value* version(const Block& block, std::size_t v,
+                               std::size_t field) const noexcept {
+    return reinterpret_cast<Value*>(static_cast<std::byte*>(block.versions.data()) +
+                                    v * block.version_bytes) +
            static_cast<std::ptrdiff_t>(field) * block.shape.n_cells;
   }
   [[nodiscard]] Value* fixed(const Block& block, std::size_t field) const noexcept {
     return static_cast<Value*>(block.fixed.data()) +
            static_cast<std::ptrdiff_t>(field) * block.shape.n_cells;
+  }
+  // The distance of versions of n bytes: whole lines, and neither a multiple of a page nor close to
+  // one, where a load of one version waits for a store to the same place of the next.
+  [[nodiscard]] static constexpr std::size_t apart(std::size_t n) noexcept {
+    constexpr std::size_t kLine = 64;
+    constexpr std::size_t kPage = 4096;
+    n = (n + kLine - 1) / kLine * kLine;
+    const std::size_t beyond = n % kPage;
+    if (beyond < kPage / 4) n += kPage / 4 - beyond;
+    if (beyond > kPage * 3 / 4) n += kPage * 5 / 4 - beyond;
+    return n;
   }
   [[nodiscard]] double nominal_cells(const CellBox& box, bool is_own) const;
   void add_packings(const BlockLayout<kD>& layout, std::uint32_t neighbour);

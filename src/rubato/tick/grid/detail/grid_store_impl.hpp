@@ -15,13 +15,12 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
   const std::int64_t reach = (policy.replica_layers + 1) * U::kRadius;
   const CellBox& own = typed.own.boxes().front();
   const BlockLayout<kD> layout(model.space(), own, model.shrunk_where_neighbours(own, U::kRadius),
-                               reach, U::kRadius, typed.plan.window());
+                               reach, U::kRadius, {policy.period, typed.plan.window()});
   for (const auto& shape : layout.blocks()) {
-    Block block{shape, {}, {}};
     const std::size_t field_bytes = static_cast<std::size_t>(shape.n_cells) * sizeof(Value);
-    for (std::int64_t v = 0; v < shape.n_versions; ++v) {
-      block.versions.emplace_back(field_bytes * U::kFields);
-    }
+    Block block{shape, {}, apart(field_bytes * U::kFields), {}};
+    block.versions =
+        detail::Pages(block.version_bytes * static_cast<std::size_t>(shape.n_versions));
     block.fixed = detail::Pages(field_bytes * U::kFixed);
     fill_outside(block);
     fill_initial(block);
@@ -74,7 +73,7 @@ void GridStore<U>::fill_outside(Block& block) {
     for (std::size_t f = 0; f < U::kFields; ++f) {
       const Value outside = model_.outside(static_cast<int>(f));
       for (std::int64_t v = 0; v < block.shape.n_versions; ++v)
-        std::fill_n(values(block, v, f) + offset, n, outside);
+        std::fill_n(version(block, static_cast<std::size_t>(v), f) + offset, n, outside);
     }
     for (std::size_t f = 0; f < U::kFixed; ++f) {
       std::fill_n(fixed(block, f) + offset, n, model_.outside(U::kFields + static_cast<int>(f)));
@@ -386,9 +385,7 @@ template <GridUser U>
 std::size_t GridStore<U>::bytes() const {
   std::size_t n = 0;
   for (const Block& block : blocks_) {
-    for (const auto& version : block.versions)
-      n += version.size();
-    n += block.fixed.size();
+    n += block.versions.size() + block.fixed.size();
   }
   return n;
 }
