@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kHosts = 4;
 constexpr int kBlock = 400;
-constexpr const char* kPolicy = "k16m23d6";
+constexpr const char* kPolicy = "k20m27d11";
 
 std::vector<std::string> by_hand(const char* mode, int ticks, int ghost) {
   return {std::string(RUBATO_BENCH_FOLDER) + "/heat_mpi", mode, std::to_string(kBlock),

@@ -5,6 +5,7 @@
 // since bytes may come from a file or from another build: it throws Error and never reads past its
 // end.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -50,9 +51,13 @@ class Writer {
   }
   void append(const void* data, std::size_t n_bytes) {
     if (n_bytes == 0) return;
-    const std::size_t old = bytes_.size();
-    bytes_.resize(old + n_bytes);
-    std::memcpy(bytes_.data() + old, data, n_bytes);
+    const std::size_t needed = bytes_.size() + n_bytes;
+    // With room for the few bytes that layers below add to a message: no copy of it for them.
+    if (needed > bytes_.capacity()) {
+      bytes_.reserve(std::max(2 * bytes_.capacity(), needed + kRoomBehind));
+    }
+    const auto* begin = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), begin, begin + n_bytes);
   }
   void append_zeros(std::size_t n_bytes) { bytes_.resize(bytes_.size() + n_bytes); }
   void reserve(std::size_t n_bytes) { bytes_.reserve(n_bytes); }
@@ -62,6 +67,8 @@ class Writer {
   [[nodiscard]] Bytes take() noexcept { return std::move(bytes_); }
 
  private:
+  static constexpr std::size_t kRoomBehind = 32;
+
   Bytes bytes_;
 };
 

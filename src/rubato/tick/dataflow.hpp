@@ -162,7 +162,7 @@ class Dataflow final : public core::Engine {
     std::uint32_t neighbour = 0;
     Tick tick = 0;
     Bytes bytes;                      // header and payload
-    std::vector<RegionId> chain;      // of own units: region chain[i] from tick + i to tick + i + 1
+    std::vector<RegionId> chain;      // of steps: region chain[i] from tick + i to tick + i + 1
     std::vector<std::uint8_t> fresh;  // of an unpack
   };
 
@@ -203,7 +203,9 @@ class Dataflow final : public core::Engine {
   [[nodiscard]] const Ready* first_of(Lane& lane, Tick limit);
   [[nodiscard]] Lane* first_own(Tick limit);
   void start_own(const Ready& unit, Tick limit, core::Work& work);
+  void start_replica(RegionId region, Tick t, core::Work& work);
   void finish_own(core::Port& port, RegionId region, Tick t);
+  void finish_replica(RegionId region, Tick t);
   [[nodiscard]] std::uint32_t lane_of(RegionId region) const noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{region} * lanes_.size() / plan_.n_own);
   }

@@ -103,7 +103,9 @@ void NodeRun::core_loop(std::uint32_t core) {
     if (link_.wire().posted()) {
       const Nanos t = steady_now();
       link_.wire().pump(false);
-      figures.sending += steady_now() - t;
+      const Nanos spent = steady_now() - t;
+      figures.sending += spent;
+      spell.last += spent;  // which is not idle time
     }
     if (found) {
       spell = {};

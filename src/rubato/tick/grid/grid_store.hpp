@@ -106,12 +106,13 @@ class GridStore final : public Store {
   // A box of cells of a round, field by field.
   struct Sent {
     BlockShape<kD> shape;
-    const Value* data = nullptr;
+    const std::byte* data = nullptr;  // not aligned
     std::uint32_t neighbour = 0;
     Tick t = 0;
 
-    [[nodiscard]] const Value* row(const Index<kD>& at, std::size_t field) const noexcept {
-      return data + static_cast<std::ptrdiff_t>(field) * shape.n_cells + shape.offset(at);
+    [[nodiscard]] const std::byte* row(const Index<kD>& at, std::size_t field) const noexcept {
+      const std::int64_t cell = static_cast<std::int64_t>(field) * shape.n_cells + shape.offset(at);
+      return data + cell * static_cast<std::int64_t>(sizeof(Value));
     }
   };
 
@@ -151,8 +152,7 @@ class GridStore final : public Store {
   void check_numbers(RegionId region, Tick t) const;
   [[nodiscard]] static std::int64_t first_nan(const Value* row, std::int64_t n);
   void step_piece(const Piece<kD>& piece, Tick t, Measure* measured);
-  void take_box(const CellBox& box, const Value* data, std::uint32_t neighbour, Tick t,
-                std::span<const std::uint8_t> fresh);
+  void take_box(const Sent& sent, std::span<const std::uint8_t> fresh);
   void take_piece(const Piece<kD>& piece, const Sent& sent, bool is_fresh);
   [[noreturn]] void refuse(const Sent& sent, Index<kD> at, std::size_t field,
                            const Value* here) const;
@@ -165,6 +165,7 @@ class GridStore final : public Store {
   std::vector<Bytes> empty_rounds_;  // [plan.neighbours] payloads, of which the cells are to come
   std::mutex rounds_mutex_;
   std::map<std::pair<std::uint32_t, Tick>, Bytes> rounds_;  // begun and not fetched
+  std::vector<std::vector<Bytes>> used_rounds_;  // [plan.neighbours] fetched, to be filled again
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };

@@ -38,6 +38,7 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
     }
     regions_.push_back(std::move(region));
   }
+  used_rounds_.resize(typed.plan.neighbours.size());
   for (std::uint32_t i = 0; i < typed.plan.neighbours.size(); ++i)
     add_packings(layout, i);
   for (RegionId region = 0; region < typed.plan.n_own; ++region)
@@ -224,7 +225,15 @@ template <GridUser U>
 std::byte* GridStore<U>::round_of(std::uint32_t neighbour, Tick t) {
   const std::lock_guard lock(rounds_mutex_);
   const auto [at, is_new] = rounds_.try_emplace({neighbour, t});
-  if (is_new) at->second = empty_rounds_[neighbour];
+  if (is_new) {
+    auto& used = used_rounds_[neighbour];
+    if (used.empty()) {
+      at->second = empty_rounds_[neighbour];
+    } else {
+      at->second = std::move(used.back());
+      used.pop_back();
+    }
+  }
   return at->second.data();
 }
 
@@ -256,6 +265,9 @@ void GridStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
   // A round may carry no cell at all.
   const Bytes& whole = payload.empty() ? empty_rounds_[neighbour] : payload;
   out.append(whole.data(), whole.size());
+  if (payload.empty()) return;
+  const std::lock_guard lock(rounds_mutex_);
+  used_rounds_[neighbour].push_back(std::move(payload));
 }
 
 template <GridUser U>
@@ -263,12 +275,11 @@ void GridStore<U>::unpack(std::uint32_t neighbour, Tick t, ByteView payload,
                           std::span<const std::uint8_t> fresh) {
   Reader reader(payload);
   const auto n_boxes = reader.get<std::uint32_t>();
-  std::vector<Value> data;
   for (std::uint32_t i = 0; i < n_boxes; ++i) {
     const auto box = reader.get<CellBox>();
-    data.resize(static_cast<std::size_t>(box.volume()) * U::kFields);
-    reader.get_span(std::span<Value>(data));
-    take_box(box, data.data(), neighbour, t, fresh);
+    const auto n_values = static_cast<std::size_t>(box.volume()) * U::kFields;
+    const ByteView data = reader.get_view(n_values * sizeof(Value));
+    take_box({BlockShape<kD>::dense(box), data.data(), neighbour, t}, fresh);
   }
   const auto& regions = typed_.plan.neighbours[neighbour].regions;
   for (std::size_t i = 0; i < regions.size(); ++i) {
@@ -276,14 +287,12 @@ void GridStore<U>::unpack(std::uint32_t neighbour, Tick t, ByteView payload,
   }
 }
 
-// Puts the cells of `box` where they belong, or compares them with what was computed here.
+// Puts the cells where they belong, or compares them with what was computed here.
 template <GridUser U>
-void GridStore<U>::take_box(const CellBox& box, const Value* data, std::uint32_t neighbour, Tick t,
-                            std::span<const std::uint8_t> fresh) {
-  const auto& regions = typed_.plan.neighbours[neighbour].regions;
+void GridStore<U>::take_box(const Sent& sent, std::span<const std::uint8_t> fresh) {
+  const auto& regions = typed_.plan.neighbours[sent.neighbour].regions;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     for (const auto& piece : regions_[regions[i]].pieces) {
-      const Sent sent{BlockShape<kD>::dense(box), data, neighbour, t};
       take_piece(piece, sent, fresh[i] != 0);
     }
   }
@@ -315,20 +324,20 @@ void GridStore<U>::take_piece(const Piece<kD>& piece, const Sent& sent, bool is_
 template <GridUser U>
 void GridStore<U>::refuse(const Sent& sent, Index<kD> at, std::size_t field,
                           const Value* here) const {
-  const Value* there = sent.row(at, field);
   // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
-  while (std::memcmp(here, there, sizeof(Value)) == 0) {
+  while (std::memcmp(here, sent.row(at, field), sizeof(Value)) == 0) {
     ++here;
-    ++there;
     ++at[0];
   }
+  Value there{};
+  std::memcpy(&there, sent.row(at, field), sizeof there);
   std::string where;
   for (const std::int64_t i : at)
     where += (where.empty() ? "" : ", ") + std::to_string(i);
   throw Error("cell (" + where + "), field " + std::to_string(field) + ", tick " +
                   std::to_string(sent.t) + ": recomputed here as " + std::to_string(*here) +
                   ", node " + std::to_string(typed_.plan.neighbours[sent.neighbour].node) +
-                  " has " + std::to_string(*there) +
+                  " has " + std::to_string(there) +
                   ": the step is not deterministic or depends on how rows are cut",
               ExitCode::failed);
 }

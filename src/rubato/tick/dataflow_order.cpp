@@ -1,0 +1,254 @@
+// Which unit of a Dataflow runs next, and how many in one go.
+
+#include <algorithm>
+
+#include "rubato/tick/dataflow.hpp"
+
+namespace rubato::tick {
+
+// The last tick at which all that the own query reads is here.
+Tick Dataflow::complete_tick() const noexcept {
+  return external_missing_[slot(own_min_)] == 0 ? own_min_ : own_min_ - 1;
+}
+
+// The last tick that own units may step now.
+Tick Dataflow::own_limit() const noexcept {
+  Tick limit = std::min(end_, stop_.limit()) - 1;
+  limit = std::min(limit, complete_tick() + plan_.ahead());
+  // All versions stay below floor + window - 1, so that the fragment after any of them has a slot.
+  limit = std::min(limit, floor_ + window_ - 3);
+  if (plan_.policy.barrier) limit = std::min(limit, barrier_.released());
+  return limit;
+}
+
+bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
+  if (own_min_ >= end_ && ready_packs_.empty()) return false;
+  bool taken = take_unpack(work) || take_pack(work);
+  if (!taken) {
+    Lane* own = ready_replica_.empty() ? nullptr : first_own(own_limit());
+    const bool replica_first =
+        !ready_replica_.empty() &&
+        (own == nullptr || own->ready.top().urgency >= ready_replica_.top().urgency);
+    taken = replica_first ? take_replica(work) || take_own(core, work)
+                          : take_own(core, work) || take_replica(work);
+  }
+  if (taken) ++n_running_;
+  return taken;
+}
+
+// Errs on the side of yes: an idle core that looks in vain costs less than one that sleeps on.
+bool Dataflow::more_work() const {
+  if (own_min_ >= end_) return !ready_packs_.empty();
+  if (!ready_packs_.empty() || !ready_replica_.empty()) return true;
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    if (may_unpack(links_[i], i)) return true;
+  }
+  const Tick limit = own_limit();
+  return std::ranges::any_of(lanes_, [&](const Lane& lane) {
+    return !lane.ready.empty() || !lane.fresh.empty() ||
+           (limit > gated_limit_ && !lane.gated.empty());
+  });
+}
+
+// The most urgent unit of the lane that the limit allows.
+const Dataflow::Ready* Dataflow::first_of(Lane& lane, Tick limit) {
+  while (!lane.ready.empty()) {
+    const Ready& top = lane.ready.top();
+    if (top.tick <= limit) return &top;
+    lane.gated.push_back(top);
+    lane.ready.pop();
+  }
+  return nullptr;
+}
+
+// The lane of the most urgent unit that the limit allows; it is on top. Null if there is none.
+Dataflow::Lane* Dataflow::first_own(Tick limit) {
+  if (limit > gated_limit_) {
+    for (Lane& lane : lanes_) {
+      for (const Ready& unit : lane.gated)
+        lane.ready.push(unit);
+      lane.gated.clear();
+    }
+  }
+  gated_limit_ = limit;
+  Lane* first = nullptr;
+  for (Lane& lane : lanes_) {
+    const Ready* unit = first_of(lane, limit);
+    if (unit != nullptr && (first == nullptr || first->ready.top() > *unit)) first = &lane;
+  }
+  return first;
+}
+
+bool Dataflow::may_unpack(const Link& link, std::uint32_t neighbour) const {
+  if (link.inbox.empty() || link.unpacking != 0) return false;
+  const Tick t = link.inbox.begin()->first;
+  if (t > floor_ + window_ - 2) return false;
+  // A replica that is being stepped to the same tick first gets there.
+  return std::ranges::none_of(plan_.neighbours[neighbour].regions, [&](RegionId region) {
+    return cell(region, t).status == Status::running;
+  });
+}
+
+bool Dataflow::take_unpack(core::Work& work) {
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    Link& link = links_[i];
+    if (!may_unpack(link, i)) continue;
+    const auto first = link.inbox.begin();
+    Job* job = new_job(i, first->first);
+    job->bytes = std::move(first->second);
+    link.inbox.erase(first);
+    link.unpacking = job->tick;
+    for (const RegionId region : plan_.neighbours[i].regions) {
+      Cell& target = cell(region, job->tick);
+      job->fresh.push_back(target.status == Status::absent ? 1 : 0);
+      if (target.status == Status::absent) {
+        target.status = Status::running;
+      } else {
+        ++figures_.compared_regions;
+      }
+    }
+    work = {unpack_round, i, job->tick, job};
+    return true;
+  }
+  return false;
+}
+
+bool Dataflow::take_pack(core::Work& work) {
+  if (ready_packs_.empty()) return false;
+  work = ready_packs_.front();
+  ready_packs_.pop_front();
+  work.detail = new_job(work.index, work.tick);
+  return true;
+}
+
+bool Dataflow::take_own(std::uint32_t core, core::Work& work) {
+  const Tick limit = own_limit();
+  Lane& home = lanes_[core % lanes_.size()];
+  Ready unit;
+  if (take_fresh(home, limit, unit)) {
+    start_own(unit, limit, work);
+    return true;
+  }
+  Lane* lane = first_own(limit);
+  if (lane != nullptr) {
+    // Without neighbours nothing is urgent, and the own lane is in the own cache.
+    if (plan_.neighbours.empty() && !home.ready.empty()) lane = &home;
+    unit = lane->ready.top();
+    lane->ready.pop();
+    start_own(unit, limit, work);
+    return true;
+  }
+  for (Lane& other : lanes_) {
+    if (!take_fresh(other, limit, unit)) continue;
+    start_own(unit, limit, work);
+    return true;
+  }
+  return false;
+}
+
+bool Dataflow::take_fresh(Lane& lane, Tick limit, Ready& unit) {
+  while (!lane.fresh.empty()) {
+    unit = lane.fresh.back();
+    lane.fresh.pop_back();
+    if (unit.tick <= limit) return true;
+    lane.gated.push_back(unit);
+    gated_limit_ = std::min(gated_limit_, limit);
+  }
+  return false;
+}
+
+// Where tiles are cut for a wavefront, runs down its diagonal in one go: each unit lacks nothing
+// but the fragment of the one before. That is less bookkeeping for each of many small tiles.
+void Dataflow::start_own(const Ready& unit, Tick limit, core::Work& work) {
+  work = {step_own, unit.region, unit.tick, nullptr};
+  cell(unit.region, unit.tick + 1).status = Status::running;
+  if (plan_.skew == 1) return;
+  Job* job = new_job(kNoNeighbour, unit.tick);
+  work.detail = job;
+  job->chain.push_back(unit.region);
+  const std::uint32_t lane = lane_of(unit.region);
+  const Tick last = std::min(limit, unit.tick + plan_.chain_most() - 1);
+  for (Tick t = unit.tick + 1; t <= last; ++t) {
+    const auto readers = plan_.readers[job->chain.back()];
+    const auto next = std::ranges::find_if(readers, [&](RegionId reader) {
+      const Cell& reads = cell(reader, t);
+      return reader < plan_.n_own && reads.missing_own == 1 && reads.missing_replica == 0 &&
+             lane_of(reader) == lane && cell(reader, t + 1).status == Status::absent;
+    });
+    if (next == readers.end()) break;
+    cell(*next, t + 1).status = Status::running;
+    job->chain.push_back(*next);
+  }
+}
+
+bool Dataflow::replica_wanted(RegionId region, Tick t) const {
+  if (t < floor_ || t >= end_ || t >= stop_.limit()) return false;
+  const Cell& target = cell(region, t + 1);
+  if (target.status != Status::absent || target.demanded == 0) return false;
+  const Link& link = links_[plan_.regions[region].neighbour];
+  return !link.inbox.contains(t + 1);
+}
+
+bool Dataflow::take_replica(core::Work& work) {
+  while (!ready_replica_.empty()) {
+    const Ready top = ready_replica_.top();
+    const Tick t = top.tick;
+    ready_replica_.pop();
+    if (!replica_wanted(top.region, t)) continue;
+    start_replica(top.region, t, work);
+    return true;
+  }
+  return false;
+}
+
+// Layers are thin, and each unit of the next layer and tick waits for little else than this one: as
+// for own units, several run in one go.
+void Dataflow::start_replica(RegionId region, Tick t, core::Work& work) {
+  work = {step_replica, region, t, nullptr};
+  cell(region, t + 1).status = Status::running;
+  running_replicas_.push_back(t);
+  Job* job = nullptr;
+  const Tick last = t + plan_.chain_most() - 1;
+  for (++t; t <= last; ++t) {
+    const auto readers = plan_.readers[region];
+    const auto next = std::ranges::find_if(readers, [&](RegionId reader) {
+      const Cell& reads = cell(reader, t);
+      return !plan_.regions[reader].own() && reads.missing_own == 0 && reads.missing_replica == 1 &&
+             steppable(reader) && replica_wanted(reader, t);
+    });
+    if (next == readers.end()) return;
+    if (job == nullptr) {
+      job = new_job(kNoNeighbour, work.tick);
+      job->chain.push_back(region);
+      work.detail = job;
+    }
+    region = *next;
+    cell(region, t + 1).status = Status::running;
+    running_replicas_.push_back(t);
+    job->chain.push_back(region);
+  }
+}
+
+Dataflow::Job* Dataflow::new_job(std::uint32_t neighbour, Tick t) {
+  Job* job = nullptr;
+  if (free_jobs_.empty()) {
+    jobs_.push_back(std::make_unique<Job>());
+    job = jobs_.back().get();
+  } else {
+    job = free_jobs_.back();
+    free_jobs_.pop_back();
+  }
+  job->neighbour = neighbour;
+  job->tick = t;
+  return job;
+}
+
+// Kept for the next one, without the message that it had.
+void Dataflow::drop_job(Job* job) {
+  job->bytes = {};
+  job->chain.clear();
+  job->fresh.clear();
+  free_jobs_.push_back(job);
+}
+
+}  // namespace rubato::tick
