@@ -92,7 +92,7 @@ bool MpiFabric::try_send(NodeId to, Bytes& bytes) noexcept {
 // another.
 void MpiFabric::ask_for_match(NodeId to, PeerOut& peer) {
   if (peer.synchronous_is_open || !peer.queue.empty() || n_open_ == kSendsMax) return;
-  post(to, peer, {Kind::hello, host_.data(), host_.size(), 0}, nullptr);
+  post(to, peer, {Kind::hello, host_.data(), host_.size(), 0, true}, nullptr);
 }
 
 void MpiFabric::pump(NodeId to, PeerOut& peer) {
@@ -135,7 +135,9 @@ void MpiFabric::post(NodeId to, PeerOut& peer, const Piece& piece,
   const std::uint32_t token = free_fragments_.back();
   free_fragments_.pop_back();
   peer.n_posted += piece.weight;
-  const bool is_synchronous = !std::exchange(peer.synchronous_is_open, true);
+  const bool asks = piece.asks || peer.n_posted - peer.n_matched >= pair_bytes_max_ / 4;
+  const bool is_synchronous = asks && !peer.synchronous_is_open;
+  peer.synchronous_is_open |= is_synchronous;
   fragments_[token] = {std::move(message), &peer, peer.n_posted, is_synchronous};
   const std::uint32_t tag = peer.next_number << 2 | static_cast<std::uint32_t>(piece.kind);
   peer.next_number = (peer.next_number + 1) % kNumbers;

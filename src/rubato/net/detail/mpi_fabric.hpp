@@ -5,9 +5,10 @@
 // - Receives are pre-posted, so fragments of a pair may complete out of order: the tag holds a
 //   number, and what is early stays in its slot. Fragments of other nodes are never held up by
 //   that (a rendezvous that waits for a late network must not delay its neighbours).
-// - Back-pressure: one synchronous fragment a peer is always on its way. When it completes, its
-//   receiver has matched all that was sent before, so what a slow receiver leaves lying in MPI's
-//   memory has a bound too.
+// - Back-pressure: once a quarter of what may lie unmatched at a peer is on its way, one fragment is
+//   synchronous. When it completes, its receiver has matched all that was sent before, so what a
+//   slow receiver leaves lying in MPI's memory has a bound too. Its answer is a message of its own,
+//   which a late network holds up like any other, and what follows it: not one is sent in vain.
 // - The first fragment to a peer carries the name of our host: nobody gathers a table of all nodes.
 
 #include <cstddef>
@@ -91,6 +92,7 @@ class MpiFabric final : public Fabric {
     const void* data;
     std::size_t n_bytes;
     std::size_t weight;  // what it adds to n_posted
+    bool asks = false;   // synchronous, whatever is on its way
   };
 
   void pump(NodeId to, PeerOut& peer);
