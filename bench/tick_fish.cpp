@@ -8,7 +8,7 @@
 
 #include "bench/harness.hpp"
 #include "bench/tick_fish_baseline.hpp"
-#include "rubato/core/node_host.hpp"
+#include "rubato/core/job.hpp"
 #include "rubato/models/app_fish.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tick/run.hpp"
@@ -76,10 +76,10 @@ Report run(const Options& options) {
   const std::uint64_t n = 1'000'000;
   const tick::Tick ticks = options.quick ? 15 : 60;
   const int n_rounds = options.quick ? 5 : 9;
-  const auto fabric = net::make_fabric();
-  core::NodeHostOptions host_options;
-  host_options.n_cores = kCores;
-  core::NodeHost host(*fabric, host_options);
+  core::JobConfig config;
+  config.host.n_cores = kCores;
+  core::Job job(net::make_fabric(), config);
+  core::NodeHost& host = job.host();
   require_same_bits(options.seed, host);
   const auto problem = problem_of(n, options.seed);
   std::vector<double> ours;

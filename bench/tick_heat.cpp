@@ -8,7 +8,7 @@
 
 #include "bench/harness.hpp"
 #include "bench/sim_heat.hpp"
-#include "rubato/core/node_host.hpp"
+#include "rubato/core/job.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tick/run.hpp"
 
@@ -88,10 +88,10 @@ Report run(const Options& options) {
   const tick::Tick ticks = options.quick ? 60 : 240;
   const int n_rounds = options.quick ? 3 : 7;
   const SimHeat problem = sim_heat(size, size, 1, 0);
-  const auto fabric = net::make_fabric();
-  core::NodeHostOptions host_options;
-  host_options.n_cores = kCores;
-  core::NodeHost host(*fabric, host_options);
+  core::JobConfig config;
+  config.host.n_cores = kCores;
+  core::Job job(net::make_fabric(), config);
+  core::NodeHost& host = job.host();
   const double cells = static_cast<double>(size * size * ticks);
   std::vector<double> ours;
   std::vector<double> naive;

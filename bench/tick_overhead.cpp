@@ -4,7 +4,7 @@
 
 #include "bench/harness.hpp"
 #include "bench/sim_heat.hpp"
-#include "rubato/core/node_host.hpp"
+#include "rubato/core/job.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tick/run.hpp"
 
@@ -15,8 +15,8 @@ Report run(const Options& options) {
   const tick::Tick ticks = options.quick ? 1000 : 5000;
   const int n_rounds = options.quick ? 3 : 7;
   const SimHeat problem = sim_heat(1000, 1000, 1, 125'000);
-  const auto fabric = net::make_fabric();
-  core::NodeHost host(*fabric, {});
+  core::Job job(net::make_fabric(), {});
+  core::NodeHost& host = job.host();
   std::vector<double> shares;
   std::vector<double> unit_us;
   for (int round = 0; round < n_rounds; ++round) {

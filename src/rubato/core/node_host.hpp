@@ -7,8 +7,8 @@
 //                  work now and then, and all the time (napping) while idle
 //   the caller     of run() serves: it looks for messages while all cores are in long work, so
 //                  that no long step stops the network; it watches signals and reports long work
-// Nothing spins: poll, yield, nap 20-50 us; other processes on the machine cost their share and no
-// more. Idle cores are woken when work appears.
+// Nothing spins: poll, yield, nap 20-50 us, longer on a processor that others want; other processes
+// on the machine cost their share and no more. Idle cores are woken when work appears.
 //
 // A run ends when all nodes have finished and no message is on its way, found by counting
 // (termination.hpp). It fails on all nodes together, with one message and one exit code, if work or
@@ -51,6 +51,9 @@ struct NodeHostOptions {
   Nanos serve_interval = 200 * kMicrosecond;  // the same by the service thread, in long work
   Nanos nap_min = 20 * kMicrosecond;
   Nanos nap_max = 50 * kMicrosecond;
+  // The same where other threads want the processor: an eighth of the wait so far, since each wake
+  // takes the processor, and its cache, from somebody who works.
+  Nanos crowded_nap_max = 400 * kMicrosecond;
   Nanos stop_grace =
       1'500 * kMillisecond;         // after a failure, for work that is under way, everywhere
   Nanos busy_after = 10 * kSecond;  // work of that age is reported

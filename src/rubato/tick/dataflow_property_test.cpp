@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/tick/testing/epoch_run.hpp"
+#include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 
@@ -75,6 +76,19 @@ TEST(DataflowProperty, runs_that_are_cut_again_at_epochs_equal_the_reference) {
     const SwarmModel& model = problem.model();
     testing::expect_equal_epochs(problem, c, random.between(1, 8), seed,
                                  run_reference(model, model.everything(), c.ticks));
+  }
+}
+
+TEST(DataflowProperty, late_networks_do_not_show_in_the_state) {
+  for (std::uint64_t seed = 3000; seed < 3000 + testing::n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 1);
+    const SwarmModel::Options world = random_world(seed, random);
+    const testing::RunCase c = testing::random_run(random);
+    const ProblemOf<SwarmModel, FragmentStore<SwarmModel>> problem{SwarmModel(world)};
+    const SwarmModel& model = problem.model();
+    const Tick epoch = seed % 3 == 0 ? random.between(1, 8) : 0;
+    testing::expect_equal_when_late(problem, c, epoch, seed,
+                                    run_reference(model, model.everything(), c.ticks));
   }
 }
 

@@ -20,7 +20,6 @@ constexpr Nanos kYieldTime = 60 * kMicrosecond;
 constexpr Nanos kCrowdedYield = 10 * kMicrosecond;
 // A nap on a crowded processor: that share of the wait so far, by which the wait gets longer.
 constexpr Nanos kWaitShare = 8;
-constexpr Nanos kCrowdedNapMax = 400 * kMicrosecond;
 // Of idle cores that need not look for messages, since another one does.
 constexpr Nanos kLongNap = 200 * kMicrosecond;
 constexpr Nanos kWorkTimeShare = 16;  // of the latest work in the running mean
@@ -218,9 +217,8 @@ Nanos NodeRun::nap_time(bool polls, const IdleSpell& spell, Nanos now) const {
     // Five microseconds longer each time: fast answers to short waits, few wake-ups in long ones.
     const Nanos grown = options_.nap_min + Nanos{spell.n_naps} * 5 * kMicrosecond;
     time = std::min(grown, options_.nap_max);
-    // Each wake-up takes the processor, and its cache, from somebody who works.
-    if (spell.crowded) {
-      time = std::clamp((now - spell.begin) / kWaitShare, time, kCrowdedNapMax);
+    if (spell.crowded && options_.crowded_nap_max > time) {
+      time = std::clamp((now - spell.begin) / kWaitShare, time, options_.crowded_nap_max);
     }
   }
   const Nanos timer = timer_at_;

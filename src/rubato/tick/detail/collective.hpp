@@ -1,5 +1,7 @@
 #pragma once
-// The two small global agreements of a run, both without a collective in a tick:
+// The two small global agreements of a run, both without a collective in a tick. Not those of
+// core::Team: a barrier there goes up and down a tree, which takes twice as long, and has to be
+// called by all; tests wait by hundreds where their lag is long, and only the root needs the sum.
 //   - the barrier of policy bulk: dissemination, log2(n) rounds of empty messages;
 //   - the stop test: measures climb a binary tree, the decision comes down it. A decision about
 //     tick c takes effect at c + lag; no unit of a tick >= c + lag starts before it is known, so

@@ -6,6 +6,7 @@
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffled_run.hpp"
 
@@ -121,6 +122,17 @@ TEST(GraphProperty, fragments_equal_the_reference_under_every_policy) {
 
 TEST(GraphProperty, dense_arrays_equal_the_reference_under_every_policy) {
   expect_reference<GraphStore<Mixing>>(5000);
+}
+
+TEST(GraphProperty, late_networks_do_not_show_in_the_state) {
+  using P = ProblemOf<GraphModel<Mixing>, GraphStore<Mixing>, GraphStoreOptions>;
+  for (std::uint64_t seed = 9000; seed < 9000 + n_seeds() && !HasFailure(); ++seed) {
+    const testing::ShuffledCase c = testing::random_shuffled_case(seed);
+    const P problem(random_model(seed));
+    const auto& model = problem.model();
+    testing::expect_equal_when_late(problem, {c.policy, c.n_nodes, c.n_cores, c.ticks}, 0, seed,
+                                    run_reference(model, model.everything(), c.ticks));
+  }
 }
 
 // Stepping only what a query selects, in the context of its R_D, is stepping it in full

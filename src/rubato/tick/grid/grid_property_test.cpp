@@ -1,10 +1,13 @@
 // The kind `grid`: the dense store and the general one, over random shapes, policies, partitions
 // and interleavings, each equal to the serial reference bit for bit.
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/testing/grid_worlds.hpp"
+#include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
 
 namespace rubato::tick {
@@ -99,6 +102,20 @@ TEST(GridProperty, rare_rounds_equal_the_reference) {
 TEST(GridProperty, three_dimensions_equal_the_reference) {
   for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed) {
     check<3, 1, 1>(seed);
+  }
+}
+
+TEST(GridProperty, late_networks_do_not_show_in_the_state) {
+  using User = MixingGrid<2, 1, 2, false>;
+  using P = ProblemOf<GridModel<User>, GridStore<User>, GridStoreOptions>;
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 12);
+    const P problem(GridModel<User>(random_grid<2, 1, 2, false>(random), random.between(1, 60)));
+    testing::RunCase c = seed % 2 == 0 ? testing::random_run(random) : with_rare_rounds(random);
+    c.n_nodes = std::min(c.n_nodes, 4U);
+    const auto& model = problem.model();
+    testing::expect_equal_when_late(problem, c, 0, seed,
+                                    run_reference(model, model.everything(), c.ticks));
   }
 }
 

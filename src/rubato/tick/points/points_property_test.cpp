@@ -12,6 +12,7 @@
 #include "rubato/tick/points/testing/swarm.hpp"
 #include "rubato/tick/reference.hpp"
 #include "rubato/tick/testing/epoch_run.hpp"
+#include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 
@@ -141,6 +142,18 @@ void expect_reference_with_epochs(const Case& c, std::uint64_t seed) {
   testing::expect_equal_epochs(ProblemOf<M, FragmentStore<M>>(model), run, epoch, seed, reference);
 }
 
+template <class T, int D>
+void expect_reference_when_late(const Case& c, std::uint64_t seed) {
+  SCOPED_TRACE(describe(c, seed));
+  using M = PointsModel<Swarm<T, D>>;
+  const ProblemOf<M, PointsStore<Swarm<T, D>>, PointsCosts> problem{
+      M(Swarm<T, D>(c.world), c.options)};
+  const M& model = problem.model();
+  const Tick epoch = seed % 3 == 0 ? 1 + static_cast<Tick>(seed % 6) : 0;
+  testing::expect_equal_when_late(problem, {c.policy, c.n_nodes, c.n_cores, c.ticks}, epoch, seed,
+                                  run_reference(model, model.everything(), c.ticks));
+}
+
 // Shared by the four kinds of points.
 std::uint64_t n_seeds() {
   return testing::n_seeds() / 4;
@@ -185,6 +198,10 @@ TEST(PointsProperty, floats_in_2d_that_are_cut_again_at_epochs_equal_the_referen
 }
 TEST(PointsProperty, doubles_in_3d_that_are_cut_again_at_epochs_equal_the_reference) {
   for_all_seeds(50'000, expect_reference_with_epochs<double, 3>);
+}
+
+TEST(PointsProperty, late_networks_do_not_show_in_the_state) {
+  for_all_seeds(60'000, expect_reference_when_late<float, 2>);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <string>
 
-#include "rubato/core/node_host.hpp"
+#include "rubato/core/job.hpp"
 #include "rubato/io/json.hpp"
 #include "rubato/io/output_file.hpp"
 #include "rubato/io/table.hpp"
@@ -95,21 +95,20 @@ std::string profile_word(const std::string& path) {
 }  // namespace
 
 ExitCode measure_latency(const LatencyOptions& options, const Context& context) {
-  const auto fabric = net::make_fabric();
-  core::NodeHostOptions host_options;
-  host_options.n_cores = 1;
+  core::JobConfig config;
+  config.host.n_cores = 1;
   // A round trip should show the network, not our naps.
-  host_options.nap_min = host_options.nap_max = 2 * kMicrosecond;
-  host_options.poll_interval = 0;
-  core::NodeHost host(*fabric, host_options);
-  const core::JobShape shape = host.shape();
+  config.host.nap_min = config.host.nap_max = config.host.crowded_nap_max = 2 * kMicrosecond;
+  config.host.poll_interval = 0;
+  core::Job job(net::make_fabric(), std::move(config));
+  const core::JobShape shape = job.shape();
   if (shape.n_nodes < 2) {
     throw Error("a round trip needs two nodes, found one; run it as a job: rubato launch -n 2 -- " +
                     std::string("rubato doctor --latency"),
                 ExitCode::usage);
   }
   PingPong engine(shape.node, shape.n_nodes, options.n_bytes, options.n_samples);
-  host.run(engine);
+  job.host().run(engine);
   if (shape.node != 0) return ExitCode::ok;
   std::vector<Nanos> all;
   for (const auto& trips : engine.round_trips())
@@ -117,7 +116,7 @@ ExitCode measure_latency(const LatencyOptions& options, const Context& context) 
   io::OutputFile file(options.profile_path);
   file.write(net::to_text(net::profile_from_round_trips(all, "measured")));
   file.commit();
-  print(engine.round_trips(), *fabric, options, context);
+  print(engine.round_trips(), job.fabric(), options, context);
   context.err << "wrote " << options.profile_path << ": use it as --profile "
               << profile_word(options.profile_path) << '\n';
   return ExitCode::ok;

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "rubato/core/job.hpp"
 #include "rubato/core/signals.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/run/trace.hpp"
@@ -70,17 +71,17 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   return outcome;
 }
 
-// A real run's parts that the host looks at; the host goes first.
+// A real run's parts that the job's host looks at; the job goes first.
 struct RealRun {
-  std::unique_ptr<net::Fabric> fabric;
   std::unique_ptr<Trace> trace;
   std::optional<RunWatch> watch;
-  std::unique_ptr<core::NodeHost> host;
+  std::unique_ptr<core::Job> job;
   std::unique_ptr<tick::Problem> problem;
 };
 
 void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutcome& outcome) {
-  run.host->agree([&] { run.problem = app.build(); });
+  core::NodeHost& host = run.job->host();
+  host.agree([&] { run.problem = app.build(); });
   tick::ExecutionOptions execution;
   execution.paced = request.paced;
   execution.epoch = request.epoch;
@@ -92,18 +93,17 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
     if (request.at_end) request.at_end(outcome.node, node);
     finding = app.finding(node);
   };
-  const std::unique_ptr<tick::Outputs> outputs =
-      tick::add_outputs(execution, request.output, *run.host);
-  outcome.result = tick::execute(*run.problem, request.policy, request.ticks, *run.host, execution);
+  const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, request.output, host);
+  outcome.result = tick::execute(*run.problem, request.policy, request.ticks, host, execution);
   outcome.files = outputs->files();
   run.watch.reset();
-  const std::vector<Bytes> findings = run.host->gather(std::move(finding));
-  run.host->agree([&] {
+  const std::vector<Bytes> findings = host.gather(std::move(finding));
+  host.agree([&] {
     if (outcome.node == 0) outcome.findings = app.findings(findings);
   });
   if (!run.trace) return;
-  const std::vector<Bytes> parts = run.host->gather(run.trace->pack());
-  run.host->agree([&] {
+  const std::vector<Bytes> parts = host.gather(run.trace->pack());
+  host.agree([&] {
     if (outcome.node == 0) {
       Trace::write(request.trace, parts, outcome.result, title_of(app, request));
       outcome.files.push_back(request.trace);
@@ -113,13 +113,15 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
 
 RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream& err) {
   RealRun run;
-  run.fabric = net::make_fabric({.profile = request.profile, .seed = request.seed});
+  auto fabric = net::make_fabric({.profile = request.profile, .seed = request.seed});
   RunOutcome outcome;
-  outcome.node = run.fabric->node();
-  core::NodeHostOptions options;
+  outcome.node = fabric->node();
+  core::JobConfig config;
+  config.seed = request.seed;
+  core::NodeHostOptions& options = config.host;
   options.n_cores = request.n_cores;
   if (!request.trace.empty()) {
-    run.trace = std::make_unique<Trace>(run.fabric->n_nodes());
+    run.trace = std::make_unique<Trace>(fabric->n_nodes());
     options.observer = run.trace.get();
   }
   if (outcome.node == 0) {
@@ -128,8 +130,8 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
       if (run.watch) run.watch->look(glance);
     };
   }
-  run.host = std::make_unique<core::NodeHost>(*run.fabric, std::move(options));
-  outcome.n_cores = run.host->shape().n_cores;
+  run.job = std::make_unique<core::Job>(std::move(fabric), std::move(config));
+  outcome.n_cores = run.job->shape().n_cores;
   try {
     run_to_end(app, request, run, outcome);
   } catch (const Error& error) {
