@@ -207,6 +207,7 @@ void Dataflow::start_replica(RegionId region, Tick t, core::Work& work) {
   work = {step_replica, region, t, nullptr};
   cell(region, t + 1).status = Status::running;
   running_replicas_.push_back(t);
+  if (plan_.skew == 1) return;
   Job* job = nullptr;
   const Tick last = t + plan_.chain_most() - 1;
   for (++t; t <= last; ++t) {

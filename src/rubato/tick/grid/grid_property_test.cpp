@@ -110,7 +110,8 @@ TEST(GridProperty, late_networks_do_not_show_in_the_state) {
   using P = ProblemOf<GridModel<User>, GridStore<User>, GridStoreOptions>;
   for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 12);
-    const P problem(GridModel<User>(random_grid<2, 1, 2, false>(random), random.between(1, 60)));
+    const P problem(GridModel<User>(random_grid<2, 1, 2, false>(random), random.between(1, 60),
+                                    random.between(1, 5)));
     testing::RunCase c = seed % 2 == 0 ? testing::random_run(random) : with_rare_rounds(random);
     c.n_nodes = std::min(c.n_nodes, 4U);
     const auto& model = problem.model();
