@@ -20,6 +20,12 @@ class PageRankApp final : public tick::App {
             "pagerank --vertices 100000 --simulate 16 --profile ec2-large --policy d2"};
   }
 
+  [[nodiscard]] std::string files() const override {
+    return "  pagerank.csv            vertex,name,rank of the last state, by vertex\n"
+           "  pagerank-0000000t.csv   of tick t, with --every\n"
+           "  The ranks of each file sum to 1, whether vertices dangle or not.\n";
+  }
+
   void declare(tick::Parameters& p) override {
     p.add("input", input_, "edge list or Matrix Market file, .gz too; without it a trial graph");
     p.add("labels", labels_, {"integer", "text"}, "how the file names vertices");

@@ -109,9 +109,10 @@ class PageRank {
 
   [[nodiscard]] const PageRankGraph& input() const noexcept { return input_; }
 
-  // Files have a vertex's name and its y: the ranks are y divided by their sum.
+  // Files have a vertex's name and its rank: y divided by the sum of all y of the tick.
   [[nodiscard]] std::vector<tick::OutputColumn> output_columns() const {
-    return {{"name", tick::ColumnType::text}, {"unscaled_rank", tick::ColumnType::f64}};
+    return {{"name", tick::ColumnType::text},
+            {"rank", tick::ColumnType::f64, tick::ColumnUse::share}};
   }
   void output_row(VertexId v, const Value& value, tick::OutputRows& rows) const {
     rows.add(input_.name(v)).add(rank(v, value));

@@ -70,6 +70,8 @@ class App {
   [[nodiscard]] virtual std::string summary() const = 0;  // one line
   // Whole lines, each the words behind "rubato run": "heat --width 400 --ticks 1000".
   [[nodiscard]] virtual std::vector<std::string> examples() const { return {}; }
+  // What the files of --output hold, for the help: whole lines, or "".
+  [[nodiscard]] virtual std::string files() const { return ""; }
   // Parameters and texts that make a small instance, of some thousand tuples: what "rubato check"
   // sets where people have set nothing.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> check_settings() const {
