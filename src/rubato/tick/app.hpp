@@ -44,6 +44,8 @@ class Parameters {
   void add(std::string name, double& target, std::string help);
   void add(std::string name, std::string& target, std::string help);
   void add(std::string name, bool& target, std::string help);
+  // Absent until it is set; `help` says what that means.
+  void add(std::string name, std::optional<std::int64_t>& target, std::string help);
   // One of `choices`.
   void add(std::string name, std::string& target, std::vector<std::string> choices,
            std::string help);

@@ -95,7 +95,7 @@ TEST(RunCommand, RefusesABadValueOfAParameter) {
 
 TEST(RunCommand, NamesTheNearestProfile) {
   const Answer answer = call(with(kHeat, {"--profile", "ec3-large"}));
-  EXPECT_EQ(answer.code, 3);
+  EXPECT_EQ(answer.code, 2);
   EXPECT_NE(answer.err.find("did you mean \"ec2-large\"?"), std::string::npos) << answer.err;
 }
 
