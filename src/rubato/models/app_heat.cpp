@@ -28,7 +28,8 @@ class HeatApp final : public tick::App {
   [[nodiscard]] std::vector<std::string> examples() const override {
     return {"heat --width 1000 --height 1000 --ticks 500",
             "heat --edge 20 --tolerance 0.001 --ticks 100000 --output plate",
-            "heat --walls house.png --sources stoves.png --edges insulated --time-step 0.2",
+            "heat --walls examples/data/house.png --sources examples/data/stoves.png "
+            "--edges insulated --time-step 0.2 --ticks 5000 --output plate",
             "heat --width 1000 --height 1000 --simulate 16 --profile ec2-large --policy k3m5d10"};
   }
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> check_settings() const override {

@@ -17,8 +17,8 @@ class PageRankApp final : public tick::App {
     return "PageRank of an edge list, by numbers or by names";
   }
   [[nodiscard]] std::vector<std::string> examples() const override {
-    return {"pagerank --input wiki-Vote.txt --tolerance 1e-9",
-            "pagerank --input debian12-triples.tsv.gz --labels text --target-column 3 "
+    return {"pagerank --input examples/data/pages.txt --tolerance 1e-9",
+            "pagerank --input examples/data/packages.tsv --labels text --target-column 3 "
             "--only 2=Depends --tolerance 1e-8",
             "pagerank --vertices 100000 --simulate 16 --profile ec2-large --policy d2"};
   }

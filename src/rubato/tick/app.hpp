@@ -70,7 +70,8 @@ class App {
 
   [[nodiscard]] virtual std::string name() const = 0;     // one word
   [[nodiscard]] virtual std::string summary() const = 0;  // one line
-  // Whole lines, each the words behind "rubato run": "heat --width 400 --ticks 1000".
+  // Whole lines, each the words behind "rubato run": "heat --width 400 --ticks 1000". They work as
+  // they stand where the project's root is the working folder.
   [[nodiscard]] virtual std::vector<std::string> examples() const { return {}; }
   // What the files of --output hold, for the help: whole lines, or "".
   [[nodiscard]] virtual std::string files() const { return ""; }
