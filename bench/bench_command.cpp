@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bench/harness.hpp"
+#include "rubato/io/json.hpp"
 #include "rubato/io/table.hpp"
 #include "rubato/tools/progress.hpp"
 #include "rubato/tools/terminal.hpp"
@@ -35,15 +36,26 @@ struct Chosen {
   Options options;
 };
 
-ExitCode run_bench(const Chosen& chosen, const tools::Context& context) {
-  const std::vector<Benchmark> all = benchmarks();
-  if (chosen.name.empty()) {
-    io::Table table({{"benchmark"}, {"question"}});
+ExitCode list_benchmarks(const std::vector<Benchmark>& all, const tools::Context& context) {
+  if (context.json) {
+    io::JsonWriter json;
+    json.begin_array();
     for (const Benchmark& each : all)
-      table.row().text(each.name).text(each.question);
-    context.out << table.to_text(io::style_of_terminal(1));
+      json.begin_object().field("name", each.name).field("question", each.question).end_object();
+    json.end_array();
+    context.out << json.text() << '\n';
     return ExitCode::ok;
   }
+  io::Table table({{"benchmark"}, {"question"}});
+  for (const Benchmark& each : all)
+    table.row().text(each.name).text(each.question);
+  context.out << table.to_text(io::style_of_terminal(STDOUT_FILENO));
+  return ExitCode::ok;
+}
+
+ExitCode run_bench(const Chosen& chosen, const tools::Context& context) {
+  const std::vector<Benchmark> all = benchmarks();
+  if (chosen.name.empty()) return list_benchmarks(all, context);
   std::vector<std::string> names;
   for (const Benchmark& each : all) {
     names.push_back(each.name);

@@ -21,8 +21,8 @@ PICTURE_BYTES_MAX = 300_000
 SECONDS_MAX = 100
 # Code in README -> the file that it is.
 LISTINGS = {"cpp": "examples/02_waves/waves.cpp", "cmake": "examples/02_waves/CMakeLists.txt"}
-# Commands that are run as they stand; the others are long, or need files, hosts or root.
-SHORT = ("doctor", "bench", "run fish", "run traffic")
+# Commands that are run as they stand, where only `examples` is; the others are long, or need hosts or root.
+SHORT = ("doctor", "bench", "run fish", "run traffic", "run heat", "run pagerank")
 LAUNCHERS = ("launch", "lab")
 
 
@@ -133,6 +133,7 @@ class Readme:
             self.check_command(line, words)
             if here and " ".join(words[1:]).startswith(SHORT):
                 with tempfile.TemporaryDirectory() as folder:
+                    pathlib.Path(folder, "examples").symlink_to(PROJECT / "examples")
                     answer = self.run(words, folder)
                 if answer.returncode != 0:
                     self.complain(line, f"{' '.join(words)} ends with {answer.returncode}: {answer.stderr}")
@@ -184,6 +185,7 @@ OFFENCES = [
     ("commands", "./rubato reproduce ticks", "./rubato reprise ticks", r"no such command: ./rubato reprise"),
     ("commands", "--edges insulated", "--corners insulated", r"./rubato run heat has no option --corners"),
     ("commands", "-- rubato doctor --latency", "-- rubato doctor --lateness", r"doctor has no option --lateness"),
+    ("commands", "data/pages.txt", "data/pagers.txt", r"pagers.txt.* ends with 3"),
     ("commands", "run traffic --columns 8", "run traffic --columns 0", r"--columns 0 .*ends with 2"),
     ("consoles", "16 virtual nodes of 1 core", "17 virtual nodes of 1 core", r"but README shows"),
     ("consoles", "over local  waiting", "over bulk  waiting", r"the demo has another table"),

@@ -98,6 +98,10 @@ std::optional<std::uint64_t> EdgeReader::declared_vertices() const noexcept {
   return format_->n_vertices;
 }
 
+bool EdgeReader::is_matrix_market() const noexcept {
+  return format_->matrix.has_value();
+}
+
 bool EdgeReader::weighted() const noexcept {
   return format_->matrix ? format_->matrix->weighted : options_.weight_column != 0;
 }

@@ -92,6 +92,8 @@ class EdgeReader {
   // What the first line, or Matrix Market's size line, says; absent if the file has none.
   [[nodiscard]] std::optional<std::uint64_t> declared_vertices() const noexcept;
 
+  [[nodiscard]] bool is_matrix_market() const noexcept;
+
   // True if the file has weights that are asked for.
   [[nodiscard]] bool weighted() const noexcept;
 

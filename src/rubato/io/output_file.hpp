@@ -14,6 +14,7 @@
 // calls block on the disk. Objects are used by one thread.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -156,9 +157,11 @@ class SortedPart {
 
 // Writes `header` and then the rows of parts 0 .. n_parts - 1 by ascending id to `path`, and
 // removes the parts, also when it throws. Memory: one row and 64 KiB for each of at most 256 parts;
-// more parts are merged in rounds. Throws Error if an id stands in two parts.
+// more parts are merged in rounds. Throws Error if an id stands in two parts. `rewrite`, if there
+// is one, changes each row before it is written: what could not be known before all parts were.
+using RewriteRow = std::function<void(std::string& row)>;
 void merge_parts(const std::string& path, std::uint64_t job_id, std::uint32_t n_parts,
-                 std::string_view header);
+                 std::string_view header, const RewriteRow& rewrite = {});
 
 // Removes the finished parts of a job that failed. Parts that do not exist are no error.
 void remove_parts(const std::string& path, std::uint64_t job_id, std::uint32_t n_parts) noexcept;

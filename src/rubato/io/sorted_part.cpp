@@ -135,7 +135,7 @@ void SortedPart::finish() {
 }
 
 void merge_parts(const std::string& path, std::uint64_t job_id, std::uint32_t n_parts,
-                 std::string_view header) {
+                 std::string_view header, const RewriteRow& rewrite) {
   std::vector<std::string> names;
   for (std::uint32_t part = 0; part < n_parts; ++part) {
     names.push_back(part_name(path, job_id, part));
@@ -153,7 +153,13 @@ void merge_parts(const std::string& path, std::uint64_t job_id, std::uint32_t n_
   }
   OutputFile file(path);
   file.write(header);
-  merge(names, path, [&](std::uint64_t, const std::string& text) { file.write(text); });
+  std::string row;
+  merge(names, path, [&](std::uint64_t, const std::string& text) {
+    if (!rewrite) return file.write(text);
+    row = text;
+    rewrite(row);
+    file.write(row);
+  });
   file.commit();
 }
 

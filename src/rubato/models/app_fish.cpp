@@ -13,7 +13,7 @@ class FishApp final : public tick::App {
   }
   [[nodiscard]] std::vector<std::string> examples() const override {
     return {"fish --fish 20000 --ticks 500 --output school --every 100",
-            "fish --start fish.csv --reflecting --informed 0.02",
+            "fish --start examples/data/fish.csv --reflecting --ticks 300",
             "fish --simulate 16 --profile ec2-large --policy k2m3d10"};
   }
 

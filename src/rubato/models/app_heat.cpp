@@ -1,5 +1,6 @@
 #include "rubato/models/app_heat.hpp"
 
+#include <optional>
 #include <string>
 
 #include "rubato/io/number.hpp"
@@ -27,16 +28,18 @@ class HeatApp final : public tick::App {
   [[nodiscard]] std::vector<std::string> examples() const override {
     return {"heat --width 1000 --height 1000 --ticks 500",
             "heat --edge 20 --tolerance 0.001 --ticks 100000 --output plate",
-            "heat --walls house.png --sources stoves.png --edges insulated --time-step 0.2",
+            "heat --walls examples/data/house.png --sources examples/data/stoves.png "
+            "--edges insulated --time-step 0.2 --ticks 5000 --output plate",
             "heat --width 1000 --height 1000 --simulate 16 --profile ec2-large --policy k3m5d10"};
   }
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> check_settings() const override {
+    if (has_files()) return {};  // they have a size
     return {{"width", "40"}, {"height", "30"}};
   }
 
   void declare(tick::Parameters& p) override {
-    p.add("width", options_.width, "cells along x");
-    p.add("height", options_.height, "cells along y");
+    p.add("width", width_, "cells along x; default: 256, or as the files have");
+    p.add("height", height_, "cells along y; default: 256, or as the files have");
     p.add("parts-x", options_.parts[0], "boxes along x, one a node; 0: chosen, short borders");
     p.add("parts-y", options_.parts[1],
           "boxes along y; few along x make long rows and few neighbours");
@@ -62,6 +65,8 @@ class HeatApp final : public tick::App {
   }
 
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {
+    options_.width = width_.value_or(HeatOptions{}.width);
+    options_.height = height_.value_or(HeatOptions{}.height);
     require_at_least("width", options_.width, 1);
     require_at_least("height", options_.height, 1);
     constexpr std::int64_t kCellsMost = 100'000'000'000;  // 1.6 TB
@@ -87,23 +92,41 @@ class HeatApp final : public tick::App {
       throw Error("--time-step: expected 0 or more, found " + io::number_text(time_step_),
                   ExitCode::usage);
     }
-    const bool has_files = !files_.conductivity.empty() || !files_.walls.empty() ||
-                           !files_.sources.empty() || !files_.start.empty();
-    if (!has_files && edges_ == "held" && time_step_ == 0) {
+    if (!has_files() && edges_ == "held" && time_step_ == 0) {
       return std::make_unique<HeatProblem>(tick::GridModel(UniformHeat(options_)), cost_);
     }
-    return build_raster(has_files);
+    return build_raster();
   }
 
  private:
+  [[nodiscard]] bool has_files() const {
+    return !files_.conductivity.empty() || !files_.walls.empty() || !files_.sources.empty() ||
+           !files_.start.empty();
+  }
+
+  // The files say how large the raster is, so what people say must not be another size.
+  void check_size(const HeatMaterial& material) const {
+    const std::int64_t width = width_.value_or(material.width());
+    const std::int64_t height = height_.value_or(material.height());
+    if (width == material.width() && height == material.height()) return;
+    const auto size = [](std::int64_t x, std::int64_t y) {
+      return std::to_string(x) + " x " + std::to_string(y);
+    };
+    throw Error("--width and --height: " + material.size_from() + " has " +
+                    size(material.width(), material.height()) +
+                    " cells, expected these or no size, found " + size(width, height),
+                ExitCode::usage);
+  }
+
   // Without files: the disc of UniformHeat, in one material.
-  [[nodiscard]] std::unique_ptr<tick::Problem> build_raster(bool has_files) const {
+  [[nodiscard]] std::unique_ptr<tick::Problem> build_raster() const {
     RasterHeatOptions raster;
     raster.common = options_;
     raster.edge = edges_ == "held" ? HeatEdge::held : HeatEdge::insulated;
     raster.time_step = time_step_;
-    auto material = has_files ? std::make_shared<const HeatMaterial>(files_)
-                              : std::make_shared<const HeatMaterial>(options_);
+    auto material = has_files() ? std::make_shared<const HeatMaterial>(files_)
+                                : std::make_shared<const HeatMaterial>(options_);
+    if (has_files()) check_size(*material);
     return std::make_unique<RasterProblem>(tick::GridModel(RasterHeat(std::move(material), raster)),
                                            cost_);
   }
@@ -112,6 +135,8 @@ class HeatApp final : public tick::App {
   std::string edges_ = "held";
   double time_step_ = 0;
   HeatOptions options_;
+  std::optional<std::int64_t> width_;  // as people want it
+  std::optional<std::int64_t> height_;
   tick::GridStoreOptions cost_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 
 namespace rubato::models {
@@ -9,22 +10,37 @@ namespace {
 
 class PageRankApp final : public tick::App {
  public:
+  explicit PageRankApp(bool weighted) : weighted_(weighted) {}
+
   [[nodiscard]] std::string name() const override { return "pagerank"; }
   [[nodiscard]] std::string summary() const override {
     return "PageRank of an edge list, by numbers or by names";
   }
   [[nodiscard]] std::vector<std::string> examples() const override {
-    return {"pagerank --input wiki-Vote.txt --tolerance 1e-9",
-            "pagerank --input debian12-triples.tsv.gz --labels text --target-column 3 "
+    return {"pagerank --input examples/data/pages.txt --tolerance 1e-9",
+            "pagerank --input examples/data/packages.tsv --labels text --target-column 3 "
             "--only 2=Depends --tolerance 1e-8",
             "pagerank --vertices 100000 --simulate 16 --profile ec2-large --policy d2"};
   }
 
+  [[nodiscard]] std::string files() const override {
+    return "  pagerank.csv            vertex,name,rank of the last state, by vertex\n"
+           "  pagerank-0000000t.csv   of tick t, with --every\n"
+           "  The ranks of each file sum to 1, whether vertices dangle or not.\n";
+  }
+
   void declare(tick::Parameters& p) override {
-    p.add("input", input_, "edge list or Matrix Market file, .gz too; without it a trial graph");
+    p.add("input", input_,
+          std::string("edge list or Matrix Market file, .gz too; without it a trial graph") +
+              (weighted_ ? "" : "; weights are left aside"));
     p.add("labels", labels_, {"integer", "text"}, "how the file names vertices");
     p.add("source-column", source_column_, "column of an edge's source, from 1");
     p.add("target-column", target_column_, "column of its target");
+    if (weighted_) {
+      p.add(
+          "weight-column", weight_column_,
+          "column of its weight; 0: all edges weigh 1; a Matrix Market file's values are weights");
+    }
     p.add("only", only_, "COLUMN=VALUE: lines whose column has that value");
     p.add("duplicates", duplicates_, {"merge", "keep"}, "whether equal edges count once or each");
     p.add("vertices", vertices_, "vertices of the trial graph");
@@ -101,8 +117,40 @@ class PageRankApp final : public tick::App {
     options.source_column = static_cast<std::size_t>(source_column_);
     options.target_column = static_cast<std::size_t>(target_column_);
     if (!only_.empty()) options.filter = filter();
-    return read_pagerank_graph(
-        input_, options, duplicates_ == "merge" ? tick::Duplicates::merge : tick::Duplicates::keep);
+    if (weighted_) options.weight_column = weight_column(options);
+    const auto duplicates =
+        duplicates_ == "merge" ? tick::Duplicates::merge : tick::Duplicates::keep;
+    return read_pagerank_graph(input_, options, duplicates,
+                               weighted_ ? EdgeWeights::kept : EdgeWeights::left_aside);
+  }
+
+  // A file whose third column could be weights does not say so: leaving them aside in silence
+  // would be as wrong as taking a date for one. So people say which it is.
+  [[nodiscard]] std::size_t weight_column(const io::EdgeListOptions& options) const {
+    if (weight_column_ && *weight_column_ >= 0) return static_cast<std::size_t>(*weight_column_);
+    if (weight_column_) {
+      throw Error("--weight-column: columns count from 1, 0 is none, found " +
+                      std::to_string(*weight_column_),
+                  ExitCode::usage);
+    }
+    const bool usual_columns = source_column_ == 1 && target_column_ == 2 && only_.empty();
+    if (!usual_columns || !has_third_number(options)) return 0;
+    throw Error("--weight-column: " + input_ +
+                    " has a third number in a line, expected --weight-column 3 if it is a weight, "
+                    "or --weight-column 0 if not",
+                ExitCode::usage);
+  }
+
+  [[nodiscard]] bool has_third_number(io::EdgeListOptions options) const {
+    io::Edge edge;
+    // A Matrix Market file says itself what it has.
+    if (io::EdgeReader(input_, options).is_matrix_market()) return false;
+    options.weight_column = 3;
+    try {
+      return io::EdgeReader(input_, options).next(edge);
+    } catch (const Error&) {
+      return false;  // what else is wrong, reading it all will tell
+    }
   }
 
   [[nodiscard]] io::EdgeFilter filter() const {
@@ -123,6 +171,8 @@ class PageRankApp final : public tick::App {
   std::string labels_ = "integer";
   std::int64_t source_column_ = 1;
   std::int64_t target_column_ = 2;
+  bool weighted_;
+  std::optional<std::int64_t> weight_column_;
   std::string only_;
   std::string duplicates_ = "merge";
   std::int64_t vertices_ = 10'000;
@@ -138,7 +188,11 @@ class PageRankApp final : public tick::App {
 }  // namespace
 
 std::unique_ptr<tick::App> make_pagerank_app() {
-  return std::make_unique<PageRankApp>();
+  return std::make_unique<PageRankApp>(false);
+}
+
+std::unique_ptr<tick::App> make_weighted_graph_app() {
+  return std::make_unique<PageRankApp>(true);
 }
 
 bool add_to_ranking(tick::NodeRun& node, Ranking& ranking) {

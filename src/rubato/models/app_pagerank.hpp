@@ -13,7 +13,10 @@ namespace rubato::models {
 // What PageRankApp builds.
 using PageRankProblem = tick::ProblemOf<PageRankModel, PageRankStore, tick::GraphStoreOptions>;
 
+// Leaves the weights of edges aside: a vertex shares out its rank evenly.
 [[nodiscard]] std::unique_ptr<tick::App> make_pagerank_app();
+// For who wants the graph that its parameters describe, with weights: --weight-column besides.
+[[nodiscard]] std::unique_ptr<tick::App> make_weighted_graph_app();
 
 // Adds the own vertices of a node at the end of its run. False if it is no node of a
 // PageRankProblem.

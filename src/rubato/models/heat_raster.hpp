@@ -51,6 +51,8 @@ class HeatMaterial {
 
   [[nodiscard]] std::int64_t width() const noexcept { return width_; }
   [[nodiscard]] std::int64_t height() const noexcept { return height_; }
+  // The file that the size is from; "" without files.
+  [[nodiscard]] const std::string& size_from() const noexcept { return size_from_; }
   // Of cells [x, x + n) in row y.
   void conductivity(std::int64_t x, std::int64_t y, std::int64_t n, double* out) const;
   // NaN where there is no source.

@@ -46,13 +46,14 @@ void refuse_more_than_memory(const std::string& path, const io::EdgeList32& edge
 }  // namespace
 
 PageRankGraph read_pagerank_graph(const std::string& path, const io::EdgeListOptions& options,
-                                  tick::Duplicates duplicates) {
+                                  tick::Duplicates duplicates, EdgeWeights weights) {
   io::EdgeList32 edges = io::read_edge_list<VertexId>(path, options);
   refuse_more_than_memory(path, edges);
+  if (weights == EdgeWeights::left_aside) edges.weight.clear();
   PageRankGraph result;
   try {
-    result.graph = std::make_shared<const tick::Digraph>(
-        edges.n_vertices, edges.source, edges.target, std::span<const double>{}, duplicates);
+    result.graph = std::make_shared<const tick::Digraph>(edges.n_vertices, edges.source,
+                                                         edges.target, edges.weight, duplicates);
   } catch (const Error& error) {
     throw error.in("reading " + path);
   }

@@ -38,11 +38,14 @@ struct PageRankGraph {
   [[nodiscard]] VertexId find(std::string_view name) const;
 };
 
-// Reads an edge list; weights are left aside. Throws Error: what io::read_edge_list refuses, and
-// graphs that do not fit.
+enum class EdgeWeights : std::uint8_t { left_aside, kept };
+
+// Reads an edge list; weights are those that `options` or a Matrix Market file name. Throws Error:
+// what io::read_edge_list refuses, and graphs that do not fit.
 [[nodiscard]] PageRankGraph read_pagerank_graph(const std::string& path,
                                                 const io::EdgeListOptions& options,
-                                                tick::Duplicates duplicates);
+                                                tick::Duplicates duplicates,
+                                                EdgeWeights weights = EdgeWeights::left_aside);
 
 // A graph for trials: each vertex points `degree` times at earlier ones, popular ones first.
 // REQUIRES: n_vertices > 0.
@@ -109,9 +112,10 @@ class PageRank {
 
   [[nodiscard]] const PageRankGraph& input() const noexcept { return input_; }
 
-  // Files have a vertex's name and its y: the ranks are y divided by their sum.
+  // Files have a vertex's name and its rank: y divided by the sum of all y of the tick.
   [[nodiscard]] std::vector<tick::OutputColumn> output_columns() const {
-    return {{"name", tick::ColumnType::text}, {"unscaled_rank", tick::ColumnType::f64}};
+    return {{"name", tick::ColumnType::text},
+            {"rank", tick::ColumnType::f64, tick::ColumnUse::share}};
   }
   void output_row(VertexId v, const Value& value, tick::OutputRows& rows) const {
     rows.add(input_.name(v)).add(rank(v, value));

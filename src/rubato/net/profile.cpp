@@ -241,6 +241,11 @@ constexpr std::array kPresets = {
 
 Profile parse_text(std::string_view text, std::string_view source, bool in_file);
 
+bool names_profile_file(std::string_view word) {
+  return word.starts_with("file:") || word.find('/') != std::string_view::npos ||
+         word.ends_with(".profile");
+}
+
 Profile named(std::string_view word, bool in_file) {
   if (word.starts_with("trace:")) {
     Profile p;
@@ -249,11 +254,10 @@ Profile named(std::string_view word, bool in_file) {
     p.trace_us = read_trace(std::string(word.substr(6)));
     return p;
   }
-  const bool is_file = word.starts_with("file:");
-  if (is_file || word.find('/') != std::string_view::npos || word.ends_with(".profile")) {
+  if (names_profile_file(word)) {
     // A file that named itself would never end.
     if (in_file) throw Error("expected no other profile file within a file, found " + quoted(word));
-    return load_profile(std::string(word.substr(is_file ? 5 : 0)));
+    return load_profile(std::string(word.substr(word.starts_with("file:") ? 5 : 0)));
   }
   for (const Preset& preset : kPresets) {
     if (word == preset.name) {
@@ -298,6 +302,18 @@ void apply_setting(Profile& profile, std::string_view setting, bool is_first, bo
   profile = named(word, in_file);
 }
 
+// The error of a setting with its place. What people type themselves is their usage; what a file
+// holds, or that it cannot be read, is bad input.
+Error placed(const Error& error, std::string_view source, std::string_view setting) {
+  const auto equals = setting.find('=');
+  const bool is_name =
+      equals == std::string_view::npos || trim(setting.substr(0, equals)) == "profile";
+  const std::string_view word =
+      equals == std::string_view::npos ? setting : trim(setting.substr(equals + 1));
+  const bool of_file = is_name && (word.starts_with("trace:") || names_profile_file(word));
+  return Error(error.in(source).what(), of_file ? ExitCode::bad_input : ExitCode::usage);
+}
+
 Profile parse_text(std::string_view text, std::string_view source, bool in_file) {
   Profile profile;
   bool is_first = true;
@@ -310,16 +326,18 @@ Profile parse_text(std::string_view text, std::string_view source, bool in_file)
       try {
         apply_setting(profile, setting, is_first, in_file);
       } catch (const Error& e) {
-        throw e.in(std::string(source) + (in_file ? ": line " + std::to_string(number) : ""));
+        if (!in_file) throw placed(e, source, setting);
+        throw e.in(std::string(source) + ": line " + std::to_string(number));
       }
       is_first = false;
     }
   }
-  if (is_first) throw Error(std::string(source) + ": expected a profile, found nothing");
+  const ExitCode code = in_file ? ExitCode::bad_input : ExitCode::usage;
+  if (is_first) throw Error(std::string(source) + ": expected a profile, found nothing", code);
   try {
     check_whole(profile);
   } catch (const Error& e) {
-    throw e.in(source);
+    throw Error(e.in(source).what(), code);
   }
   return profile;
 }

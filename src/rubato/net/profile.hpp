@@ -93,7 +93,8 @@ struct Profile {
 [[nodiscard]] const std::vector<std::string>& profile_keys();
 
 // The profile that `text` describes; reads the files that it names. `source` stands in front of
-// errors. Throws Error with the line, what was expected and the nearest name.
+// errors. Throws Error with the line, what was expected and the nearest name: bad input if a file
+// is at fault, else usage.
 [[nodiscard]] Profile parse_profile(std::string_view text, std::string_view source = "profile");
 
 // The profile of a file in the text form; throws Error as above, or if it cannot be read.

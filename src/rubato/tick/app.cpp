@@ -36,6 +36,14 @@ void Parameters::add(std::string name, std::int64_t& target, std::string help) {
                      set_number(name, target, text, "a whole number");
                    }});
 }
+void Parameters::add(std::string name, std::optional<std::int64_t>& target, std::string help) {
+  list_.push_back(
+      {name, std::move(help), target ? std::to_string(*target) : "", [name, &target](auto text) {
+         std::int64_t value = 0;
+         set_number(name, value, text, "a whole number");
+         target = value;
+       }});
+}
 void Parameters::add(std::string name, std::uint64_t& target, std::string help) {
   list_.push_back({name, std::move(help), std::to_string(target), [name, &target](auto text) {
                      set_number(name, target, text, "a whole number >= 0");

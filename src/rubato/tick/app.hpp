@@ -44,6 +44,8 @@ class Parameters {
   void add(std::string name, double& target, std::string help);
   void add(std::string name, std::string& target, std::string help);
   void add(std::string name, bool& target, std::string help);
+  // Absent until it is set; `help` says what that means.
+  void add(std::string name, std::optional<std::int64_t>& target, std::string help);
   // One of `choices`.
   void add(std::string name, std::string& target, std::vector<std::string> choices,
            std::string help);
@@ -68,8 +70,11 @@ class App {
 
   [[nodiscard]] virtual std::string name() const = 0;     // one word
   [[nodiscard]] virtual std::string summary() const = 0;  // one line
-  // Whole lines, each the words behind "rubato run": "heat --width 400 --ticks 1000".
+  // Whole lines, each the words behind "rubato run": "heat --width 400 --ticks 1000". They work as
+  // they stand where the project's root is the working folder.
   [[nodiscard]] virtual std::vector<std::string> examples() const { return {}; }
+  // What the files of --output hold, for the help: whole lines, or "".
+  [[nodiscard]] virtual std::string files() const { return ""; }
   // Parameters and texts that make a small instance, of some thousand tuples: what "rubato check"
   // sets where people have set nothing.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> check_settings() const {

@@ -20,6 +20,7 @@
 // and in one of the kind graph, called when the parameters are set:
 //   std::shared_ptr<const Digraph> graph() const;   // without it the graph is an --input
 //   void take_graph(const InputGraph& input);       // the --input, for degrees and names
+// Its steps see the weights of --weight-column as in.weight(i).
 // A model that reads other files writes its own App instead (model_main.hpp).
 
 #include <memory>

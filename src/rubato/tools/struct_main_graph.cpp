@@ -9,13 +9,13 @@ namespace rubato::tools {
 namespace {
 
 // Those of pagerank's parameters that say what the graph is; the others say what is done with it.
-constexpr std::string_view kOfTheGraph[] = {"input",         "labels", "source-column",
-                                            "target-column", "only",   "duplicates",
-                                            "vertices",      "degree", "seed"};
+constexpr std::string_view kOfTheGraph[] = {
+    "input", "labels",     "source-column", "target-column", "weight-column",
+    "only",  "duplicates", "vertices",      "degree",        "seed"};
 
 }  // namespace
 
-GraphInput::GraphInput() : source_(models::make_pagerank_app()) {}
+GraphInput::GraphInput() : source_(models::make_weighted_graph_app()) {}
 GraphInput::~GraphInput() = default;
 
 void GraphInput::declare(tick::Parameters& parameters) {

@@ -1,6 +1,7 @@
 #pragma once
 // The graph of a program whose model is a struct of the kind `graph`: an edge list that people
-// name, or a trial graph. The options are those of `rubato run pagerank`, and so is what reads it.
+// name, or a trial graph. The options are those of `rubato run pagerank`, and so is what reads it;
+// but steps may use weights (InEdges::weight), so --weight-column is there besides.
 
 #include <memory>
 
@@ -24,7 +25,8 @@ class GraphInput {
   // Adds --input and what says how to read it, but for names that are taken. `parameters` must not
   // be set after this has gone.
   void declare(tick::Parameters& parameters);
-  // Edge weights are left aside. Throws Error: bad parameters, or a file that is no graph.
+  // Weights of edges are those of a Matrix Market file or of --weight-column; lines with a third
+  // number are refused without it. Throws Error: bad parameters, or a file that is no graph.
   [[nodiscard]] InputGraph read();
 
  private:

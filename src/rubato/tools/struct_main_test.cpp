@@ -108,6 +108,17 @@ struct Degrees : Reached {
   void declare(Parameters& parameters) { parameters.add("seed", seed, "of nothing"); }
 };
 
+// The length of the shortest way from vertex 0, along weights.
+struct Distance {
+  using Value = double;
+  [[nodiscard]] Value init(VertexId v) const { return v == 0 ? 0 : 1e9; }
+  [[nodiscard]] Value step(VertexId, Value own, const InEdges<Value>& in, Tick) const {
+    for (std::size_t i = 0; i < in.size(); ++i)
+      own = std::min(own, in.value(i) + in.weight(i));
+    return own;
+  }
+};
+
 // A general model, all by hand: heaps of sand in a row, of which steep ones slide to the right.
 struct Heap {
   std::uint64_t id = 0;  // its place
@@ -250,6 +261,57 @@ TEST(StructApp, a_graph_is_an_input_that_people_name) {
   EXPECT_NE(checksum("text", 1, 1), checksum("text", 1, 2));
   EXPECT_EQ(checksum("text", 1, 2), checksum("text", 1, 3));  // no path is longer
   EXPECT_THROW((void)checksum("integer", 1, 1), Error);
+}
+
+class WeightedInput : public ::testing::Test {
+ protected:
+  ~WeightedInput() override { std::remove(path_.c_str()); }
+
+  // Of Distance on a file of that text.
+  [[nodiscard]] std::uint64_t checksum(const std::string& text, const char* column,
+                                       std::uint32_t n_nodes = 1) const {
+    std::ofstream(path_) << text;
+    StructApp<Distance> app("distance");
+    tick::Parameters parameters;
+    app.declare(parameters);
+    parameters.set("input", path_);
+    if (column != nullptr) parameters.set("weight-column", column);
+    return checksum_of(app, n_nodes, 3);
+  }
+  std::string path_ = ::testing::TempDir() + "/struct_main_weights.txt";
+};
+
+TEST_F(WeightedInput, weights_are_those_of_the_column_that_people_name) {
+  const std::string text = "0 1 2.5\n1 2 0.5\n0 2 9\n";
+  const std::string heavier = "0 1 2.5\n1 2 0.75\n0 2 9\n";
+  EXPECT_NE(checksum(text, "3"), checksum(heavier, "3"));
+  EXPECT_EQ(checksum(text, "3"), checksum(text, "3", 3));
+  EXPECT_EQ(checksum(text, "0"), checksum("0 1\n1 2\n0 2\n", nullptr));
+}
+
+TEST_F(WeightedInput, a_matrix_market_file_says_itself_that_it_has_them) {
+  const std::string head = "%%MatrixMarket matrix coordinate ";
+  EXPECT_EQ(checksum(head + "real general\n3 3 3\n1 2 2.5\n2 3 0.5\n1 3 9\n", nullptr),
+            checksum("0 1 2.5\n1 2 0.5\n0 2 9\n", "3"));
+  EXPECT_EQ(checksum(head + "pattern general\n3 3 3\n1 2\n2 3\n1 3\n", nullptr),
+            checksum("0 1\n1 2\n0 2\n", nullptr));
+}
+
+TEST_F(WeightedInput, a_third_number_is_not_left_aside_in_silence) {
+  const auto message = [&](const char* column, const char* text) {
+    try {
+      (void)checksum(text, column);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(message(nullptr, "# from to\n0 1 2.5\n")
+                .find("has a third number in a line, expected --weight-column 3 if"),
+            std::string::npos);
+  EXPECT_NE(message("-1", "0 1 2.5\n").find("0 is none, found -1"), std::string::npos);
+  EXPECT_EQ(message(nullptr, "0 1 one\n"), "");
 }
 
 TEST(StructApp, a_graph_of_its_own_needs_no_input) {

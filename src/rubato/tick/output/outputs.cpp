@@ -24,6 +24,7 @@ std::vector<std::string> words_of(const std::string& text) {
 
 detail::FrameFormats parse_formats(const std::string& text) {
   static const std::vector<std::string> known{"csv", "vtk", "png"};
+  if (text.empty()) return {true, false, true};
   detail::FrameFormats formats;
   for (const std::string& word : words_of(text)) {
     if (word == known[0]) {
@@ -37,9 +38,6 @@ detail::FrameFormats parse_formats(const std::string& text) {
                       word + "\"" + did_you_mean(word, known),
                   ExitCode::usage);
     }
-  }
-  if (!formats.csv && !formats.vtk && !formats.png) {
-    throw Error("--format: expected some of csv, vtk and png, found nothing", ExitCode::usage);
   }
   return formats;
 }
@@ -56,7 +54,10 @@ std::uint64_t new_job_id() {
 
 void OutputOptions::declare(Parameters& parameters) {
   parameters.add("output", folder, "folder for the files of the run; none are written without it");
-  parameters.add("format", formats, "what to write: some of csv, vtk (ParaView) and png");
+  parameters.add(
+      "format", formats,
+      "what to write: some of csv, vtk (ParaView) and png; default: csv, and png of what "
+      "has a place in space");
   parameters.add("every", every, "write each n-th tick too, not the last state alone; 0: never");
 }
 
@@ -91,11 +92,11 @@ Outputs::Outputs(OutputOptions options, Process process)
 Outputs::~Outputs() = default;
 
 detail::FrameFormats Outputs::formats_of(const OutputSchema& schema) const {
-  const bool placed = schema.has_picture();
-  if (placed) return formats_;
-  if (formats_.csv) return {true, false, false};
-  throw Error("--format " + options_.formats + ": tuples of " + options_.name +
-                  " have no place in space, expected csv",
+  if (schema.has_picture()) return formats_;
+  const detail::FrameFormats possible{true, false, false};
+  if (options_.formats.empty() || (!formats_.vtk && !formats_.png)) return possible;
+  throw Error("--format: expected csv alone, found \"" + options_.formats + "\": tuples of " +
+                  options_.name + " have no place in space",
               ExitCode::usage);
 }
 

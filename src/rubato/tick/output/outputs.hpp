@@ -34,10 +34,10 @@
 namespace rubato::tick {
 
 struct OutputOptions {
-  std::string folder;               // "": nothing is written
-  std::string formats = "csv,png";  // of csv, vtk and png
-  std::int64_t every = 0;           // 0: the last state only
-  std::string name = "state";       // of the files: the model's
+  std::string folder;          // "": nothing is written
+  std::string formats;         // of csv, vtk and png; "": csv, and png where it is possible
+  std::int64_t every = 0;      // 0: the last state only
+  std::string name = "state";  // of the files: the model's
 
   // Adds the three parameters to those of a model; this outlives them.
   void declare(Parameters& parameters);

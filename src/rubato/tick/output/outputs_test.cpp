@@ -228,6 +228,58 @@ TEST(Outputs, tuples_that_move_are_written_by_id_whoever_has_them) {
   }
 }
 
+// Swarms whose values are shares of the whole, with a text that needs quotes before them.
+struct SharingSwarm : WrittenSwarm {
+  using WrittenSwarm::WrittenSwarm;
+  [[nodiscard]] std::vector<OutputColumn> output_columns() const {
+    return {{"kind", ColumnType::text}, {"part", ColumnType::f64, ColumnUse::share}};
+  }
+  void output_rows(const State& state, OutputRows& rows) const {
+    for (const auto& agent : state)
+      rows.begin(agent.id).add(std::string("a, \"b\"")).add(value(agent));
+  }
+  template <class Agent>
+  static double value(const Agent& agent) {
+    return static_cast<double>(agent.value % 1000);
+  }
+};
+
+TEST(Outputs, shares_of_each_tick_sum_to_1_and_have_the_same_bits_for_every_cut) {
+  const SharingSwarm model(testing::SwarmModel::Options{});
+  const ProblemOf<SharingSwarm, FragmentStore<SharingSwarm>> problem(model);
+  const TemporaryFolder expected;
+  OutputOptions output = every_three(expected);
+  output.formats = "csv";
+  run(problem, {"local", 1, 1}, output, 7);
+  EXPECT_EQ(expected.names().size(), 4U);
+  for (const auto& [name, tick] : {std::pair{"mix-00000003.csv", 3}, std::pair{"mix.csv", 7}}) {
+    const auto reference = run_reference(model, model.everything(), tick);
+    double whole = 0;
+    for (const auto& agent : reference.state)
+      whole += SharingSwarm::value(agent);
+    io::CsvReader in(expected.path() + "/" + name);
+    EXPECT_EQ(in.header(), (std::vector<std::string>{"id", "kind", "part"}));
+    double sum = 0;
+    std::size_t row = 0;
+    while (in.next_row()) {
+      ASSERT_LT(row, reference.state.size());
+      EXPECT_EQ(in.text(1), "a, \"b\"");
+      EXPECT_EQ(in.get<double>(2), SharingSwarm::value(reference.state[row++]) / whole);
+      sum += in.get<double>(2);
+    }
+    EXPECT_EQ(row, reference.state.size());
+    EXPECT_NEAR(sum, 1, 1e-12);
+  }
+  for (const Case& c : {Case{"k2m3d2", 5, 2, 1}, Case{"bulk", 3, 1}}) {
+    const TemporaryFolder found;
+    output.folder = found.path();
+    run(problem, c, output, 7);
+    EXPECT_EQ(found.names(), expected.names());
+    for (const std::string& name : expected.names())
+      EXPECT_TRUE(found.read(name) == expected.read(name)) << name << " of " << c.policy;
+  }
+}
+
 // Two processes with one node each, in one.
 TEST(Outputs, several_processes_write_the_same_files_each_when_its_tick_is_whole) {
   const GridProblem grid{GridModel<Grid>(small_grid(), 60)};
@@ -327,8 +379,8 @@ TEST(Outputs, wrong_options_name_what_is_expected) {
   EXPECT_EQ(message(),
             "--format: expected some of csv, vtk and png with commas between, found \"pgn\" (did "
             "you mean \"png\"?)");
-  output.formats = "";
-  EXPECT_NE(message().find("found nothing"), std::string::npos);
+  output.formats = ",";
+  EXPECT_NE(message().find("with commas between, found \"\""), std::string::npos);
   output.formats = "csv";
   output.every = -1;
   EXPECT_NE(message().find("--every"), std::string::npos);

@@ -42,6 +42,9 @@ enum class ColumnUse : std::uint8_t {
   heading_x,  // drawn as the direction of an arrow
   heading_y,
   marked,  // a number: not 0 is drawn in a second colour, above the others
+  // CSV has it divided by its sum over all tuples of the tick, so that the column sums to 1; VTK
+  // leaves it out. Of type f64, the last column, and positive somewhere.
+  share,
 };
 
 struct OutputColumn {

@@ -46,9 +46,14 @@ std::string conditions(const ReproduceOptions& options) {
 }
 
 io::Table statement_table(const Reproduction& r) {
-  io::Table table({{"the paper"}, {"here"}, {"holds"}});
+  io::Table table({{"the paper"}, {"here"}, {"wanted"}, {"holds"}, {"why not"}});
   for (const Statement& statement : r.statements) {
-    table.row().text(statement.text).text(statement.here).text(statement.holds ? "true" : "false");
+    table.row()
+        .text(statement.text)
+        .text(statement.here)
+        .text(statement.wanted)
+        .text(statement.holds ? "true" : "false")
+        .text(statement.why);
   }
   return table;
 }
@@ -60,8 +65,12 @@ void print_text(const Reproduction& r, const Context& context) {
                                figure.table().to_text(style));
   }
   for (const Statement& statement : r.statements) {
-    context.out << fmt::format("{:<5}  {}\n       here: {}\n", statement.holds ? "true" : "false",
-                               statement.text, statement.here);
+    context.out << fmt::format("{:<5}  {}\n       here: {}; wanted: {}\n",
+                               statement.holds ? "true" : "false", statement.text, statement.here,
+                               statement.wanted);
+    if (!statement.why.empty()) {
+      context.out << "       why not: " << statement.why << '\n';
+    }
   }
 }
 
@@ -92,7 +101,9 @@ void print_json(const Reproduction& r, const ReproduceOptions& options, const Co
     json.begin_object()
         .field("text", statement.text)
         .field("here", statement.here)
+        .field("wanted", statement.wanted)
         .field("holds", statement.holds)
+        .field("why", statement.why)
         .end_object();
   }
   json.end_array().end_object();

@@ -68,9 +68,12 @@ struct Figure {
 };
 
 struct Statement {
-  std::string text;  // what the paper says
-  std::string here;  // what was found
+  std::string text;    // what the paper says
+  std::string here;    // what was found
+  std::string wanted;  // what makes it true: the rule that was applied, with its numbers
   bool holds = false;
+  // If it does not hold: what was measured to be the reason, with the default settings.
+  std::string why = "";
 };
 
 struct Reproduction {

@@ -34,8 +34,33 @@ Reproduction as_printed() {
 TEST(Reproduce, FindsThePapersStatementsTrueOfItsFigures) {
   const auto statements = judge(as_printed());
   ASSERT_EQ(statements.size(), 10U);
-  for (const Statement& statement : statements)
+  for (const Statement& statement : statements) {
     EXPECT_TRUE(statement.holds) << statement.text << ": " << statement.here;
+    EXPECT_NE(statement.wanted, "") << statement.text;
+    EXPECT_EQ(statement.why, "") << statement.text;
+  }
+  EXPECT_EQ(statements[0].wanted, "between 1.105x and 1.495x");
+  EXPECT_EQ(statements[0].here, "d=1 1.300x");
+}
+
+TEST(Reproduce, SaysWhyForWhatIsFalseWithTheDefaultSettings) {
+  Reproduction r = as_printed();
+  r.figures = {
+      figure(6, {{"local", 1}, {"d=1", 1.3}, {"d=10", 1.35}}),
+      figure(7,
+             {{"local", 1}, {"d=1", 1.04}, {"d=10", 1.04}, {"k=1, m=1", 1.77}, {"k=2, m=2", 1.28}}),
+      figure(8, {{"local", 1}, {"m=1", 1.6}, {"m=2", 2.2}, {"m=5", 3.2}}),
+      r.figure(9),
+      r.figure(10),
+      r.figure(11),
+      figure(12, {{"local", 1}, {"scheduling", 1.4}, {"replication", 2.6}, {"both", 3.4}}),
+      r.figure(13)};
+  std::size_t n_false = 0;
+  for (const Statement& statement : judge(r)) {
+    n_false += statement.holds ? 0 : 1;
+    EXPECT_EQ(statement.why.empty(), statement.holds) << statement.text;
+  }
+  EXPECT_EQ(n_false, 4U);
 }
 
 // Each change breaks the statement of that index.
@@ -53,7 +78,7 @@ TEST(Reproduce, FindsThemFalseOfOthers) {
                                {8, "m=3", 1.6, 4},
                                {10, "m=9", 1.6, 5},
                                {11, "both", 2.9, 6},
-                               {12, "both", 4.0, 7},
+                               {12, "both", 3.0, 7},
                                {12, "replication", 1.2, 8},
                                {13, "100 best", 150, 9}}) {
     Reproduction r = as_printed();
@@ -95,6 +120,8 @@ TEST(ReproduceCommand, HasAllFiguresAndJudgesAllStatements) {
     EXPECT_GE(json.at("figures").at(static_cast<std::size_t>(i)).at("points").size(), 4U);
   }
   EXPECT_EQ(json.at("statements").size(), 10U);
+  for (const auto& statement : json.at("statements"))
+    EXPECT_EQ(statement.at("why"), "") << "reasons are those of the default settings";
   EXPECT_TRUE(std::ifstream(report).good());
   std::remove(report.c_str());
 }

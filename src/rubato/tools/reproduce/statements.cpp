@@ -1,7 +1,12 @@
-// What [Ticks 6.3] says of its figures, held against ours. "About" is taken as within a quarter of
-// the gain.
+// What [Ticks 6.3] says of its figures, held against ours.
+//
+// A word such as "about" is a Range, and a verdict's `wanted` is printed from the Range that it was
+// judged by. The ranges were not made for what is found here; what is false stays false, with
+// the reason that was measured: runs of the same workload, with the one condition changed that
+// a reason names. 50 hosts, 200 ticks (PageRank: 60), one round.
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -11,60 +16,116 @@ namespace rubato::tools {
 namespace {
 
 std::string gain_of(const Figure& figure, const std::string& label) {
-  return fmt::format("{} {:.2f}x", label, figure.at(label).gain);
+  return fmt::format("{} {:.3f}x", label, figure.at(label).gain);
 }
 
 std::string peak_of(const Figure& figure) {
   return std::ranges::max_element(figure.points, {}, &FigurePoint::throughput)->label;
 }
 
+// Neither end belongs to it.
+struct Range {
+  double low = 0;
+  double high = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] bool has(double x) const { return x > low && x < high; }
+  [[nodiscard]] std::string text(const char* unit = "x") const {
+    if (high == std::numeric_limits<double>::infinity()) {
+      return fmt::format("more than {:.4g}{}", low, unit);
+    }
+    if (low == 0) return fmt::format("less than {:.4g}{}", high, unit);
+    return fmt::format("between {:.4g}{} and {:.4g}{}", low, unit, high, unit);
+  }
+};
+
+// "About x": within 15 %.
+constexpr Range about(double x) {
+  return {0.85 * x, 1.15 * x};
+}
+constexpr Range kNotMuchMore{0, 1.15};  // times what it is held against
+constexpr Range kGains{1.05};
+constexpr Range kOverThree{3};
+constexpr Range kMore{1};
+constexpr Range kLess{0, 1};
+constexpr Range kNearLinear{0.8};  // of a host's throughput among few
+
+// Of the statements that are false with the default settings.
+namespace reasons {
+constexpr const char* kPageRankDepth =
+    "a node waits for one of 49 neighbours, 85 % of its time, and a depth hides at most a tick's "
+    "own work, 2.5 ms, behind a spike of 5 to 30 ms; with --tick-ms 10 a depth of 1 gains 1.12x";
+constexpr const char* kPageRankLayers =
+    "5 and 7 times the bytes cost little at 1000 Mbit/s a host, while replicas bridge spikes; "
+    "with --profile ec2-large,rate=100 k=1, m=1 has 0.75x and k=2, m=2 has 0.49x";
+constexpr const char* kFirstPeak =
+    "5 layers are 7 times the bytes, which cost little at 1000 Mbit/s a host, while each layer "
+    "helps against spikes; with --profile ec2-large,rate=30 the peak is at m=2, "
+    "1.69x, and m=5 has 0.85x";
+constexpr const char* kFishBoth =
+    "the bytes of replicas cost little at 1000 Mbit/s a host: with --profile ec2-large,rate=30 the "
+    "two together gain 2.49x, and local synchronisation has 0.91 times what it has here";
+}  // namespace reasons
+
+Statement judged(std::string text, std::string here, std::string wanted, bool holds,
+                 const char* why = "") {
+  return {std::move(text), std::move(here), std::move(wanted), holds, holds ? "" : why};
+}
+
 Statement first_depth(const Figure& figure) {
-  const double gain = figure.at("d=1").gain;
-  return {"fish: a depth of 1 gains about 30 % over local synchronisation (figure 6)",
-          gain_of(figure, "d=1"), gain >= 1.3 * 0.85 && gain <= 1.3 * 1.25};
+  return judged("fish: a depth of 1 gains about 30 % over local synchronisation (figure 6)",
+                gain_of(figure, "d=1"), about(1.3).text(), about(1.3).has(figure.at("d=1").gain));
 }
 
 Statement more_depth(const Figure& figure) {
   const double more = figure.at("d=10").gain / figure.at("d=1").gain;
-  return {"fish: a larger depth does not improve much on it (figure 6)",
-          fmt::format("d=10 is {:.2f} times d=1", more), more < 1.15};
+  return judged("fish: a larger depth does not improve much on it (figure 6)",
+                fmt::format("d=10 is {:.3f} times d=1", more), kNotMuchMore.text(" times d=1"),
+                kNotMuchMore.has(more));
 }
 
 Statement pagerank_depth(const Figure& figure) {
-  return {"PageRank: scheduling gains, and depth behaves alike (figure 7)",
-          gain_of(figure, "d=1") + ", " + gain_of(figure, "d=10"),
-          figure.at("d=1").gain > 1.05 && figure.at("d=10").gain < 1.15 * figure.at("d=1").gain};
+  const double more = figure.at("d=10").gain / figure.at("d=1").gain;
+  return judged("PageRank: scheduling gains, and depth behaves alike (figure 7)",
+                fmt::format("{}, d=10 is {:.3f} times d=1", gain_of(figure, "d=1"), more),
+                "d=1 " + kGains.text() + ", d=10 " + kNotMuchMore.text(" times") + " d=1",
+                kGains.has(figure.at("d=1").gain) && kNotMuchMore.has(more),
+                reasons::kPageRankDepth);
 }
 
 Statement pagerank_layers(const Figure& figure) {
   const double best = std::max(figure.at("k=1, m=1").gain, figure.at("k=2, m=2").gain);
-  return {"PageRank: replication is counterproductive",
-          gain_of(figure, "k=1, m=1") + ", " + gain_of(figure, "k=2, m=2"), best < 1};
+  return judged("PageRank: replication is counterproductive",
+                gain_of(figure, "k=1, m=1") + ", " + gain_of(figure, "k=2, m=2"),
+                "both " + kLess.text(), kLess.has(best), reasons::kPageRankLayers);
 }
 
 Statement first_peak(const Figure& figure) {
   const double drop = figure.points.back().throughput / figure.at("m=2").throughput;
-  return {"fish: with k=1 throughput peaks at m=2 and drops after it (figure 8)",
-          fmt::format("peak at {}, {} has {:.2f} of m=2", peak_of(figure),
-                      figure.points.back().label, drop),
-          peak_of(figure) == "m=2" && drop < 1};
+  return judged("fish: with k=1 throughput peaks at m=2 and drops after it (figure 8)",
+                fmt::format("peak at {}, {} has {:.3f} times m=2", peak_of(figure),
+                            figure.points.back().label, drop),
+                "peak at m=2, " + figure.points.back().label + " " + kLess.text(" times") + " m=2",
+                peak_of(figure) == "m=2" && kLess.has(drop), reasons::kFirstPeak);
 }
 
 Statement late_rise(const Figure& figure) {
   const double rise = figure.at("m=9").throughput / figure.at("m=8").throughput;
-  return {"fish: with k=5 throughput rises from m=8 to m=9 (figure 10)",
-          fmt::format("m=9 has {:.3f} of m=8", rise), rise > 1};
+  return judged("fish: with k=5 throughput rises from m=8 to m=9 (figure 10)",
+                fmt::format("m=9 is {:.3f} times m=8", rise), kMore.text(" times"),
+                kMore.has(rise));
 }
 
 Statement jacobi_both(const Figure& figure) {
-  return {"Jacobi: replication (k=3, m=5) with scheduling gains over a factor of 3 (figure 11)",
-          gain_of(figure, "both"), figure.at("both").gain > 3};
+  return judged(
+      "Jacobi: replication (k=3, m=5) with scheduling gains over a factor of 3 (figure 11)",
+      gain_of(figure, "both"), kOverThree.text(), kOverThree.has(figure.at("both").gain));
 }
 
 Statement fish_both(const Figure& figure) {
-  const double gain = figure.at("both").gain;
-  return {"fish: replication (k=2, m=3) with scheduling gains around a factor of 2.5 (figure 12)",
-          gain_of(figure, "both"), gain >= 2.5 * 0.8 && gain <= 2.5 * 1.25};
+  return judged(
+      "fish: replication (k=2, m=3) with scheduling gains around a factor of 2.5 (figure 12)",
+      gain_of(figure, "both"), about(2.5).text(), about(2.5).has(figure.at("both").gain),
+      reasons::kFishBoth);
 }
 
 Statement both_beat_one(const Figure& jacobi, const Figure& fish) {
@@ -72,12 +133,12 @@ Statement both_beat_one(const Figure& jacobi, const Figure& fish) {
     const double replication = figure.at("replication").gain;
     return replication > figure.at("scheduling").gain && figure.at("both").gain > replication;
   };
-  return {
+  return judged(
       "both: replication gains most of a single technique, and the two together more",
       fmt::format("Jacobi {}, {}, {}; fish {}, {}, {}", gain_of(jacobi, "scheduling"),
                   gain_of(jacobi, "replication"), gain_of(jacobi, "both"),
                   gain_of(fish, "scheduling"), gain_of(fish, "replication"), gain_of(fish, "both")),
-      holds(jacobi) && holds(fish)};
+      "each of the three more than the one before it", holds(jacobi) && holds(fish));
 }
 
 Statement linear(const Figure& figure) {
@@ -89,11 +150,12 @@ Statement linear(const Figure& figure) {
   const FigurePoint& local_many = figure.points[figure.points.size() - 2];
   const double local_kept =
       (local_many.throughput / local_many.x) / (local_few.throughput / local_few.x);
-  return {
+  return judged(
       "fish: near-linear from 4 to 100 hosts, and better than local synchronisation (figure 13)",
-      fmt::format("throughput a host at {:.0f} hosts is {:.2f} of that at {:.0f}; local {:.2f}",
+      fmt::format("a host of {:.0f} has {:.3f} times the throughput of one of {:.0f}; local {:.3f}",
                   many.x, kept, few.x, local_kept),
-      kept >= 0.8 && kept >= local_kept};
+      kNearLinear.text(" times") + ", and no less than local",
+      kNearLinear.has(kept) && kept >= local_kept);
 }
 
 }  // namespace

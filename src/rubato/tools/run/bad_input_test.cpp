@@ -65,11 +65,13 @@ class BadInput : public WithFolder<::testing::TestWithParam<Wrong>> {
     put("apart.csv", "id,x,y,vx,vy\n1,50,50,1,0\n2,120,130,1,0\n1,150,150,1,0\n");
     put("nobody.csv", "id,x,y,vx,vy\n");
     put("nan.csv", "1,2\n3,nan\n");
+    put("house.csv", "1,1,1\n1,0,1\n");
     put("rgb.ppm", "P6 2 2 255\n" + std::string(12, 'a'));
     put("short.pgm", "P5 4 4 255\nabc");
     put("word.txt", "1 2\n2 three\n");
     put("large.txt", "1 2\n1 5000000000\n");
     put("holes.txt", "1 4294967290\n");
+    put("wrong.profile", "ec2-large\nbase=-3\n");
   }
 };
 
@@ -95,6 +97,16 @@ const std::vector<Wrong> kArguments{
     {"word", "heat --seed x", 2, "--seed: expected a number, found \"x\""},
     {"slowdown", "heat --simulate 2 --slowdown -1", 2,
      "--slowdown: expected a number from 1e-06 to 1e+06, found \"-1\""},
+    {"size_beside_a_file", "heat --walls @house.csv --width 4", 2,
+     "house.csv has 3 x 2 cells, expected these or no size, found 4 x 2"},
+    {"formats", "pagerank --vertices 50 --format csv,vtk,png", 2,
+     "--format: expected csv alone, found \"csv,vtk,png\": tuples of pagerank have no place"},
+    {"formats_of_a_simulation", "pagerank --vertices 50 --simulate 3 --format csv,png", 2,
+     "--format: expected csv alone, found \"csv,png\""},
+    {"profile", "heat --profile ec2-lagre", 2,
+     "--profile: unknown profile \"ec2-lagre\" (did you mean \"ec2-large\"?)"},
+    {"profile_value", "heat --simulate 2 --profile ec2-large,base=x", 2,
+     "--profile: base: expected a number from 0 to 1e+09, found \"x\""},
     {"zero_fish", "fish --fish 0", 2, "there are 0 fish, expected at least 1"},
     {"too_many_fish", "fish --fish 1000000000000", 2, "expected at most 10000000000"},
     {"range", "fish --dt 1e300", 2, "dt is 1e+300, expected a number from 0 to 1e+09"},
@@ -108,6 +120,9 @@ const std::vector<Wrong> kArguments{
      "2 x 2 blocks in 9 parts"},
 };
 const std::vector<Wrong> kFiles{
+    {"profile_line", "heat --profile @wrong.profile", 3,
+     "wrong.profile: line 2: base: expected a number from 0 to 1e+09, found \"-3\""},
+    {"profile_missing", "heat --profile @no.profile", 3, "no.profile: cannot be read"},
     {"missing", "fish --reflecting --start @wrod.csv", 3, "(did you mean"},
     {"csv_word", "fish --reflecting --start @word.csv", 3,
      "word.csv: line 3, column 3 (y): expected a number, found \"x\""},
@@ -163,6 +178,16 @@ TEST_F(Faults, a_state_that_is_not_a_number_ends_the_run_though_nobody_writes_it
   EXPECT_NE(answer.err.find("not a number"), std::string::npos) << answer.err;
   EXPECT_NE(answer.err.find("cell ("), std::string::npos) << answer.err;
   EXPECT_NE(answer.err.find("tick "), std::string::npos) << answer.err;
+}
+
+TEST_F(Faults, a_size_that_is_the_files_own_is_no_fault) {
+  put("house.csv", "1,1,1\n1,0,1\n");
+  for (const char* size : {"--width 3 --height 2", "--height 2", ""}) {
+    const Answer answer =
+        call(words_of("heat --ticks 2 --walls @house.csv " + std::string(size), folder_));
+    EXPECT_EQ(answer.code, 0) << answer.err;
+  }
+  EXPECT_EQ(call({"check", "heat", "--walls", folder_ + "/house.csv"}).code, 0);
 }
 
 TEST_F(Faults, more_pieces_than_fish_is_no_fault) {

@@ -162,6 +162,9 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
       ->check(quiet(CLI::Range(1e-6, 1e6)));
   request.output.declare(options->output);
   add_parameter_options(parser, options->output, "Output");
+  if (const std::string files = model.files(); !files.empty()) {
+    parser.footer("Files of --output:\n" + files + "\n" + parser.get_footer());
+  }
   return [options](ChosenModel& chosen, const Context& context) {
     return run(*options, chosen, context);
   };

@@ -1,5 +1,8 @@
 // `rubato run` as people call it: the program itself.
 
+#include <algorithm>
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 #include <signal.h>
 #include <sys/wait.h>
@@ -92,7 +95,7 @@ TEST(RunCommand, RefusesABadValueOfAParameter) {
 
 TEST(RunCommand, NamesTheNearestProfile) {
   const Answer answer = call(with(kHeat, {"--profile", "ec3-large"}));
-  EXPECT_EQ(answer.code, 3);
+  EXPECT_EQ(answer.code, 2);
   EXPECT_NE(answer.err.find("did you mean \"ec2-large\"?"), std::string::npos) << answer.err;
 }
 
@@ -194,6 +197,40 @@ TEST(RunCommand, PageRankNamesTheBestWhateverTheNodes) {
   EXPECT_GT(findings.at(0).at("share"), findings.at(3).at("share"));
   EXPECT_EQ(json_of(with(pagerank, {"--simulate", "5", "--policy", "d2"})).at("findings"),
             findings);
+}
+
+// "vertex,name,rank", by line.
+std::string written_ranks(const nlohmann::json& json, double& sum, double& best) {
+  std::ifstream in(std::string(json.at("files").at(0)));
+  std::string line;
+  std::getline(in, line);
+  EXPECT_EQ(line, "vertex,name,rank");
+  std::string all;
+  for (sum = best = 0; std::getline(in, line); all += line + '\n') {
+    const double rank = std::stod(line.substr(line.rfind(',') + 1));
+    sum += rank;
+    best = std::max(best, rank);
+  }
+  return all;
+}
+
+TEST(RunCommand, PageRankWritesRanksThatSumToOneAndAreThoseItNames) {
+  // Without --tolerance the sum before normalising is far from 1: dangling vertices.
+  const std::vector<std::string> pagerank{"run", "pagerank", "--vertices", "300",     "--degree",
+                                          "1",   "--ticks",  "30",         "--output"};
+  double sum = 0;
+  double best = 0;
+  const std::string folder = scratch("ranks");
+  const auto one = json_of(with(pagerank, {folder + "1", "--format", "csv"}));
+  const std::string expected = written_ranks(one, sum, best);
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_EQ(best, one.at("findings").at(0).at("share"));
+  const auto many = json_of(with(pagerank, {folder + "5", "--format", "csv", "--simulate", "5"}));
+  EXPECT_EQ(written_ranks(many, sum, best), expected);
+  const Answer help = call({"run", "pagerank", "--help"});
+  EXPECT_NE(help.out.find("ranks of each file sum to 1"), std::string::npos) << help.out;
+  for (const char* each : {"1", "5"})
+    std::filesystem::remove_all(folder + each);
 }
 
 TEST(RunCommand, OutputsAreNamedAndThere) {

@@ -3,14 +3,23 @@
 //
 // A picture holds at most kArrows tuples, chosen by a mix of the id, so that no node sees more than
 // that and every number of nodes chooses the same.
+//
+// Who writes a share (ColumnUse::share) does not know the sum yet. So each node's part has the
+// value itself, as 8 bytes before the rest of its row, and one more part has the node's sum; who
+// makes the tick whole adds these, and divides while it merges. Sums are exact: the same bits for
+// every cut.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <span>
 #include <type_traits>
 
+#include "rubato/base/bytes.hpp"
+#include "rubato/base/exact_sum.hpp"
 #include "rubato/io/csv.hpp"
 #include "rubato/io/output_file.hpp"
 #include "rubato/io/picture.hpp"
@@ -36,6 +45,11 @@ class TableFrame final : public Frame {
       : schema_(schema), options_(std::move(options)) {
     for (NodeId node = 0; node < options_.n_nodes; ++node)
       readers_.push_back(nullptr);
+    const auto& columns = schema_.columns;
+    if (const auto at = schema_.find(ColumnUse::share)) {
+      RUBATO_REQUIRE(*at + 1 == columns.size() && columns[*at].type == ColumnType::f64, *at);
+      has_share_ = true;
+    }
   }
 
   OutputReader& reader(NodeId node) override {
@@ -53,6 +67,7 @@ class TableFrame final : public Frame {
     rows.sort();
     refuse_nan(rows);
     if (options_.formats.csv) write_csv(rows, node);
+    if (options_.formats.csv && has_share_) write_sum(rows, node);
     if (options_.formats.vtk) write_vtk(rows, node);
     if (options_.formats.png) write_arrows(rows, node);
   }
@@ -61,7 +76,8 @@ class TableFrame final : public Frame {
     if (options_.formats.csv) {
       io::StringSink header;
       io::CsvWriter(header, column_names());
-      io::merge_parts(options_.path(".csv"), options_.job_id, options_.n_nodes, header.text());
+      io::merge_parts(options_.path(".csv"), options_.job_id, options_.n_nodes, header.text(),
+                      has_share_ ? divide_by(read_sum()) : io::RewriteRow());
     }
     if (options_.formats.vtk && options_.n_nodes > 1) write_parallel_vtk();
     if (options_.formats.png) draw();
@@ -120,14 +136,56 @@ class TableFrame final : public Frame {
     io::SortedPart part(options_.path(".csv"), options_.job_id, node);
     io::StringSink line;
     io::CsvWriter out(line, {});
+    const std::span values(rows.values().data(), rows.values().size() - (has_share_ ? 1 : 0));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!schema_.id_name.empty()) out.add(rows.ids()[i]);
-      for (const auto& values : rows.values())
-        std::visit([&](const auto& list) { out.add(list[i]); }, values);
+      for (const auto& column : values)
+        std::visit([&](const auto& list) { out.add(list[i]); }, column);
       out.end_row();
-      part.add(rows.ids()[i], line.take());
+      part.add(rows.ids()[i], has_share_ ? bytes_of(share(rows, i)) + line.take() : line.take());
     }
     part.finish();
+  }
+
+  [[nodiscard]] static double share(const OutputRows& rows, std::size_t row) {
+    return std::get<std::vector<double>>(rows.values().back())[row];
+  }
+  template <class T>
+  [[nodiscard]] static std::string bytes_of(const T& value) {
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+  }
+  void write_sum(const OutputRows& rows, NodeId node) const {
+    ExactSum sum;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      sum.add(share(rows, i));
+    io::SortedPart part(options_.path(".sums"), options_.job_id, node);
+    part.add(node, bytes_of(sum));
+    part.finish();
+  }
+  [[nodiscard]] double read_sum() const {
+    const std::string path = options_.path(".sums");
+    io::merge_parts(path, options_.job_id, options_.n_nodes, "");
+    std::ifstream in(path, std::ios::binary);
+    ExactSum sum;
+    for (ExactSum part; in.read(reinterpret_cast<char*>(&part), sizeof part);)
+      sum.add(part);
+    const double value = sum.value();
+    if (value > 0 && std::isfinite(value)) return value;
+    throw Error("tick " + std::to_string(options_.tick) + ": " + schema_.columns.back().name +
+                    " sums to " + io::number_text(value) + ", expected more than 0",
+                ExitCode::failed);
+  }
+  // What becomes of a part's row: its value goes to the end, as a share of `sum`.
+  [[nodiscard]] static io::RewriteRow divide_by(double sum) {
+    return [sum](std::string& row) {
+      double value = 0;
+      std::memcpy(&value, row.data(), sizeof value);
+      row.erase(0, sizeof value);
+      if (row.size() == 1) row.clear();
+      if (!row.empty()) row.back() = ',';
+      io::append_number(row, value / sum);
+      row += '\n';
+    };
   }
 
   // Columns as VTK has them: three coordinates, the heading as a vector, the rest one by one. Text
@@ -250,6 +308,7 @@ class TableFrame final : public Frame {
 
   const OutputSchema& schema_;
   FrameOptions options_;
+  bool has_share_ = false;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Reader>> readers_;  // [n_nodes] of this process's nodes
 };
