@@ -278,7 +278,8 @@ class WeightedInput : public ::testing::Test {
     if (column != nullptr) parameters.set("weight-column", column);
     return checksum_of(app, n_nodes, 3);
   }
-  std::string path_ = ::testing::TempDir() + "/struct_main_weights.txt";
+  std::string path_ = ::testing::TempDir() + "/struct_main_weights_" +
+                      ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".txt";
 };
 
 TEST_F(WeightedInput, weights_are_those_of_the_column_that_people_name) {

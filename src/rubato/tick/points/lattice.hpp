@@ -6,7 +6,7 @@
 // contributions. Each cell is 16 units wide along each dimension. Queries are unions of boxes of
 // units; visibility and reachability are rounded up to units, with room for the rounding errors of
 // coordinates. So layers are about V + R wide, and neither slivers between boxes nor tuples that
-// fall through a rounding gap exist (docs/decisions/points-on-a-lattice.md).
+// fall through a rounding gap exist (docs/decisions/0009-points-on-a-lattice.md).
 
 #include <algorithm>
 #include <array>
