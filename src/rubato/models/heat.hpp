@@ -47,6 +47,7 @@ class UniformHeat {
   static constexpr int kFields = 1;
   static constexpr int kFixed = 0;
   static constexpr bool kStar = true;
+  static constexpr bool kFinite = true;
 
   explicit UniformHeat(HeatOptions options) : o_(options) {}
 

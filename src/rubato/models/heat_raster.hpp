@@ -81,6 +81,7 @@ class RasterHeat {
   static constexpr int kRadius = 1;
   static constexpr int kFields = 1;
   static constexpr int kFixed = 4;  // weights to the left, right, above and below
+  static constexpr bool kFinite = true;
 
   RasterHeat(std::shared_ptr<const HeatMaterial> material, RasterHeatOptions options)
       : material_(std::move(material)), o_(options) {}

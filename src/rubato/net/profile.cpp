@@ -378,6 +378,40 @@ const std::vector<std::string>& profile_keys() {
   return keys;
 }
 
+std::string_view profile_key_meaning(std::string_view key) {
+  struct Meaning {
+    std::string_view key;
+    std::string_view text;
+  };
+  static constexpr std::array kMeanings = {
+      Meaning{"base", "us: the constant part of a delay"},
+      Meaning{"median", "us: median of the random part; 0 is none"},
+      Meaning{"sigma", "shape of the lognormal distribution"},
+      Meaning{"alpha", "tail index of the pareto distribution"},
+      Meaning{"cap", "us: upper limit of the random part"},
+      Meaning{"spike-prob", "probability of a spike, in [0, 1]"},
+      Meaning{"spike-lo", "us: the shortest spike"},
+      Meaning{"spike-hi", "us: the longest spike; lengths are log-uniform"},
+      Meaning{"rate", "Mbit/s that leave a host; 0 is unlimited"},
+      Meaning{"span", "us: the span of unit=time"},
+      Meaning{"ack-spikes", "true: packets without payload have spikes too (the lab alone)"},
+      Meaning{"unit", "what draws one delay: message, packet or time"},
+      Meaning{"packet-bytes", "bytes of a packet of unit=packet"},
+      Meaning{
+          "stall",
+          "FROM:TO:EVERY:FOR: that link delivers nothing for FOR ms, every EVERY ms on average; "
+          "hosts count from 1, 0 is any; may be given several times"},
+      Meaning{"host-stall", "HOST:EVERY:FOR: the same for all links of a host at once"},
+      Meaning{"name", "for people"},
+      Meaning{"distribution", "of the random part: none, lognormal, pareto, trace or quantiles"},
+      Meaning{"delays", "us: the values of a trace, separated by spaces"},
+      Meaning{"quantiles", "PROBABILITY:US, separated by spaces, ascending in both"},
+  };
+  const auto* const at = std::find_if(kMeanings.begin(), kMeanings.end(),
+                                      [&](const Meaning& m) { return m.key == key; });
+  return at == kMeanings.end() ? std::string_view() : at->text;
+}
+
 void set_profile_value(Profile& profile, std::string_view key, std::string_view value) {
   for (const NumberKey& number : kNumbers) {
     if (key != number.key) continue;

@@ -92,6 +92,9 @@ struct Profile {
 // base, median, sigma, ...: the keys of the text form, and options of the same names of commands.
 [[nodiscard]] const std::vector<std::string>& profile_keys();
 
+// What a key of the text form means, with its unit, in a line for people.
+[[nodiscard]] std::string_view profile_key_meaning(std::string_view key);
+
 // The profile that `text` describes; reads the files that it names. `source` stands in front of
 // errors. Throws Error with the line, what was expected and the nearest name: bad input if a file
 // is at fault, else usage.

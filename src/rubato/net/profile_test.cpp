@@ -97,6 +97,12 @@ TEST(Profile, TooFewOrImpossibleRoundTripsAreRefused) {
   EXPECT_EQ(parse_profile(to_text(flat)), flat);
 }
 
+TEST(Profile, EachKeySaysWhatItMeans) {
+  for (const auto& key : profile_keys())
+    EXPECT_FALSE(profile_key_meaning(key).empty()) << key;
+  EXPECT_TRUE(profile_key_meaning("bass").empty());
+}
+
 // Whatever the text: an Error, or a profile that can be used and reads back equal.
 TEST(Profile, SurvivesSeededNoise) {
   const std::string alphabet = "0123456789.:=, \n#-+eEnaif\"\\xyz\t\r";

@@ -72,6 +72,7 @@ concept GridUser = requires(const U& u, Index<U::kDimensions> at, std::int64_t n
   u.step(in, out, at, n, t);
 };
 
+// Optional: `static constexpr bool kFinite = true` tells that an infinite field is an error.
 // Optional: `static constexpr bool kStar = true` tells that the kernel reads along the axes only,
 // so that neighbours across corners need not be waited for.
 template <class U>

@@ -15,6 +15,8 @@ namespace {
 struct Fragile {
   using Value = double;
   static constexpr int kDimensions = 2, kRadius = 1, kFields = 2, kFixed = 0;
+  static constexpr bool kFinite = true;
+  double broken = std::numeric_limits<double>::quiet_NaN();
   Tick breaks = 0;
   Tick heals = 1 << 20;
   Tick interval = 0;
@@ -31,7 +33,7 @@ struct Fragile {
     for (std::int64_t i = 0; i < n; ++i) {
       out[0][i] = 1;
       const bool here = at[0] + i == 21 && at[1] == 13 && t >= breaks && t < heals;
-      out[1][i] = here ? std::numeric_limits<double>::quiet_NaN() : 2;
+      out[1][i] = here ? broken : 2;
     }
   }
   using Measure = double;
@@ -57,22 +59,31 @@ std::string error_of(const Fragile& user, Tick ticks) {
 }
 
 TEST(GridNumbers, a_broken_cell_is_named_at_the_start) {
-  EXPECT_NE(error_of({.breaks = 0}, 5).find("cell (21, 13), field 1, tick 0: not a number"),
+  EXPECT_NE(error_of({.breaks = 0}, 5)
+                .find("cell (21, 13), field 1, seen at tick 0: not a number, expected a finite"),
             std::string::npos);
 }
 TEST(GridNumbers, a_broken_cell_is_named_at_a_stop_test) {
   EXPECT_NE(error_of({.breaks = 7, .heals = 8, .interval = 7}, 20)
-                .find("cell (21, 13), field 1, tick 7: not a number"),
+                .find("cell (21, 13), field 1, seen at tick 7: not a number"),
             std::string::npos);
 }
 TEST(GridNumbers, a_broken_cell_is_named_now_and_then) {
   EXPECT_NE(error_of({.breaks = 200, .heals = 300}, 400)
-                .find("cell (21, 13), field 1, tick 256: not a number"),
+                .find("cell (21, 13), field 1, seen at tick 256: not a number"),
             std::string::npos);
 }
 TEST(GridNumbers, a_broken_cell_is_named_at_the_end) {
-  EXPECT_NE(error_of({.breaks = 5}, 5).find("cell (21, 13), field 1, tick 5: not a number"),
+  EXPECT_NE(error_of({.breaks = 5}, 5).find("cell (21, 13), field 1, seen at tick 5: not a number"),
             std::string::npos);
+}
+TEST(GridNumbers, an_infinite_cell_is_named_where_cells_are_finite) {
+  for (const double sign : {1.0, -1.0}) {
+    const Fragile user{.broken = sign * std::numeric_limits<double>::infinity(), .breaks = 5};
+    EXPECT_NE(error_of(user, 5).find(
+                  "cell (21, 13), field 1, seen at tick 5: infinite, expected a finite number"),
+              std::string::npos);
+  }
 }
 TEST(GridNumbers, a_cell_that_is_whole_whenever_it_counts_ends_nothing) {
   EXPECT_EQ(error_of({.breaks = 3, .heals = 4}, 10), "");

@@ -6,7 +6,7 @@
 // The cells that a round carries are copied into its payload by the steps that make them, so that
 // own cells need two versions only, however long a neighbour is waited for.
 //
-// A cell that is not a number ends the run with its place: own cells are looked at in the initial
+// A cell that is not a number, or infinite where the user is kFinite, ends the run with its place: own cells are looked at in the initial
 // state, at every stop test, at every kNumbersInterval-th tick and at the end, which costs
 // one pass over a region in so many steps.
 
@@ -150,7 +150,11 @@ class GridStore final : public Store {
   void publish(const Region& region, Tick t);
   // Throws Error if an own cell of the region is not a number at tick t.
   void check_numbers(RegionId region, Tick t) const;
-  [[nodiscard]] static std::int64_t first_nan(const Value* row, std::int64_t n);
+  [[nodiscard]] static std::int64_t first_bad(const Value* row, std::int64_t n, bool finite);
+  [[nodiscard]] static constexpr bool is_finite_user() noexcept {
+    if constexpr (requires { U::kFinite; }) return U::kFinite;
+    return false;
+  }
   void step_piece(const Piece<kD>& piece, Tick t, Measure* measured);
   void take_box(const Sent& sent, std::span<const std::uint8_t> fresh);
   void take_piece(const Piece<kD>& piece, const Sent& sent, bool is_fresh);

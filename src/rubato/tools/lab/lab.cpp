@@ -264,8 +264,8 @@ void add_lab(CommandLine& line) {
   for (const std::string& key : net::profile_keys()) {
     if (key == "name") continue;
     auto& entry = options->overrides.emplace_back(key, std::vector<std::string>{});
-    app.add_option("--" + key, entry.second, "Changes this value of the profile")
-        ->group("Values of the profile")
+    app.add_option("--" + key, entry.second, std::string(net::profile_key_meaning(key)))
+        ->group("Changes of the profile")
         ->type_name("VALUE")
         ->allow_extra_args(false);
   }

@@ -449,26 +449,34 @@ void GridStore<U>::check_numbers(RegionId region, Tick t) const {
     if (!typed_.plan.regions[region].own()) return;
     for_each_row(region, t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
       for (std::size_t f = 0; f < fields.size(); ++f) {
-        const std::int64_t bad = first_nan(fields[f], n);
+        const bool finite = is_finite_user() && f < U::kFields;
+        const std::int64_t bad = first_bad(fields[f], n, finite);
         if (bad == n) continue;
         Index<kD> where = at;
         where[0] += bad;
+        const bool is_nan = fields[f][bad] != fields[f][bad];
         throw Error(model_.tuple_name(static_cast<std::uint64_t>(model_.id_of(where))) +
-                        ", field " + std::to_string(f) + ", tick " + std::to_string(t) +
-                        ": not a number",
+                        ", field " + std::to_string(f) + ", seen at tick " + std::to_string(t) +
+                        (is_nan ? ": not a number" : ": infinite") + ", expected a " +
+                        (finite ? "finite number" : "number"),
                     ExitCode::failed);
       }
     });
   }
 }
 
-// The index of the first of n values that is not a number, or n.
+// The index of the first of n values that is not a number, or not a finite one, or n.
 template <GridUser U>
-std::int64_t GridStore<U>::first_nan(const Value* row, std::int64_t n) {
+std::int64_t GridStore<U>::first_bad(const Value* row, std::int64_t n, bool finite) {
+  // Infinite less itself is no number either.
+  const auto is_bad = [finite](Value value) {
+    const Value looked_at = finite ? value - value : value;
+    return looked_at != looked_at;
+  };
   bool any = false;
   for (std::int64_t i = 0; i < n; ++i)
-    any |= row[i] != row[i];
-  return any ? std::find_if(row, row + n, [](Value value) { return value != value; }) - row : n;
+    any |= is_bad(row[i]);
+  return any ? std::find_if(row, row + n, is_bad) - row : n;
 }
 
 template <GridUser U>
