@@ -152,9 +152,9 @@ std::string straggler_line(const tick::RunResult& result) {
   const LatestRounds latest = latest_rounds(result);
   if (latest.at == nullptr) return "straggler: none";
   return fmt::format(
-      "straggler: none, all nodes wait alike; rounds came latest from node {} to {}, "
-      "which stood still for them {:.1f} % of the run",
-      latest.of, node_name(*latest.at), 100 * latest.share);
+      "straggler: none, all nodes wait alike; the longest wait on one link is that of node {} for "
+      "messages of node {}, {:.1f} % of the run",
+      node_name(*latest.at), latest.of, 100 * latest.share);
 }
 
 std::string epoch_line(const tick::RunResult& result) {

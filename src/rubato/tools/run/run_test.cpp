@@ -130,8 +130,8 @@ TEST(RunReport, TheStragglerIsWhoWaitsClearlyLessOrElseNobody) {
   result.nodes[1].work.late = {{0, 0, 10}, {2, 0, 40}};
   EXPECT_EQ(
       straggler_line(result),
-      "straggler: none, all nodes wait alike; rounds came latest from node 2 to 1, which stood "
-      "still for them 40.0 % of the run");
+      "straggler: none, all nodes wait alike; the longest wait on one link is that of node 1 for "
+      "messages of node 2, 40.0 % of the run");
   result.nodes[2].time.cores[0].idle = 5;
   EXPECT_EQ(straggler_line(result), "straggler: node 2, waiting 5.0 %, the least of all");
   result.nodes.resize(1);
