@@ -61,16 +61,19 @@ ExitCode run_bench(const Chosen& chosen, const tools::Context& context) {
     names.push_back(each.name);
     if (each.name != chosen.name) continue;
     const Report report = [&] {
-      // How long so far, and no more: rounds are the benchmark's own, and not all take the same.
       tools::ProgressClock progress(context.err, tools::is_terminal(STDERR_FILENO),
                                     "bench " + each.name);
-      return each.run(chosen.options);
+      Options options = chosen.options;
+      options.progress = [&](double part, const std::string& note) { progress.at(part, note); };
+      return each.run(options);
     }();
     if (context.json) {
       context.out << to_json(each.name, report, chosen.options) << '\n';
     } else {
       context.err << each.question << '\n';
-      context.out << to_table(report);
+      context.out << to_table(report, chosen.options);
+      if (chosen.options.quick)
+        context.err << "--quick shows that it works; the figures are those of a whole run\n";
     }
     return ExitCode::ok;
   }

@@ -22,6 +22,13 @@ double quantile(std::vector<double> values, double q) {
 
 }  // namespace
 
+void Options::begin_round(int round, int n_rounds, const std::string& what) const {
+  if (!progress) return;
+  std::string note = "round " + std::to_string(round + 1) + " of " + std::to_string(n_rounds);
+  if (!what.empty()) note += ", " + what;
+  progress(static_cast<double>(round) / n_rounds, note);
+}
+
 double median(std::vector<double> values) {
   return quantile(std::move(values), 0.5);
 }
@@ -75,15 +82,12 @@ std::string to_json(const std::string& name, const Report& report, const Options
   return json.text();
 }
 
-std::string to_table(const Report& report) {
-  io::Table table({{"metric"},
-                   {"value", 3},
-                   {"unit"},
-                   {"baseline"},
-                   {"baseline value", 3},
-                   {"ratio", 2},
-                   {"spread", 3},
-                   {"must reach"}});
+std::string to_table(const Report& report, const Options& options) {
+  std::vector<io::TableColumn> columns{{"metric"},   {"value", 3},          {"unit"},
+                                       {"baseline"}, {"baseline value", 3}, {"ratio", 2},
+                                       {"spread", 3}};
+  if (!options.quick) columns.push_back({"must reach"});
+  io::Table table(std::move(columns));
   for (const Row& row : report.rows) {
     table.row().text(row.metric).number(row.value).text(row.unit);
     if (row.baseline.empty()) {
@@ -91,7 +95,8 @@ std::string to_table(const Report& report) {
     } else {
       table.text(row.baseline).number(row.baseline_value).number(row.ratio);
     }
-    table.number(row.spread).text(row.must);
+    table.number(row.spread);
+    if (!options.quick) table.text(row.must);
   }
   return table.to_text(io::style_of_terminal(1));
 }

@@ -35,6 +35,11 @@ struct Report {
 struct Options {
   bool quick = false;  // under 40 s
   std::uint64_t seed = 1;
+  // Told where a benchmark is, for people; empty if nobody asks.
+  std::function<void(double part, const std::string& note)> progress = nullptr;
+
+  // Round `round`, counted from 0, of `n_rounds` begins; `what` of it, if rounds have parts.
+  void begin_round(int round, int n_rounds, const std::string& what = "") const;
 };
 
 struct Benchmark {
@@ -60,6 +65,7 @@ struct Benchmark {
 
 [[nodiscard]] std::string to_json(const std::string& name, const Report& report,
                                   const Options& options);
-[[nodiscard]] std::string to_table(const Report& report);
+// Targets are of whole runs: what a quick one gives is not held against them.
+[[nodiscard]] std::string to_table(const Report& report, const Options& options);
 
 }  // namespace rubato::bench

@@ -61,11 +61,14 @@ Report run(const Options& options) {
   Report report;
   report.nodes = kHosts;
   double worst = 0;
+  const int n_all = static_cast<int>(cases().size() * policies.size()) * n_rounds;
+  int n_done = 0;
   for (const Case& each : cases()) {
     for (const std::string& policy : policies) {
       std::vector<double> simulated;
       std::vector<double> real;
       for (int round = 0; round < n_rounds; ++round) {
+        options.begin_round(n_done++, n_all, each.model + " " + policy);
         const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
         const Words words = command(each, policy, ticks);
         simulated.push_back(in_simulator(words, seed));

@@ -85,6 +85,7 @@ Report run(const Options& options) {
   std::vector<double> ours;
   std::vector<double> by_hand;
   for (int round = 0; round < n_rounds; ++round) {
+    options.begin_round(round, n_rounds);
     by_hand.push_back(run_baselines(n, options.seed, ticks));
     const auto result = tick::execute(problem, tick::Policy::parse("local"), ticks, host, {});
     ours.push_back(static_cast<double>(n) * static_cast<double>(ticks) /

@@ -96,6 +96,7 @@ Report run(const Options& options) {
   std::vector<double> ours;
   std::vector<double> naive;
   for (int round = 0; round < n_rounds; ++round) {
+    options.begin_round(round, n_rounds);
     NaiveSweep sweep(size);
     sweep.init(problem.model().user());
     const Nanos begin = steady_now();

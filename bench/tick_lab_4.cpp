@@ -47,6 +47,7 @@ Report run(const Options& options) {
   const int n_rounds = options.quick ? 1 : 7;
   Report report;
   report.nodes = kHosts;
+  int n_done = 0;
   for (const auto& [suffix, profile] :
        std::vector<std::pair<std::string, std::vector<std::string>>>{
            {"", {"-p", "ec2-large"}}, {"-stalls", {"-p", "ec2-large", "--stall", "0:0:200:14"}}}) {
@@ -54,6 +55,7 @@ Report run(const Options& options) {
     std::vector<double> ghost;
     std::vector<double> neighbours;
     for (int round = 0; round < n_rounds; ++round) {
+      options.begin_round(n_done++, 2 * n_rounds);
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
       ours.push_back(in_lab(kHosts, profile, seed, on_engine(ticks)));
       ghost.push_back(in_lab(kHosts, profile, seed, by_hand("ghost", ticks / 2, 4)));

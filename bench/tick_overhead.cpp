@@ -20,6 +20,7 @@ Report run(const Options& options) {
   std::vector<double> shares;
   std::vector<double> unit_us;
   for (int round = 0; round < n_rounds; ++round) {
+    options.begin_round(round, n_rounds);
     const tick::RunResult result =
         tick::execute(problem, tick::Policy::parse("local"), ticks, host, {});
     const core::CoreFigures total = result.nodes.front().time.total();

@@ -42,7 +42,9 @@ Report run(const Options& options) {
   std::vector<double> rate_ratio_base;
   std::vector<double> rate;
   std::vector<double> more_bytes;
-  for (int round = 0; round < (options.quick ? 1 : 3); ++round) {
+  const int n_rounds = options.quick ? 1 : 3;
+  for (int round = 0; round < n_rounds; ++round) {
+    options.begin_round(round, n_rounds);
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
     const Point few = measure(2, ticks, seed);
     const Point many = measure(most, ticks, seed);

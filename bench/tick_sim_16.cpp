@@ -47,6 +47,7 @@ Report run(const Options& options) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
     std::uint64_t checksum = 0;
     for (std::size_t i = 0; i < policies.size(); ++i) {
+      options.begin_round(round, n_rounds, policies[i]);
       measured[i].push_back(simulated(problem, policies[i], ticks, profile, seed, checksum));
       predicted[i].push_back(
           max_plus_ticks_per_second(model, tick::Policy::parse(policies[i]), profile, seed));

@@ -51,6 +51,7 @@ Report run(const Options& options) {
     simulation.seed = options.seed + static_cast<std::uint64_t>(round);
     std::uint64_t checksum = 0;
     for (std::size_t i = 0; i < policies.size(); ++i) {
+      options.begin_round(round, n_rounds, policies[i]);
       const auto result =
           tick::simulate(problem, tick::Policy::parse(policies[i]), ticks, simulation);
       if (checksum == 0) checksum = result.checksum;
