@@ -37,3 +37,7 @@ add_test(NAME readme.is_true COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/
 add_test(NAME readme.canary COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_readme.py
                                     $<TARGET_FILE:rubato> $<TARGET_FILE:waves> --canary)
 set_tests_properties(readme.is_true readme.canary PROPERTIES LABELS unit TIMEOUT 180)
+
+# What ./rubato installs, builds and calls, on machines that are made up.
+add_test(NAME wrapper.works COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/test_wrapper.py)
+set_tests_properties(wrapper.works PROPERTIES LABELS unit TIMEOUT 60)
