@@ -32,6 +32,10 @@ struct GridStoreOptions {
   // Where a small state stands for one that is so many times longer and wider: own cells count in
   // both directions, replica layers, which are thin, along their length only.
   double scale = 1;
+  // Regions of several rows are stepped in strips of so many cells along x, so that a row is still in
+  // the first-level cache when the next one reads it. 0: what a strip reads and writes takes half of
+  // 32 KiB.
+  std::int64_t strip_cells = 0;
 };
 
 template <GridUser U>
@@ -87,6 +91,10 @@ class GridStore final : public Store {
     std::size_t to_byte = 0;
     std::size_t field_bytes = 0;
   };
+  // Rows that the step of a row reads and writes, in bytes for each cell of it.
+  static constexpr std::int64_t kRowsBytes = (2 * U::kRadius + 2) * U::kFields * sizeof(Value);
+  static constexpr std::int64_t kStripCells =
+      std::max<std::int64_t>(64, (1 << 14) / kRowsBytes / 64 * 64);
   struct Region {
     std::vector<Piece<kD>> pieces;
     std::vector<Export<kD>> exports;

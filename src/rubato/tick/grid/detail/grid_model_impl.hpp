@@ -185,14 +185,17 @@ Tick GridModel<U>::skew(const Query& own, const Policy& policy) const {
   return std::min<Tick>(policy.depth + 1, kSkew);
 }
 
-// The tiles of a wavefront should fit into half a megabyte of cache, as many as it has ticks.
-// Otherwise a unit should take some ten microseconds.
+// The tiles of a wavefront, as many as it has ticks, should fit into the caches: half a megabyte
+// where a message may have to wait for them, else some rows each, so that a row is read again soon.
+// Without a wavefront a unit should take some ten microseconds.
 template <GridUser U>
 std::int64_t GridModel<U>::tile_cells_of(const Query& own, const Policy& policy) const {
   if (tile_cells_ > 0) return tile_cells_;
-  constexpr std::int64_t kCacheBytes = 1 << 19;
   const Tick n_ticks = skew(own, policy);
-  return n_ticks == 1 ? 32768 : kCacheBytes / (n_ticks * kCellBytes);
+  if (n_ticks == 1) return 32768;
+  const bool alone = own.boxes().front() == space_.world;
+  const std::int64_t cache_bytes = alone ? 3 << 19 : 1 << 19;
+  return cache_bytes / (n_ticks * kCellBytes);
 }
 
 template <GridUser U>

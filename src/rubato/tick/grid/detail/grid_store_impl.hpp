@@ -126,7 +126,7 @@ void GridStore<U>::step_piece(const Piece<kD>& piece, Tick t, Measure* measured)
   GridSpan<U> span;
   span.row = shape.row;
   span.plane = shape.plane;
-  tick::for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
+  const auto step_row = [&](const Index<kD>& at, std::int64_t n) {
     const std::int64_t offset = shape.offset(at);
     std::array<Value*, U::kFields> out{};
     for (std::size_t f = 0; f < U::kFields; ++f) {
@@ -142,7 +142,16 @@ void GridStore<U>::step_piece(const Piece<kD>& piece, Tick t, Measure* measured)
     if constexpr (GridHasStop<U>) {
       if (measured != nullptr) model_.user().measure(*measured, span, out.data(), n);
     }
-  });
+  };
+  const bool one_row = piece.box.volume() == piece.box.width(0);
+  const std::int64_t strip = options_.strip_cells > 0 ? options_.strip_cells : kStripCells;
+  CellBox left = piece.box;
+  while (!one_row && left.width(0) > strip) {
+    CellBox first = left;
+    first.high[0] = left.low[0] += strip;
+    tick::for_each_row(first, step_row);
+  }
+  tick::for_each_row(left, step_row);
 }
 
 template <GridUser U>
