@@ -154,15 +154,10 @@ void expect_reference_when_late(const Case& c, std::uint64_t seed) {
                                   run_reference(model, model.everything(), c.ticks));
 }
 
-// Shared by the four kinds of points.
-std::uint64_t n_seeds() {
-  return testing::n_seeds() / 4;
-}
-
 // expect(case, seed) for as many random cases, until one fails.
 template <class F>
-void for_all_seeds(std::uint64_t first, F&& expect) {
-  for (std::uint64_t seed = first; seed < first + n_seeds(); ++seed) {
+void for_all_seeds(std::uint64_t first, F&& expect, std::uint64_t n_seeds = testing::n_seeds()) {
+  for (std::uint64_t seed = first; seed < first + n_seeds; ++seed) {
     Case c = random_case(seed);
     if (seed % 2 == 0) {
       // The hard corner: migration with rare rounds, late messages and replicas.
@@ -176,9 +171,10 @@ void for_all_seeds(std::uint64_t first, F&& expect) {
   }
 }
 
+// In 3D a run takes three times as long.
 template <class T, int D>
 void expect_all_seeds(std::uint64_t first) {
-  for_all_seeds(first, expect_reference<T, D>);
+  for_all_seeds(first, expect_reference<T, D>, testing::n_seeds() / (D - 1));
 }
 
 TEST(PointsProperty, floats_in_2d_equal_the_reference) {
@@ -197,7 +193,8 @@ TEST(PointsProperty, floats_in_2d_that_are_cut_again_at_epochs_equal_the_referen
   for_all_seeds(40'000, expect_reference_with_epochs<float, 2>);
 }
 TEST(PointsProperty, doubles_in_3d_that_are_cut_again_at_epochs_equal_the_reference) {
-  for_all_seeds(50'000, expect_reference_with_epochs<double, 3>);
+  // Ten times as slow as those in 2D, of which there are all.
+  for_all_seeds(50'000, expect_reference_with_epochs<double, 3>, testing::n_seeds() / 4);
 }
 
 TEST(PointsProperty, late_networks_do_not_show_in_the_state) {
