@@ -1,7 +1,6 @@
 #include "rubato/models/pagerank.hpp"
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,6 +10,7 @@
 #include "rubato/base/random.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffled_run.hpp"
 
 namespace rubato::models {
@@ -119,8 +119,7 @@ TEST(PageRank, the_run_ends_once_ranks_change_less_than_the_tolerance) {
 }
 
 TEST(PagerankProperty, every_policy_and_partition_gives_the_same_bits_and_the_same_last_tick) {
-  const char* text = std::getenv("RUBATO_SEEDS");
-  const std::uint64_t n_seeds = text == nullptr ? 100 : std::strtoull(text, nullptr, 10);
+  const std::uint64_t n_seeds = tick::testing::n_seeds();
   std::size_t n_stopped = 0;
   for (std::uint64_t seed = 0; seed < n_seeds; ++seed) {
     RandomStream random(seed, 23);
