@@ -6,8 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "rubato/base/random.hpp"
-
 namespace rubato::models {
 namespace {
 
@@ -338,6 +336,33 @@ void TrafficModel::for_each_tuple(const State& state,
   // In the order of ids: those of cars are larger.
   std::ranges::for_each(state.signals, each);
   std::ranges::for_each(state.cars, each);
+}
+
+TrafficState TrafficModel::filter(const State& state,
+                                  const std::function<bool(std::uint64_t)>& keep) const {
+  State result;
+  std::ranges::copy_if(state.cars, std::back_inserter(result.cars), keep, &Car::id);
+  std::ranges::copy_if(state.signals, std::back_inserter(result.signals), keep, &Signal::id);
+  return result;
+}
+
+TrafficQuery TrafficModel::sample_query(RandomStream& random) const {
+  const auto area = [&] {
+    const auto side = [&](Axis axis) {
+      const auto at = [&] {
+        return static_cast<std::int32_t>(random.between(-options_.block,
+                                                        length(axis) + options_.block));
+      };
+      const std::int32_t one = at();
+      const std::int32_t two = at();
+      return std::pair(std::min(one, two), std::max(one, two));
+    };
+    const auto [x0, x1] = side(Axis::x);
+    const auto [y0, y1] = side(Axis::y);
+    return Area{x0, x1, y0, y1};
+  };
+  const Area cars = area();
+  return {cars, area()};
 }
 
 std::vector<tick::OutputColumn> TrafficModel::output_columns() const {
