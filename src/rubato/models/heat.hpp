@@ -35,6 +35,7 @@ struct HeatOptions {
   // Boxes along x and y, one a node; 0: chosen. Stands here since g++ 12 at -O3 fills it with the
   // width where it follows the height.
   tick::Index<2> parts{};
+  static constexpr const char* kPartsOption = "--parts-x and --parts-y";
 };
 
 // Uniform material without sources inside: a kernel that is nothing but the mean of four
@@ -51,7 +52,9 @@ class UniformHeat {
 
   explicit UniformHeat(HeatOptions options) : o_(options) {}
 
-  [[nodiscard]] tick::GridShape<2> shape() const { return {{o_.width, o_.height}, {}, o_.parts}; }
+  [[nodiscard]] tick::GridShape<2> shape() const {
+    return {{o_.width, o_.height}, {}, o_.parts, HeatOptions::kPartsOption};
+  }
   [[nodiscard]] double outside(int /*field*/) const { return o_.edge; }
   [[nodiscard]] std::vector<std::string> field_names() const { return {"temperature"}; }
   // A warm disc in the middle and a rough surface, so that every cell matters.

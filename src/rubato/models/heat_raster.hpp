@@ -87,7 +87,8 @@ class RasterHeat {
       : material_(std::move(material)), o_(options) {}
 
   [[nodiscard]] tick::GridShape<2> shape() const {
-    return {{material_->width(), material_->height()}, {}, o_.common.parts};
+    return {
+        {material_->width(), material_->height()}, {}, o_.common.parts, HeatOptions::kPartsOption};
   }
   [[nodiscard]] double outside(int field) const { return field == 0 ? o_.common.edge : 0; }
   [[nodiscard]] std::vector<std::string> field_names() const { return {"temperature"}; }

@@ -157,8 +157,9 @@ std::vector<TrafficQuery> TrafficModel::part(std::uint32_t n) const {
   const std::int64_t n_blocks = std::int64_t{options_.columns} * options_.rows;
   if (n == 0 || n > n_blocks) {
     throw Error("traffic on " + std::to_string(options_.columns) + " x " +
-                std::to_string(options_.rows) + " blocks in " + std::to_string(n) +
-                " parts: expected 1 to " + std::to_string(n_blocks) + ", one a block");
+                    std::to_string(options_.rows) + " blocks in " + std::to_string(n) +
+                    " parts: expected 1 to " + std::to_string(n_blocks) + ", one a block",
+                ExitCode::usage);
   }
   std::vector<Query> parts;
   cut(parts, {0, options_.columns, 0, options_.rows}, n);
@@ -350,8 +351,8 @@ TrafficQuery TrafficModel::sample_query(RandomStream& random) const {
   const auto area = [&] {
     const auto side = [&](Axis axis) {
       const auto at = [&] {
-        return static_cast<std::int32_t>(random.between(-options_.block,
-                                                        length(axis) + options_.block));
+        return static_cast<std::int32_t>(
+            random.between(-options_.block, length(axis) + options_.block));
       };
       const std::int32_t one = at();
       const std::int32_t two = at();

@@ -112,12 +112,20 @@ const std::vector<Wrong> kArguments{
     {"range", "fish --dt 1e300", 2, "dt is 1e+300, expected a number from 0 to 1e+09"},
     {"raster", "heat --width 5000000000 --height 5000000000", 2, "found 5000000000 x 5000000000"},
     {"graph", "pagerank --vertices 5000000000", 2, "found 5000000000 and 8"},
-    {"more_pieces_than_cells", "heat --width 2 --height 2 --simulate 5", 3,
-     "2 x 2 cells cannot be cut into 5 boxes"},
-    {"more_pieces_than_vertices", "pagerank --vertices 3 --simulate 4", 3,
-     "a graph of 3 vertices in 4 parts"},
-    {"more_pieces_than_blocks", "traffic --columns 2 --rows 2 --simulate 9", 3,
-     "2 x 2 blocks in 9 parts"},
+    {"more_pieces_than_cells", "heat --width 2 --height 2 --simulate 5", 2,
+     "--simulate 5: a grid of 2 x 2 cells cannot be cut into 5 boxes of whole cells; the nearest "
+     "number that goes is 4"},
+    {"pieces_with_a_large_factor", "fish --fish 46 --simulate 101", 2,
+     "--simulate 101: a grid of 48 x 48 cells cannot be cut into 101 boxes of whole cells; the "
+     "nearest number that goes is 100"},
+    {"pieces_beside_the_parts", "heat --parts-x 3 --simulate 4", 2,
+     "--simulate 4: --parts-x and --parts-y: a grid of 256 x 256 cells cannot be cut into 4 boxes "
+     "of whole cells, 3 x 0 of them (0: any number); the product has to be 4, the number of "
+     "nodes; the nearest number that goes is 3"},
+    {"more_pieces_than_vertices", "pagerank --vertices 3 --simulate 4", 2,
+     "--simulate 4: a graph of 3 vertices in 4 parts"},
+    {"more_pieces_than_blocks", "traffic --columns 2 --rows 2 --simulate 9", 2,
+     "--simulate 9: traffic on 2 x 2 blocks in 9 parts: expected 1 to 4"},
 };
 const std::vector<Wrong> kFiles{
     {"profile_line", "heat --profile @wrong.profile", 3,

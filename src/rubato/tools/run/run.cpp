@@ -126,6 +126,7 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   auto options = std::make_shared<RunOptions>();
   RunRequest& request = options->request;
   request.ticks = model.default_ticks();
+  request.nodes_option = "--simulate";
   const auto add = [&](const char* names, auto& target, const char* help) {
     return parser.add_option(names, target, help)->type_name("")->group("Run");
   };

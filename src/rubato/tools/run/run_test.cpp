@@ -242,6 +242,17 @@ TEST(RunCommand, OutputsAreNamedAndThere) {
   EXPECT_EQ(call({"run", "heat", "--output", folder, "--format", "gif"}).code, 2);
 }
 
+TEST(RunCommand, ANumberOfNodesThatDoesNotGoIsNamedByTheOptionOfTheCommand) {
+  const std::vector<std::string> size{"heat", "--width", "2", "--height", "2"};
+  const Answer run = call(with(with({"run"}, size), {"--simulate", "5"}));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("rubato: --simulate 5: a grid of 2 x 2"), std::string::npos) << run.err;
+  const Answer compared = call(with(with({"compare"}, size), {"--nodes", "5"}));
+  EXPECT_EQ(compared.code, 2);
+  EXPECT_NE(compared.err.find("rubato: --nodes 5: a grid of 2 x 2"), std::string::npos)
+      << compared.err;
+}
+
 TEST(RunCommand, ATraceIsJsonWithStepsAndMessages) {
   const std::string file = scratch("trace.json");
   const Answer answer = call(with(kHeat, {"--simulate", "3", "--trace", file}));
@@ -308,6 +319,15 @@ TEST_P(RunAsJob, AModelThatCannotBeBuiltIsSaidOnce) {
   const auto first = answer.err.find(what);
   ASSERT_NE(first, std::string::npos) << answer.err;
   EXPECT_EQ(answer.err.find(what, first + 1), std::string::npos) << answer.err;
+}
+
+TEST_P(RunAsJob, MoreNodesThanPartsAreRefusedWithTheNearestNumber) {
+  const Answer answer = call(job("3", {"run", "heat", "--width", "1", "--height", "2"}));
+  EXPECT_EQ(answer.code, 2) << answer.err;
+  const std::string what =
+      "rubato: launch -n 3: a grid of 1 x 2 cells cannot be cut into 3 boxes of whole cells; the "
+      "nearest number that goes is 2\n";
+  EXPECT_NE(answer.err.find(what), std::string::npos) << answer.err;
 }
 
 TEST_P(RunAsJob, TracesOfAllNodesStandInOneFile) {

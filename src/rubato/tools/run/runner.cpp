@@ -11,6 +11,7 @@
 #include "rubato/core/signals.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/run/trace.hpp"
+#include "rubato/tools/run/watched_problem.hpp"
 #include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
@@ -39,7 +40,8 @@ tick::RunResult simulate_watched(const tick::Problem& problem, const RunRequest&
   options.observer = &watch;
   const core::SignalScope signals;
   options.heeds_signals = true;
-  return tick::simulate(problem, request.policy, request.ticks, options);
+  const WatchedProblem watched(problem, {.nodes_option = request.nodes_option});
+  return tick::simulate(watched, request.policy, request.ticks, options);
 }
 
 RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err) {
@@ -94,7 +96,8 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
     finding = app.finding(node);
   };
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, request.output, host);
-  outcome.result = tick::execute(*run.problem, request.policy, request.ticks, host, execution);
+  const WatchedProblem watched(*run.problem, {.nodes_option = "launch -n"});
+  outcome.result = tick::execute(watched, request.policy, request.ticks, host, execution);
   outcome.files = outputs->files();
   run.watch.reset();
   const std::vector<Bytes> findings = host.gather(std::move(finding));

@@ -29,6 +29,8 @@ struct RunRequest {
   std::uint32_t n_simulated = 0;  // virtual nodes; 0: a real run
   std::uint32_t n_sim_cores = 1;  // of each
   double slowdown = 1;            // how much slower than its costs say a virtual node computes
+  // What people say n_simulated with, "" for nothing: it is named where a model cannot be cut so.
+  std::string nodes_option{};
 
   tick::OutputOptions output{};  // what is left on the disk
   // With the nodes of a run that has ended: all of them in the simulator, else this process's own.
