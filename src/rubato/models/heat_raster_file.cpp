@@ -33,6 +33,18 @@ bool looks_like_image(const std::string& path) {
   return head[0] == '\x89' || (head[0] == 'P' && head[1] >= '1' && head[1] <= '7');
 }
 
+// Of the first row, so that a file of another kind is told by what it is not, and not by lines of
+// different lengths.
+void refuse_words(const io::CsvReader& row) {
+  for (std::size_t column = 0; column < row.header().size(); ++column) {
+    if (row.is_empty(column)) continue;
+    const auto number = io::parse_number<double>(row.text(column));
+    if (!number && number.error() == io::NumberError::malformed) {
+      throw row.error(column, "a number, since the file is no PNG and no PGM");
+    }
+  }
+}
+
 }  // namespace
 
 struct RasterFile::Table {
@@ -54,12 +66,14 @@ RasterFile::RasterFile(std::string path, Options options)
     return;
   }
   io::CsvReader reader(path_, table_options());
-  while (reader.next_row())
-    ++height_;
-  width_ = static_cast<std::int64_t>(reader.header().size());
-  if (height_ == 0) {
+  if (!reader.next_row()) {
     throw Error(path_ + ": expected a gray PNG or PGM, or lines of numbers, found nothing");
   }
+  refuse_words(reader);
+  width_ = static_cast<std::int64_t>(reader.header().size());
+  do {
+    ++height_;
+  } while (reader.next_row());
 }
 
 RasterFile::~RasterFile() = default;

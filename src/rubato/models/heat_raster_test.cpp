@@ -271,6 +271,13 @@ TEST_F(HeatFiles, wrong_input_is_named_with_file_place_and_expectation) {
                      .start = ""}),
            {"ragged.csv", "line 2"});
   contains(
+      error_of({.conductivity = "",
+                .walls = write("notes.txt", "The house has\nthree rooms, a door and no roof\n"),
+                .sources = "",
+                .start = ""}),
+      {"notes.txt: line 1, column 1: expected a number, since the file is no PNG and no PGM",
+       "The house has"});
+  contains(
       error_of({.conductivity = write("empty.csv", ""), .walls = "", .sources = "", .start = ""}),
       {"empty.csv", "expected a gray PNG or PGM"});
   contains(

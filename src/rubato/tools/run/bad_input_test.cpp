@@ -65,6 +65,7 @@ class BadInput : public WithFolder<::testing::TestWithParam<Wrong>> {
     put("apart.csv", "id,x,y,vx,vy\n1,50,50,1,0\n2,120,130,1,0\n1,150,150,1,0\n");
     put("nobody.csv", "id,x,y,vx,vy\n");
     put("nan.csv", "1,2\n3,nan\n");
+    put("notes.txt", "The house has\nthree rooms, a door and no roof\n");
     put("house.csv", "1,1,1\n1,0,1\n");
     put("rgb.ppm", "P6 2 2 255\n" + std::string(12, 'a'));
     put("short.pgm", "P5 4 4 255\nabc");
@@ -147,6 +148,9 @@ const std::vector<Wrong> kFiles{
      "nobody.csv: there are 0 fish, expected at least 1"},
     {"csv_nan", "heat --sources @nan.csv", 3,
      "nan.csv: line 2, column 2: expected a finite number, found \"nan\""},
+    {"walls_of_words", "heat --walls @notes.txt", 3,
+     "notes.txt: line 1, column 1: expected a number, since the file is no PNG and no PGM, found "
+     "\"The house has\""},
     {"image_depth", "heat --walls @rgb.ppm", 3,
      "rgb.ppm: expected gray samples, found 8-bit RGB samples"},
     {"image_cut", "heat --walls @short.pgm", 3, "short.pgm"},
