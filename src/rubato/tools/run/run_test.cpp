@@ -253,6 +253,38 @@ TEST(RunCommand, ANumberOfNodesThatDoesNotGoIsNamedByTheOptionOfTheCommand) {
       << compared.err;
 }
 
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+TEST(RunCommand, HeatGoesOnFromWhatItHasWrittenInTheBitsOfOneRun) {
+  const std::string folder = scratch("again");
+  const std::string walls = scratch("walls.csv");
+  std::ofstream(walls) << "1,1,1,1,1,1,1\n1,0,0,1,0,0,1\n1,1,1,1,1,1,1\n1,0,1,1,1,0,1\n";
+  const std::vector<std::vector<std::string>> plates{
+      {"--width", "60", "--height", "50"},
+      {"--width", "60", "--height", "50", "--time-step", "0.2", "--edge", "3"},
+      {"--walls", walls, "--edges", "insulated", "--start", "7", "--time-step", "0.1"}};
+  for (const auto& plate : plates) {
+    const auto ticks = [&](const char* n, const std::vector<std::string>& more) {
+      return with(with(with({"run", "heat"}, plate), {"--ticks", n}), more);
+    };
+    const std::string first =
+        json_of(ticks("30", {"--output", folder, "--format", "csv"})).at("files").at(0);
+    const std::vector<std::string> start{"--start-file", first};
+    EXPECT_EQ(checksum_of(ticks("20", start)), checksum_of(ticks("50", {})));
+    EXPECT_EQ(checksum_of(ticks("20", with(start, {"--simulate", "3"}))),
+              checksum_of(ticks("50", {})));
+    const auto same =
+        json_of(ticks("0", with(start, {"--output", folder + "/same", "--format", "csv"})));
+    EXPECT_EQ(text_of(same.at("files").at(0)), text_of(first));
+  }
+  std::filesystem::remove_all(folder);
+  std::filesystem::remove(walls);
+}
+
 TEST(RunCommand, ATraceIsJsonWithStepsAndMessages) {
   const std::string file = scratch("trace.json");
   const Answer answer = call(with(kHeat, {"--simulate", "3", "--trace", file}));
