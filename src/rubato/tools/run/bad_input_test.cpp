@@ -70,6 +70,7 @@ class BadInput : public WithFolder<::testing::TestWithParam<Wrong>> {
     put("rgb.ppm", "P6 2 2 255\n" + std::string(12, 'a'));
     put("short.pgm", "P5 4 4 255\nabc");
     put("word.txt", "1 2\n2 three\n");
+    put("weighted.txt", "# from to weight\n0 1 2.5\n1 0 -1\n");
     put("large.txt", "1 2\n1 5000000000\n");
     put("holes.txt", "1 4294967290\n");
     put("wrong.profile", "ec2-large\nbase=-3\n");
@@ -156,6 +157,13 @@ const std::vector<Wrong> kFiles{
     {"image_cut", "heat --walls @short.pgm", 3, "short.pgm"},
     {"edges_word", "pagerank --input @word.txt", 3,
      "word.txt: line 2: column 2: expected a vertex id, found \"three\""},
+    {"edges_with_a_third_number", "pagerank --input @weighted.txt", 2, "--weight-column: "},
+    {"edges_with_a_third_number_by_line", "pagerank --input @weighted.txt", 2,
+     "weighted.txt: line 2: the file has a third number in a line, expected --weight-column 3 if "
+     "it "
+     "is a weight, or --weight-column 0 if not, found 2.5"},
+    {"edges_that_weigh_less_than_nothing", "pagerank --input @weighted.txt --weight-column 3", 3,
+     "weighted.txt: line 3: expected a weight of 0 or more, found -1"},
     {"edges_beyond_32_bits", "pagerank --input @large.txt", 3,
      "large.txt: line 2: vertex id 5000000000 does not fit 32 bits"},
     {"edges_of_a_graph_of_holes", "pagerank --input @holes.txt", 3, "--labels text"},

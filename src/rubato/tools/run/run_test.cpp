@@ -199,6 +199,26 @@ TEST(RunCommand, PageRankNamesTheBestWhateverTheNodes) {
             findings);
 }
 
+TEST(RunCommand, PageRankUsesWeightsThatPeopleNameAndThoseOfAMatrix) {
+  const std::string file = scratch("weighted.txt");
+  const auto found = [&](const std::string& text, const std::vector<std::string>& more) {
+    std::ofstream(file) << text;
+    const auto json = json_of(with({"run", "pagerank", "--input", file, "--ticks", "20"}, more));
+    std::remove(file.c_str());
+    return json.at("findings");
+  };
+  const std::string edges = "0 1 1\n0 2 3\n1 0 1\n2 0 1\n";
+  const auto even = found("0 1\n0 2\n1 0\n2 0\n", {});
+  const auto weighted = found(edges, {"--weight-column", "3"});
+  EXPECT_EQ(found(edges, {"--weight-column", "0"}), even);
+  EXPECT_NE(weighted, even);
+  EXPECT_EQ(weighted.at(1).at("name"), "2");
+  const std::string matrix =
+      "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 2 1\n1 3 3\n2 1 1\n3 1 1\n";
+  EXPECT_EQ(found(matrix, {}), weighted);
+  EXPECT_EQ(found(matrix, {"--weight-column", "0"}), even);
+}
+
 // "vertex,name,rank", by line.
 std::string written_ranks(const nlohmann::json& json, double& sum, double& best) {
   std::ifstream in(std::string(json.at("files").at(0)));
