@@ -196,11 +196,14 @@ class Faults : public WithFolder<::testing::Test> {
 };
 
 TEST_F(Faults, a_state_that_is_not_a_number_ends_the_run_though_nobody_writes_it) {
-  const Answer answer = call(words_of("heat --start 1.7e308 --edge -1.7e308 --time-step 0.2", ""));
-  EXPECT_EQ(answer.code, 1);
-  EXPECT_NE(answer.err.find("not a number"), std::string::npos) << answer.err;
-  EXPECT_NE(answer.err.find("cell ("), std::string::npos) << answer.err;
-  EXPECT_NE(answer.err.find("tick "), std::string::npos) << answer.err;
+  for (const char* where : {"", " --simulate 3"}) {
+    const std::string words = "heat --start 1.7e308 --edge -1.7e308 --time-step 0.2";
+    const Answer answer = call(words_of(words + where, ""));
+    EXPECT_EQ(answer.code, 1);
+    EXPECT_NE(answer.err.find("not a number"), std::string::npos) << answer.err;
+    EXPECT_NE(answer.err.find("rubato: heat: cell ("), std::string::npos) << answer.err;
+    EXPECT_NE(answer.err.find("tick "), std::string::npos) << answer.err;
+  }
 }
 
 TEST_F(Faults, a_size_that_is_the_files_own_is_no_fault) {

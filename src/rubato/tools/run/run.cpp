@@ -113,7 +113,7 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   check(options);
   if (model.has("seed")) model.set("seed", std::to_string(options.seed));
   options.request.seed = options.net_seed != 0 ? options.net_seed : options.seed;
-  options.request.output.name = model.app().name();
+  options.request.model = options.request.output.name = model.app().name();
   options.request.output.validate();
   const RunOutcome outcome = run_model(model.app(), options.request, context.err);
   if (outcome.node != 0 || outcome.code != ExitCode::ok) return outcome.code;

@@ -21,6 +21,18 @@ std::string title_of(const tick::App& app, const RunRequest& request) {
   return app.name() + " " + request.policy.to_string();
 }
 
+// What goes wrong while a model runs says where, but not in which model: a job may run several, and
+// its log is read later.
+template <class Run>
+auto run_named(const std::string& model, const Run& run) {
+  try {
+    return run();
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::failed || model.empty()) throw;
+    throw error.in(model);
+  }
+}
+
 tick::SimulationOptions simulation_options(const RunRequest& request) {
   tick::SimulationOptions options;
   options.n_nodes = request.n_simulated;
@@ -41,7 +53,8 @@ tick::RunResult simulate_watched(const tick::Problem& problem, const RunRequest&
   const core::SignalScope signals;
   options.heeds_signals = true;
   const WatchedProblem watched(problem, {.nodes_option = request.nodes_option});
-  return tick::simulate(watched, request.policy, request.ticks, options);
+  return run_named(request.model,
+                   [&] { return tick::simulate(watched, request.policy, request.ticks, options); });
 }
 
 RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err) {
@@ -97,7 +110,9 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   };
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, request.output, host);
   const WatchedProblem watched(*run.problem, {.nodes_option = "launch -n"});
-  outcome.result = tick::execute(watched, request.policy, request.ticks, host, execution);
+  outcome.result = run_named(request.model, [&] {
+    return tick::execute(watched, request.policy, request.ticks, host, execution);
+  });
   outcome.files = outputs->files();
   run.watch.reset();
   const std::vector<Bytes> findings = host.gather(std::move(finding));

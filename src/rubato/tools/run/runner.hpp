@@ -17,6 +17,7 @@
 namespace rubato::tools {
 
 struct RunRequest {
+  std::string model{};  // its name, in front of what goes wrong while it runs
   tick::Policy policy;
   tick::Tick ticks = 0;
   std::uint32_t n_cores = 0;  // of this node; 0: its share of the machine
