@@ -1,5 +1,6 @@
 // rubato run MODEL: a model runs on this node, as a job under a launcher, or in the simulator.
 
+#include <filesystem>
 #include <memory>
 #include <ostream>
 
@@ -108,6 +109,18 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
       plural(outcome.n_cores, "core"), shown_checksum(result.checksum));
 }
 
+// The names of the files among the parameters that people have set.
+std::string input_names(const ChosenModel& model) {
+  std::string names;
+  for (const auto& [name, text] : model.settings()) {
+    std::error_code ignored;
+    const std::filesystem::path path(text);
+    if (text.empty() || !std::filesystem::is_regular_file(path, ignored)) continue;
+    names += (names.empty() ? "" : ", ") + path.filename().string();
+  }
+  return names;
+}
+
 ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   options.request.policy = tick::Policy::parse(options.policy);
   check(options);
@@ -115,6 +128,7 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   options.request.seed = options.net_seed != 0 ? options.net_seed : options.seed;
   options.request.model = options.request.output.name = model.app().name();
   options.request.output.validate();
+  options.request.inputs = input_names(model);
   const RunOutcome outcome = run_model(model.app(), options.request, context.err);
   if (outcome.node != 0 || outcome.code != ExitCode::ok) return outcome.code;
   context.json ? print_json(model, options.request, outcome, context)
