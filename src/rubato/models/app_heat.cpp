@@ -40,9 +40,6 @@ class HeatApp final : public tick::App {
   void declare(tick::Parameters& p) override {
     p.add("width", width_, "cells along x; default: 256, or as the files have");
     p.add("height", height_, "cells along y; default: 256, or as the files have");
-    p.add("parts-x", options_.parts[0], "boxes along x, one a node; 0: chosen, short borders");
-    p.add("parts-y", options_.parts[1],
-          "boxes along y; few along x make long rows and few neighbours");
     p.add("edge", options_.edge, "temperature beyond the edge");
     p.add("start", options_.start, "temperature of the cells at tick 0");
     p.add("tolerance", options_.tolerance, "end when no cell changes by more in a tick; 0: never");
@@ -60,6 +57,10 @@ class HeatApp final : public tick::App {
     p.add("time-step", time_step_,
           "explicit steps in time, at most 1/4 / conductivity; 0: the "
           "steady state is wanted");
+    p.begin_advanced();
+    p.add("parts-x", options_.parts[0], "boxes along x, one a node; 0: chosen, short borders");
+    p.add("parts-y", options_.parts[1],
+          "boxes along y; few along x make long rows and few neighbours");
     p.add("test-interval", options_.test_interval, "ticks between two tests of the tolerance");
     p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
     p.add("ns-per-cell", cost_.ns_per_cell, "nanoseconds a cell and tick in virtual time");

@@ -50,6 +50,7 @@ class PageRankApp final : public tick::App {
     p.add("damping", options_.damping, "share of a vertex that its edges carry on");
     p.add("tolerance", options_.tolerance, "end when ranks change by less in a tick; 0: never");
     p.add("norm", norm_, {"l1", "max"}, "of the change: the sum over all, or the largest");
+    p.begin_advanced();
     p.add("test-interval", options_.test_interval, "ticks between two tests of the tolerance");
     p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
     p.add("ns-per-vertex", cost_.ns_per_vertex, "nanoseconds a vertex and tick in virtual time");

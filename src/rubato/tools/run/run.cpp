@@ -136,13 +136,32 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   return ExitCode::ok;
 }
 
+void add_advanced(CLI::App& parser, RunOptions& options) {
+  const auto add = [&](const char* names, auto& target, const char* help) {
+    return parser.add_option(names, target, help)->type_name("")->group(kAdvancedGroup);
+  };
+  add("--epoch", options.request.epoch,
+      "Cut the model again each N ticks, by the state that there is then; 0: never")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
+  add("--net-seed", options.net_seed, "Of the network's delays alone");
+  add("--slowdown", options.request.slowdown, "How much slower a virtual node computes")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(1e-6, 1e6)));
+  parser
+      .add_flag("--paced", options.request.paced,
+                "On real nodes: work takes its time in the simulator at least, by sleeping")
+      ->group(kAdvancedGroup);
+}
+
 RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   auto options = std::make_shared<RunOptions>();
   RunRequest& request = options->request;
   request.ticks = model.default_ticks();
   request.nodes_option = "--simulate";
+  const char* group = "Run";
   const auto add = [&](const char* names, auto& target, const char* help) {
-    return parser.add_option(names, target, help)->type_name("")->group("Run");
+    return parser.add_option(names, target, help)->type_name("")->group(group);
   };
   add("--policy", options->policy,
       "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), or short k3m5d10")
@@ -150,33 +169,24 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
       ->capture_default_str()
       ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
-  add("--epoch", request.epoch,
-      "Cut the model again each N ticks, by the state that there is then; 0: never")
-      ->capture_default_str()
-      ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
   add("--cores", request.n_cores, "Cores of this node; default: its share of the machine")
       ->check(quiet(CLI::Range(1U, 1024U)));
   add("--seed", options->seed, "Of all random numbers: the model's, and the network's delays")
       ->capture_default_str();
-  add("--net-seed", options->net_seed, "Of the network's delays alone");
-  add("--profile", request.profile,
-      "Latency that the network wears: a name (none, const, lognormal, pareto, ec2-large, "
-      "ec2-small), key=value,.. or a file");
-  add("--trace", request.trace, "Write a trace for ui.perfetto.dev: cores, waits, messages");
+  group = "Simulator and network";
   add("--simulate", request.n_simulated, "Run on that many virtual nodes, in virtual time")
       ->check(quiet(CLI::Range(1U, 100'000U)));
   add("--sim-cores", request.n_sim_cores, "Cores of a virtual node")
       ->capture_default_str()
       ->check(quiet(CLI::Range(1U, 1024U)));
-  parser
-      .add_flag("--paced", request.paced,
-                "On real nodes: work takes its time in the simulator at least, by sleeping")
-      ->group("Run");
-  add("--slowdown", request.slowdown, "How much slower a virtual node computes")
-      ->capture_default_str()
-      ->check(quiet(CLI::Range(1e-6, 1e6)));
+  add("--profile", request.profile,
+      "Latency that the network wears: a name (none, const, lognormal, pareto, ec2-large, "
+      "ec2-small), key=value,.. or a file");
+  group = "Output";
   request.output.declare(options->output);
-  add_parameter_options(parser, options->output, "Output");
+  add_parameter_options(parser, options->output, group);
+  add("--trace", request.trace, "Write a trace for ui.perfetto.dev: cores, waits, messages");
+  add_advanced(parser, *options);
   if (const std::string files = model.files(); !files.empty()) {
     parser.footer("Files of --output:\n" + files + "\n" + parser.get_footer());
   }

@@ -48,6 +48,21 @@ TEST(RunCommand, NamesTheNearestParameter) {
       << answer.err;
 }
 
+TEST(RunCommand, HelpHasTheModelsParametersFirstAndWhatFewNeedLast) {
+  const Answer answer = call({"run", "heat", "--help"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  std::size_t at = 0;
+  for (const char* each :
+       {"Parameters of heat:", "--width", "--start-file", "Run:", "--policy",
+        "Simulator and network:", "--simulate", "--profile", "Output:", "--output", "--trace",
+        "Advanced:", "--epoch", "--slowdown", "--parts-x", "--ns-per-cell", "Examples:"}) {
+    const std::size_t next = answer.out.find(std::string("\n") + each, at);
+    const std::size_t option = answer.out.find(std::string("\n  ") + each, at);
+    ASSERT_NE(std::min(next, option), std::string::npos) << each << " in " << answer.out;
+    at = std::min(next, option);
+  }
+}
+
 TEST(RunCommand, WantsAModel) {
   const Answer answer = call({"run"});
   EXPECT_EQ(answer.code, 2);
