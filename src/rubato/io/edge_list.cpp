@@ -280,6 +280,10 @@ EdgeList<Id> read_edge_list(const std::string& path, const EdgeListOptions& opti
       throw reader.error("vertex id " + std::to_string(largest) + " does not fit " +
                          std::to_string(8 * sizeof(Id)) + " bits");
     }
+    if (weighted && edge.weight < options.weight_least) {
+      throw reader.error("expected a weight of " + number_text(options.weight_least) +
+                         " or more, found " + number_text(edge.weight));
+    }
     n_seen = std::max(n_seen, largest + 1);
     list.source.push_back(static_cast<Id>(edge.source));
     list.target.push_back(static_cast<Id>(edge.target));

@@ -22,6 +22,7 @@
 // EdgeReader streams and holds nothing but the dictionary; read_edge_list collects.
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +59,8 @@ struct EdgeListOptions {
   std::size_t target_column = 2;
   std::size_t weight_column =
       0;  // 0: all weights are 1 (Matrix Market: the values, if it has them)
+  // Smaller weights are an Error of read_edge_list().
+  double weight_least = std::numeric_limits<double>::lowest();
   std::optional<EdgeFilter> filter = std::nullopt;
   std::string comments = "#%";  // characters that make a line a comment
   FilePart part = {};

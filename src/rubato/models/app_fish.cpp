@@ -39,6 +39,7 @@ class FishApp final : public tick::App {
     p.add("informed", options_.informed, "share of generated fish that know the direction");
     p.add("omega", options_.omega, "weight of the known direction");
     p.add("direction", options_.direction, "the known one, radians from the x axis");
+    p.begin_advanced();
     p.add("partition", partition_, {"grid", "quadtree"}, "how the world is cut among the nodes");
     p.add("ns-per-fish", costs_.tuple, "nanoseconds a fish and tick in virtual time");
     p.add("ns-per-pair", costs_.pair, "and for each neighbour that it sees");

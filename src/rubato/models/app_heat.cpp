@@ -40,9 +40,6 @@ class HeatApp final : public tick::App {
   void declare(tick::Parameters& p) override {
     p.add("width", width_, "cells along x; default: 256, or as the files have");
     p.add("height", height_, "cells along y; default: 256, or as the files have");
-    p.add("parts-x", options_.parts[0], "boxes along x, one a node; 0: chosen, short borders");
-    p.add("parts-y", options_.parts[1],
-          "boxes along y; few along x make long rows and few neighbours");
     p.add("edge", options_.edge, "temperature beyond the edge");
     p.add("start", options_.start, "temperature of the cells at tick 0");
     p.add("tolerance", options_.tolerance, "end when no cell changes by more in a tick; 0: never");
@@ -51,7 +48,8 @@ class HeatApp final : public tick::App {
     p.add("walls", files_.walls, "the same kinds of file: black, or 0, is a wall");
     p.add("sources", files_.sources,
           "the same: cells that are held at a temperature; black, or an empty field, is free");
-    p.add("start-file", files_.start, "the same: the temperature at tick 0");
+    p.add("start-file", files_.start,
+          "the same, or what a run has written, such as plate/heat.csv: the temperature at tick 0");
     p.add("conductivity-high", files_.conductivity_high, "of a white pixel");
     p.add("low", files_.source_low, "temperature of a black pixel, of sources of the value 1");
     p.add("high", files_.source_high, "temperature of a white pixel");
@@ -59,6 +57,10 @@ class HeatApp final : public tick::App {
     p.add("time-step", time_step_,
           "explicit steps in time, at most 1/4 / conductivity; 0: the "
           "steady state is wanted");
+    p.begin_advanced();
+    p.add("parts-x", options_.parts[0], "boxes along x, one a node; 0: chosen, short borders");
+    p.add("parts-y", options_.parts[1],
+          "boxes along y; few along x make long rows and few neighbours");
     p.add("test-interval", options_.test_interval, "ticks between two tests of the tolerance");
     p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
     p.add("ns-per-cell", cost_.ns_per_cell, "nanoseconds a cell and tick in virtual time");
@@ -92,30 +94,42 @@ class HeatApp final : public tick::App {
       throw Error("--time-step: expected 0 or more, found " + io::number_text(time_step_),
                   ExitCode::usage);
     }
-    if (!has_files() && edges_ == "held" && time_step_ == 0) {
-      return std::make_unique<HeatProblem>(tick::GridModel(UniformHeat(options_)), cost_);
-    }
+    if (!has_material() && edges_ == "held" && time_step_ == 0) return build_uniform();
     return build_raster();
   }
 
  private:
-  [[nodiscard]] bool has_files() const {
-    return !files_.conductivity.empty() || !files_.walls.empty() || !files_.sources.empty() ||
-           !files_.start.empty();
+  [[nodiscard]] bool has_material() const {
+    return !files_.conductivity.empty() || !files_.walls.empty() || !files_.sources.empty();
   }
+  [[nodiscard]] bool has_files() const { return has_material() || !files_.start.empty(); }
 
   // The files say how large the raster is, so what people say must not be another size.
-  void check_size(const HeatMaterial& material) const {
-    const std::int64_t width = width_.value_or(material.width());
-    const std::int64_t height = height_.value_or(material.height());
-    if (width == material.width() && height == material.height()) return;
+  void check_size(const std::string& file, std::int64_t file_width,
+                  std::int64_t file_height) const {
+    const std::int64_t width = width_.value_or(file_width);
+    const std::int64_t height = height_.value_or(file_height);
+    if (width == file_width && height == file_height) return;
     const auto size = [](std::int64_t x, std::int64_t y) {
       return std::to_string(x) + " x " + std::to_string(y);
     };
-    throw Error("--width and --height: " + material.size_from() + " has " +
-                    size(material.width(), material.height()) +
+    throw Error("--width and --height: " + file + " has " + size(file_width, file_height) +
                     " cells, expected these or no size, found " + size(width, height),
                 ExitCode::usage);
+  }
+
+  // With the kernel that it would have without a file, so that a run that goes on from another's
+  // result ends in the bits of one that was not interrupted.
+  [[nodiscard]] std::unique_ptr<tick::Problem> build_uniform() {
+    std::shared_ptr<const RasterFile> start;
+    if (!files_.start.empty()) {
+      start = HeatMaterial::open_start(files_);
+      check_size(start->path(), start->width(), start->height());
+      options_.width = start->width();
+      options_.height = start->height();
+    }
+    return std::make_unique<HeatProblem>(tick::GridModel(UniformHeat(options_, std::move(start))),
+                                         cost_);
   }
 
   // Without files: the disc of UniformHeat, in one material.
@@ -126,7 +140,7 @@ class HeatApp final : public tick::App {
     raster.time_step = time_step_;
     auto material = has_files() ? std::make_shared<const HeatMaterial>(files_)
                                 : std::make_shared<const HeatMaterial>(options_);
-    if (has_files()) check_size(*material);
+    if (has_files()) check_size(material->size_from(), material->width(), material->height());
     return std::make_unique<RasterProblem>(tick::GridModel(RasterHeat(std::move(material), raster)),
                                            cost_);
   }

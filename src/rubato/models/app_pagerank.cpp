@@ -5,12 +5,15 @@
 #include <optional>
 #include <string>
 
+#include "rubato/io/number.hpp"
+
 namespace rubato::models {
 namespace {
 
 class PageRankApp final : public tick::App {
  public:
-  explicit PageRankApp(bool weighted) : weighted_(weighted) {}
+  enum class Of { ranks, graph };
+  explicit PageRankApp(Of what) : what_(what) {}
 
   [[nodiscard]] std::string name() const override { return "pagerank"; }
   [[nodiscard]] std::string summary() const override {
@@ -30,17 +33,14 @@ class PageRankApp final : public tick::App {
   }
 
   void declare(tick::Parameters& p) override {
-    p.add("input", input_,
-          std::string("edge list or Matrix Market file, .gz too; without it a trial graph") +
-              (weighted_ ? "" : "; weights are left aside"));
+    p.add("input", input_, "edge list or Matrix Market file, .gz too; without it a trial graph");
     p.add("labels", labels_, {"integer", "text"}, "how the file names vertices");
     p.add("source-column", source_column_, "column of an edge's source, from 1");
     p.add("target-column", target_column_, "column of its target");
-    if (weighted_) {
-      p.add(
-          "weight-column", weight_column_,
-          "column of its weight; 0: all edges weigh 1; a Matrix Market file's values are weights");
-    }
+    p.add("weight-column", weight_column_,
+          std::string(what_ == Of::ranks ? "column of its weight, by which a rank is shared out"
+                                         : "column of its weight") +
+              "; 0: all edges weigh 1; a Matrix Market file's values are weights");
     p.add("only", only_, "COLUMN=VALUE: lines whose column has that value");
     p.add("duplicates", duplicates_, {"merge", "keep"}, "whether equal edges count once or each");
     p.add("vertices", vertices_, "vertices of the trial graph");
@@ -50,6 +50,7 @@ class PageRankApp final : public tick::App {
     p.add("damping", options_.damping, "share of a vertex that its edges carry on");
     p.add("tolerance", options_.tolerance, "end when ranks change by less in a tick; 0: never");
     p.add("norm", norm_, {"l1", "max"}, "of the change: the sum over all, or the largest");
+    p.begin_advanced();
     p.add("test-interval", options_.test_interval, "ticks between two tests of the tolerance");
     p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
     p.add("ns-per-vertex", cost_.ns_per_vertex, "nanoseconds a vertex and tick in virtual time");
@@ -83,6 +84,7 @@ class PageRankApp final : public tick::App {
       throw Error("--top: expected 0 to 1000000, found " + std::to_string(top_), ExitCode::usage);
     }
     options_.norm = norm_ == "l1" ? PageRankOptions::Norm::l1 : PageRankOptions::Norm::max;
+    options_.weighted = what_ == Of::ranks;
     options_.validate();
     if (cost_.ns_per_vertex < 0 || cost_.ns_per_edge < 0) {
       throw Error("--ns-per-vertex and --ns-per-edge: expected 0 or more", ExitCode::usage);
@@ -117,11 +119,16 @@ class PageRankApp final : public tick::App {
     options.source_column = static_cast<std::size_t>(source_column_);
     options.target_column = static_cast<std::size_t>(target_column_);
     if (!only_.empty()) options.filter = filter();
-    if (weighted_) options.weight_column = weight_column(options);
+    options.weight_column = weight_column(options);
+    if (what_ == Of::ranks) options.weight_least = 0;
     const auto duplicates =
         duplicates_ == "merge" ? tick::Duplicates::merge : tick::Duplicates::keep;
-    return read_pagerank_graph(input_, options, duplicates,
-                               weighted_ ? EdgeWeights::kept : EdgeWeights::left_aside);
+    // A Matrix Market file has its values whether they are asked for or not.
+    const auto weights = weight_column_ == 0 ? EdgeWeights::left_aside : EdgeWeights::kept;
+    if (weights == EdgeWeights::left_aside) {
+      options.weight_least = io::EdgeListOptions{}.weight_least;
+    }
+    return read_pagerank_graph(input_, options, duplicates, weights);
   }
 
   // A file whose third column could be weights does not say so: leaving them aside in silence
@@ -134,23 +141,27 @@ class PageRankApp final : public tick::App {
                   ExitCode::usage);
     }
     const bool usual_columns = source_column_ == 1 && target_column_ == 2 && only_.empty();
-    if (!usual_columns || !has_third_number(options)) return 0;
-    throw Error("--weight-column: " + input_ +
-                    " has a third number in a line, expected --weight-column 3 if it is a weight, "
-                    "or --weight-column 0 if not",
-                ExitCode::usage);
+    if (usual_columns) refuse_third_number(options);
+    return 0;
   }
 
-  [[nodiscard]] bool has_third_number(io::EdgeListOptions options) const {
+  // Of the first edge: it says what columns there are.
+  void refuse_third_number(io::EdgeListOptions options) const {
     io::Edge edge;
     // A Matrix Market file says itself what it has.
-    if (io::EdgeReader(input_, options).is_matrix_market()) return false;
+    if (io::EdgeReader(input_, options).is_matrix_market()) return;
     options.weight_column = 3;
+    io::EdgeReader reader(input_, options);
     try {
-      return io::EdgeReader(input_, options).next(edge);
+      if (!reader.next(edge)) return;
     } catch (const Error&) {
-      return false;  // what else is wrong, reading it all will tell
+      return;  // what else is wrong, reading it all will tell
     }
+    const Error found = reader.error(
+        "the file has a third number in a line, expected --weight-column 3 if it is a weight, or "
+        "--weight-column 0 if not, found " +
+        io::number_text(edge.weight));
+    throw Error(std::string("--weight-column: ") + found.what(), ExitCode::usage);
   }
 
   [[nodiscard]] io::EdgeFilter filter() const {
@@ -171,7 +182,7 @@ class PageRankApp final : public tick::App {
   std::string labels_ = "integer";
   std::int64_t source_column_ = 1;
   std::int64_t target_column_ = 2;
-  bool weighted_;
+  Of what_;
   std::optional<std::int64_t> weight_column_;
   std::string only_;
   std::string duplicates_ = "merge";
@@ -188,11 +199,11 @@ class PageRankApp final : public tick::App {
 }  // namespace
 
 std::unique_ptr<tick::App> make_pagerank_app() {
-  return std::make_unique<PageRankApp>(false);
+  return std::make_unique<PageRankApp>(PageRankApp::Of::ranks);
 }
 
 std::unique_ptr<tick::App> make_weighted_graph_app() {
-  return std::make_unique<PageRankApp>(true);
+  return std::make_unique<PageRankApp>(PageRankApp::Of::graph);
 }
 
 bool add_to_ranking(tick::NodeRun& node, Ranking& ranking) {

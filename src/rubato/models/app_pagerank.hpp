@@ -13,9 +13,9 @@ namespace rubato::models {
 // What PageRankApp builds.
 using PageRankProblem = tick::ProblemOf<PageRankModel, PageRankStore, tick::GraphStoreOptions>;
 
-// Leaves the weights of edges aside: a vertex shares out its rank evenly.
+// A vertex shares out its rank evenly, or by the weights of its edges, which are 0 or more.
 [[nodiscard]] std::unique_ptr<tick::App> make_pagerank_app();
-// For who wants the graph that its parameters describe, with weights: --weight-column besides.
+// For who wants the graph that its parameters describe, with any weights.
 [[nodiscard]] std::unique_ptr<tick::App> make_weighted_graph_app();
 
 // Adds the own vertices of a node at the end of its run. False if it is no node of a

@@ -9,6 +9,7 @@
 
 #include "rubato/models/app_pagerank.hpp"
 #include "rubato/models/app_traffic.hpp"
+#include "rubato/tick/check/checker.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::models {
@@ -98,6 +99,21 @@ TEST(PageRankApp, keeps_all_rules_of_a_model) {
 TEST(TrafficApp, keeps_all_rules_of_a_model) {
   expect_rules_kept(*make_traffic_app(),
                     {{"columns", "4"}, {"rows", "3"}, {"until-empty", "true"}});
+}
+
+// Hides what the model says of how its states are cut.
+struct UncutTraffic : TrafficModel {
+  using TrafficModel::TrafficModel;
+  void filter() const = delete;
+};
+
+TEST(TrafficModel, a_check_notes_what_it_cannot_test_without_filter) {
+  TrafficOptions options;
+  options.columns = options.rows = 2;
+  const auto report = tick::check_model(UncutTraffic(options), {.ticks = 2});
+  EXPECT_EQ(report.find("one-by-one"), nullptr);
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_NE(report.notes.front().find("one-by-one is not tested"), std::string::npos);
 }
 
 TEST(PageRankApp, bad_values_are_refused_by_name) {

@@ -36,6 +36,7 @@ class TrafficApp final : public tick::App {
     add(p, "dawdle", options_.dawdle, "of 1000 moves, those that a driver dawdles in");
     add(p, "turning", options_.turning, "of 1000 junctions, those that a car turns at");
     p.add("until-empty", options_.stop_when_empty, "end when no car is left");
+    p.begin_advanced();
     p.add("test-interval", options_.stop_interval, "ticks between two counts of cars");
     p.add("test-lag", options_.stop_lag, "ticks from a count to the end that it decides");
   }

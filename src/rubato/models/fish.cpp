@@ -94,6 +94,7 @@ FishModel::FishModel(FishOptions options) : o_(std::move(options)), n_(o_.n) {
   } else {
     scan_start_file();
   }
+  if (o_.periodic) check_torus();
   alpha2_ = static_cast<float>(o_.alpha * o_.alpha);
   speed_ = static_cast<float>(o_.speed);
   // Gaussian: the twelve numbers together have a standard deviation of 1024; uniform: of 12^-1/2.
@@ -127,6 +128,37 @@ void FishModel::check_options() const {
   expect_within("neighbours", o_.neighbours, 1e-6, 1e6);
   expect_within("width", o_.width, 0, kMost);
   expect_within("height", o_.height, 0, kMost);
+}
+
+// A fish must not be seen from two sides, so a torus is three sights wide at least.
+void FishModel::check_torus() const {
+  const auto& box = world_.box;
+  const double most = double{std::max(box.high[0], box.high[1])};
+  const double least = tick::points::Lattice<float, 2>::periodic_least(world_.visibility, most);
+  const bool generated_size = o_.start.empty() && o_.width == 0;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const double width = double{box.width(d)};
+    if (width >= least) continue;
+    // Rounded up to three digits.
+    const double scale = std::pow(10, 2 - std::floor(std::log10(least)));
+    const std::string enough = io::number_text(std::ceil(least * scale) / scale);
+    const std::string wide = io::number_text(box.width(d));
+    std::string option = d == 0 || o_.height == 0 ? "--width" : "--height";
+    std::string text = option;
+    text += ": the world is ";
+    text += wide;
+    if (generated_size && (d == 0 || o_.height == 0)) {
+      const double n_least = std::ceil(least * least * o_.neighbours / (kPi * o_.rho * o_.rho));
+      text = "--fish: the world of " + std::to_string(n_) + " fish that see " +
+             io::number_text(o_.neighbours) + " others (--neighbours) is " + wide;
+      option = "--fish " + io::number_text(n_least) + " or more, --width";
+    }
+    text += " wide and goes round, so that it has to be 3 * rho wide (--rho " +
+            io::number_text(o_.rho) + "), or a fish would be seen from two sides; expected ";
+    text += option;
+    text += " " + enough + " or more, or --reflecting";
+    throw Error(text, ExitCode::usage);
+  }
 }
 
 void FishModel::scan_start_file() {

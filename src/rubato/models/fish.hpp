@@ -102,6 +102,7 @@ class FishModel {
   using Vector = std::array<float, 2>;
 
   void check_options() const;
+  void check_torus() const;
   void scan_start_file();
   void refuse_twins() const;
   void sample_positions(const std::function<void(const Vector&)>& add) const;

@@ -348,5 +348,21 @@ TEST(Fish, parameters_out_of_range_are_errors) {
   expect_error(options, {"alpha"});
 }
 
+TEST(Fish, a_torus_in_which_one_is_seen_from_two_sides_names_what_would_do) {
+  FishOptions options;
+  options.n = 45;
+  expect_error(options, {"--fish: the world of 45 fish that see 16 others", "--fish 46 or more",
+                         "--width 18.1 or more", "--reflecting"});
+  options.n = 46;
+  EXPECT_EQ(error_of(options), "no error");
+  options.n = 3;
+  options.width = 18.1;
+  EXPECT_EQ(error_of(options), "no error");
+  options.height = 17;
+  expect_error(options, {"--height: the world is 17 wide", "--height 18.1 or more"});
+  options.periodic = false;
+  EXPECT_EQ(error_of(options), "no error");
+}
+
 }  // namespace
 }  // namespace rubato::models

@@ -1,11 +1,16 @@
 #include "rubato/models/heat.hpp"
 
 #include "rubato/base/random.hpp"
+#include "rubato/models/heat_raster_file.hpp"
 
 namespace rubato::models {
 
 void UniformHeat::init(tick::Index<2> at, std::int64_t n, double* const* fields,
                        double* const* /*fixed*/) const {
+  if (start_ != nullptr) {
+    start_->read(at[0], at[1], n, fields[0]);
+    return;
+  }
   const double radius = static_cast<double>(std::min(o_.width, o_.height)) / 4;
   for (std::int64_t i = 0; i < n; ++i, ++at[0]) {
     const double x = static_cast<double>(at[0]) - static_cast<double>(o_.width) / 2;

@@ -15,6 +15,11 @@
 
 namespace rubato::models {
 
+class RasterFile;
+
+// What files call the temperature of a cell.
+inline constexpr const char* kHeatField = "temperature";
+
 // What the cells are made of; row by row, y * width + x.
 struct HeatRaster {
   std::int64_t width = 0;
@@ -35,6 +40,7 @@ struct HeatOptions {
   // Boxes along x and y, one a node; 0: chosen. Stands here since g++ 12 at -O3 fills it with the
   // width where it follows the height.
   tick::Index<2> parts{};
+  static constexpr const char* kPartsOption = "--parts-x and --parts-y";
 };
 
 // Uniform material without sources inside: a kernel that is nothing but the mean of four
@@ -49,12 +55,17 @@ class UniformHeat {
   static constexpr bool kStar = true;
   static constexpr bool kFinite = true;
 
-  explicit UniformHeat(HeatOptions options) : o_(options) {}
+  // `start`: the temperatures at tick 0, of the options' size; null: made up.
+  explicit UniformHeat(HeatOptions options, std::shared_ptr<const RasterFile> start = nullptr)
+      : o_(options), start_(std::move(start)) {}
 
-  [[nodiscard]] tick::GridShape<2> shape() const { return {{o_.width, o_.height}, {}, o_.parts}; }
+  [[nodiscard]] tick::GridShape<2> shape() const {
+    return {{o_.width, o_.height}, {}, o_.parts, HeatOptions::kPartsOption};
+  }
   [[nodiscard]] double outside(int /*field*/) const { return o_.edge; }
-  [[nodiscard]] std::vector<std::string> field_names() const { return {"temperature"}; }
-  // A warm disc in the middle and a rough surface, so that every cell matters.
+  [[nodiscard]] std::vector<std::string> field_names() const { return {kHeatField}; }
+  // A warm disc in the middle and a rough surface, so that every cell matters; or what the file
+  // says.
   void init(tick::Index<2> at, std::int64_t n, double* const* fields, double* const* fixed) const;
 
   void step(const tick::GridSpan<UniformHeat>& in, double* const* out, tick::Index<2> /*at*/,
@@ -86,6 +97,7 @@ class UniformHeat {
 
  private:
   HeatOptions o_;
+  std::shared_ptr<const RasterFile> start_;
 };
 
 }  // namespace rubato::models

@@ -59,16 +59,20 @@ HeatMaterial::HeatMaterial(const Files& files) {
     take_size(*sources_);
   }
   if (!files.start.empty()) {
-    options.what = "temperature";
-    options.low = files.source_low;
-    options.high = files.source_high;
-    options.zero_is_empty = false;
-    options.empty_allowed = false;
-    options.least = std::numeric_limits<double>::lowest();
-    start_ = std::make_unique<RasterFile>(files.start, options);
+    start_ = open_start(files);
     take_size(*start_);
   }
   if (size_from_.empty()) throw Error("heat: expected a raster file, found none", ExitCode::usage);
+}
+
+std::unique_ptr<RasterFile> HeatMaterial::open_start(const Files& files) {
+  RasterFile::Options options;
+  options.what = "temperature";
+  options.low = files.source_low;
+  options.high = files.source_high;
+  options.least = std::numeric_limits<double>::lowest();
+  options.cells_name = kHeatField;
+  return std::make_unique<RasterFile>(files.start, options);
 }
 
 void HeatMaterial::take_size(const RasterFile& file) {

@@ -40,7 +40,8 @@ class HeatMaterial {
     std::string walls;         // "": none. Black pixels, or 0 in a CSV, are walls
     std::string sources;       // "": none. Black pixels, or empty fields of a CSV, are free; other
                                // pixels are scaled to [source_low, source_high]
-    std::string start;         // "": the same everywhere. Pixels are scaled as those of sources
+    std::string start;         // "": the same everywhere. Pixels are scaled as those of sources;
+                               // the cells that a run has written are taken bit for bit
     double conductivity_high = 1;
     double source_low = 0;
     double source_high = 100;
@@ -48,6 +49,8 @@ class HeatMaterial {
   // From files, of which only the rows that are asked for are read. Throws Error if none is named
   // or they differ in size.
   explicit HeatMaterial(const Files& files);
+  // The file of the start alone. REQUIRES: there is one.
+  [[nodiscard]] static std::unique_ptr<RasterFile> open_start(const Files& files);
 
   [[nodiscard]] std::int64_t width() const noexcept { return width_; }
   [[nodiscard]] std::int64_t height() const noexcept { return height_; }
@@ -87,10 +90,11 @@ class RasterHeat {
       : material_(std::move(material)), o_(options) {}
 
   [[nodiscard]] tick::GridShape<2> shape() const {
-    return {{material_->width(), material_->height()}, {}, o_.common.parts};
+    return {
+        {material_->width(), material_->height()}, {}, o_.common.parts, HeatOptions::kPartsOption};
   }
   [[nodiscard]] double outside(int field) const { return field == 0 ? o_.common.edge : 0; }
-  [[nodiscard]] std::vector<std::string> field_names() const { return {"temperature"}; }
+  [[nodiscard]] std::vector<std::string> field_names() const { return {kHeatField}; }
 
   // Throws Error, naming the cell, if the time step is too long to be stable there.
   void init(tick::Index<2> at, std::int64_t n, double* const* fields, double* const* fixed) const;

@@ -33,6 +33,18 @@ bool looks_like_image(const std::string& path) {
   return head[0] == '\x89' || (head[0] == 'P' && head[1] >= '1' && head[1] <= '7');
 }
 
+// Of the first row, so that a file of another kind is told by what it is not, and not by lines of
+// different lengths.
+void refuse_words(const io::CsvReader& row) {
+  for (std::size_t column = 0; column < row.header().size(); ++column) {
+    if (row.is_empty(column)) continue;
+    const auto number = io::parse_number<double>(row.text(column));
+    if (!number && number.error() == io::NumberError::malformed) {
+      throw row.error(column, "a number, since the file is no PNG and no PGM");
+    }
+  }
+}
+
 }  // namespace
 
 struct RasterFile::Table {
@@ -54,15 +66,52 @@ RasterFile::RasterFile(std::string path, Options options)
     return;
   }
   io::CsvReader reader(path_, table_options());
-  while (reader.next_row())
-    ++height_;
-  width_ = static_cast<std::int64_t>(reader.header().size());
-  if (height_ == 0) {
+  if (!reader.next_row()) {
     throw Error(path_ + ": expected a gray PNG or PGM, or lines of numbers, found nothing");
   }
+  is_cells_ = reader.header().size() == 3 && reader.text(0) == "x" && reader.text(1) == "y";
+  if (is_cells_) {
+    scan_cells(reader);
+    return;
+  }
+  refuse_words(reader);
+  width_ = static_cast<std::int64_t>(reader.header().size());
+  do {
+    ++height_;
+  } while (reader.next_row());
 }
 
 RasterFile::~RasterFile() = default;
+
+void RasterFile::scan_cells(io::CsvReader& reader) {
+  if (options_.cells_name.empty()) {
+    throw reader.row_error(
+        "expected numbers, a line for each row of cells, found the cells that a "
+        "run has written, which --start-file takes");
+  }
+  if (reader.text(2) != options_.cells_name) {
+    throw reader.error(2, "the column " + options_.cells_name);
+  }
+  std::int64_t n_cells = 0;
+  for (; reader.next_row(); ++n_cells) {
+    // The first row of cells ends where y does not stay 0.
+    if (width_ == 0 && n_cells > 0 && reader.text(1) != "0") width_ = n_cells;
+    const std::int64_t x = width_ == 0 ? n_cells : n_cells % width_;
+    const std::int64_t y = width_ == 0 ? 0 : n_cells / width_;
+    const auto expect = [&](std::size_t column, std::int64_t expected) {
+      if (reader.get<std::int64_t>(column) == expected) return;
+      throw reader.error(column, std::to_string(expected) + ", since cells stand row by row");
+    };
+    expect(0, x);
+    expect(1, y);
+  }
+  if (n_cells == 0) throw Error(path_ + ": expected a line for each cell, found none");
+  if (width_ == 0) width_ = n_cells;
+  height_ = n_cells / width_;
+  if (n_cells % width_ == 0) return;
+  throw Error(path_ + ": expected rows of " + std::to_string(width_) + " cells, found " +
+              std::to_string(n_cells % width_) + " in the last");
+}
 
 void RasterFile::read(std::int64_t x, std::int64_t y, std::int64_t n, double* out) const {
   RUBATO_REQUIRE(x >= 0 && n >= 0 && x + n <= width_ && y >= 0 && y < height_, x, y, n);
@@ -103,31 +152,45 @@ void RasterFile::load_image(std::int64_t first, std::int64_t n_rows) const {
   }
 }
 
+double RasterFile::value(const io::CsvReader& row, std::size_t column) const {
+  if (row.is_empty(column)) {
+    if (options_.empty_allowed) return kNone;
+    throw row.error(column, "a number, the " + options_.what);
+  }
+  const auto value = row.get<double>(column);
+  if (value >= options_.least) return value;
+  throw row.error(column,
+                  "a " + options_.what + " of " + io::number_text(options_.least) + " or more");
+}
+
 void RasterFile::load_table(std::int64_t first, std::int64_t n_rows) const {
   // Values that are cut by an Error must not stand for a row later.
   std::vector<double> values(values_.size(), kNone);
   values_.clear();
-  if (!table_ || table_->next_row > first) table_ = std::make_unique<Table>(path_);
-  io::CsvReader& reader = table_->reader;
-  for (; table_->next_row < first; ++table_->next_row) {
-    if (!reader.next_row()) throw Error(path_ + ": became shorter while it was read");
+  if (!table_ || table_->next_row > first) {
+    table_ = std::make_unique<Table>(path_);
+    if (is_cells_) next_line();  // the header
   }
+  // Lines of a row of cells, and numbers in each.
+  const std::int64_t n_lines = is_cells_ ? width_ : 1;
+  const std::int64_t n_numbers = is_cells_ ? 1 : width_;
+  for (; table_->next_row < first; ++table_->next_row) {
+    for (std::int64_t line = 0; line < n_lines; ++line)
+      next_line();
+  }
+  auto to = values.begin();
   for (std::int64_t row = 0; row < n_rows; ++row, ++table_->next_row) {
-    if (!reader.next_row()) throw Error(path_ + ": became shorter while it was read");
-    for (std::size_t column = 0; column < static_cast<std::size_t>(width_); ++column) {
-      if (reader.is_empty(column)) {
-        if (options_.empty_allowed) continue;
-        throw reader.error(column, "a number, the " + options_.what);
-      }
-      const auto value = reader.get<double>(column);
-      if (value < options_.least) {
-        throw reader.error(
-            column, "a " + options_.what + " of " + io::number_text(options_.least) + " or more");
-      }
-      values[static_cast<std::size_t>(row * width_) + column] = value;
+    for (std::int64_t line = 0; line < n_lines; ++line) {
+      next_line();
+      for (std::int64_t i = 0; i < n_numbers; ++i)
+        *to++ = value(table_->reader, static_cast<std::size_t>(is_cells_ ? 2 : i));
     }
   }
   values_ = std::move(values);
+}
+
+void RasterFile::next_line() const {
+  if (!table_->reader.next_row()) throw Error(path_ + ": became shorter while it was read");
 }
 
 }  // namespace rubato::models

@@ -1,13 +1,18 @@
 #pragma once
 // RasterFile: a raster of numbers that a model reads by rows: a gray PNG or PGM, or a CSV without a
-// header, a line for each row. A node keeps a few rows around those it was asked for, never the
-// whole raster.
+// header, a line for each row; or, where that is wanted, the CSV that a run writes of its cells: a
+// header `x,y,NAME` and a line for each cell, x fastest. A node keeps a few rows around those it was
+// asked for, never the whole raster.
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
+
+namespace rubato::io {
+class CsvReader;
+}
 
 namespace rubato::models {
 
@@ -20,11 +25,12 @@ class RasterFile {
     bool zero_is_empty = false;  // black pixels have no value; in a CSV, empty fields never have
     bool empty_allowed = false;  // else an empty field is an Error
     double least = 0;            // smaller numbers in a CSV are an Error
+    std::string cells_name;      // NAME of a run's cells that may be read; "": none may
     std::int64_t cells_kept = std::int64_t{1} << 20;
   };
 
   // Reads the size. Throws Error with the file's name if it is no such raster: an image with
-  // colours, a CSV whose lines differ in length.
+  // colours, a CSV whose lines differ in length, cells that do not stand in their order.
   RasterFile(std::string path, Options options);
   ~RasterFile();
 
@@ -45,10 +51,14 @@ class RasterFile {
   void load(std::int64_t y) const;
   void load_image(std::int64_t first, std::int64_t n_rows) const;
   void load_table(std::int64_t first, std::int64_t n_rows) const;
+  void next_line() const;
+  void scan_cells(io::CsvReader& reader);
+  [[nodiscard]] double value(const io::CsvReader& row, std::size_t column) const;
 
   std::string path_;
   Options options_;
   bool is_image_ = false;
+  bool is_cells_ = false;
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;
   mutable std::mutex mutex_;

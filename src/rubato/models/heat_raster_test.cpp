@@ -242,11 +242,12 @@ TEST_F(HeatFiles, a_node_reads_the_rows_that_it_needs) {
   EXPECT_GE(file.n_rows_read(), 50);
 }
 
+void contains(const std::string& message, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
+}
+
 TEST_F(HeatFiles, wrong_input_is_named_with_file_place_and_expectation) {
-  const auto contains = [](const std::string& message, std::initializer_list<const char*> parts) {
-    for (const char* part : parts)
-      EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
-  };
   contains(error_of({.conductivity = write("word.csv", "1,2\n1,much\n"),
                      .walls = "",
                      .sources = "",
@@ -271,6 +272,13 @@ TEST_F(HeatFiles, wrong_input_is_named_with_file_place_and_expectation) {
                      .start = ""}),
            {"ragged.csv", "line 2"});
   contains(
+      error_of({.conductivity = "",
+                .walls = write("notes.txt", "The house has\nthree rooms, a door and no roof\n"),
+                .sources = "",
+                .start = ""}),
+      {"notes.txt: line 1, column 1: expected a number, since the file is no PNG and no PGM",
+       "The house has"});
+  contains(
       error_of({.conductivity = write("empty.csv", ""), .walls = "", .sources = "", .start = ""}),
       {"empty.csv", "expected a gray PNG or PGM"});
   contains(
@@ -289,6 +297,33 @@ TEST_F(HeatFiles, wrong_input_is_named_with_file_place_and_expectation) {
   contains(
       error_of({.conductivity = folder_ + "/a.csv", .walls = "", .sources = "", .start = ""}, 0.2),
       {"--time-step", "expected at most", "cell (", "found 0.2"});
+}
+
+TEST_F(HeatFiles, cells_of_a_run_that_are_no_start_are_named_with_file_and_place) {
+  const std::string cells = "x,y,temperature\n0,0, 1.5\n1,0,-2\n0,1,3\n";
+  contains(error_of({.conductivity = "",
+                     .walls = "",
+                     .sources = write("cells.csv", cells + "1,1,4\n"),
+                     .start = ""}),
+           {"cells.csv: line 1", "expected numbers, a line for each row", "--start-file"});
+  contains(
+      error_of({.conductivity = "", .walls = "", .sources = "", .start = write("cut.csv", cells)}),
+      {"cut.csv: expected rows of 2 cells, found 1 in the last"});
+  contains(error_of({.conductivity = "",
+                     .walls = "",
+                     .sources = "",
+                     .start = write("gap.csv", cells + "0,2,4\n")}),
+           {"gap.csv: line 5, column 1", "expected 1, since cells stand row by row"});
+  contains(error_of({.conductivity = "",
+                     .walls = "",
+                     .sources = "",
+                     .start = write("other.csv", "x,y,pressure\n0,0,1\n")}),
+           {"other.csv: line 1, column 3", "expected the column temperature"});
+  contains(error_of({.conductivity = "",
+                     .walls = "",
+                     .sources = "",
+                     .start = write("hot.csv", "x,y,temperature\n0,0,hot\n")}),
+           {"hot.csv: line 2, column 3", "expected a number", "hot"});
 }
 
 }  // namespace

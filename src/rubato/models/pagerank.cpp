@@ -96,11 +96,31 @@ void PageRankOptions::validate() const {
   if (test_lag < 0) refuse("test lag", "0 or more", std::to_string(test_lag));
 }
 
+namespace {
+
+// Null if all weights are 1.
+std::shared_ptr<const std::vector<double>> sum_out_weights(const tick::Digraph& graph) {
+  if (graph.in_weights(0) == nullptr) return nullptr;
+  auto sums = std::make_shared<std::vector<double>>(graph.n_vertices(), 0.0);
+  for (VertexId v = 0; v < graph.n_vertices(); ++v) {
+    const double* weights = graph.in_weights(v);
+    const auto sources = graph.in(v);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      RUBATO_REQUIRE(weights[i] >= 0, sources[i], v, weights[i]);
+      (*sums)[sources[i]] += weights[i];
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
 PageRank::PageRank(PageRankGraph input, PageRankOptions options)
     : input_(std::move(input)),
       options_(options),
       base_((1 - options.damping) / static_cast<double>(input_.graph->n_vertices())) {
   options_.validate();
+  if (options_.weighted) out_weights_ = sum_out_weights(*input_.graph);
 }
 
 void Ranking::add(VertexId v, double y) {

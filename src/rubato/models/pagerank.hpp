@@ -2,7 +2,8 @@
 // pagerank: which vertex of a directed graph is pointed at by what is itself pointed at [Ticks
 // B.2].
 //
-// Each tick y(v) = (1 - d) / n + d * sum over edges u -> v of y(u) / outdegree(u).
+// Each tick y(v) = (1 - d) / n + d * sum over edges u -> v of y(u) / outdegree(u). With weights an
+// edge carries w(u, v) / (the sum of all w(u, .)) of y(u) in place of one in outdegree(u).
 // Vertices without outgoing edges (dangling) send nothing on, so the mass of y shrinks. The usual
 // definition spreads their mass over all vertices: x = c 1 + d P^T x with the constant
 // c = ((1 - d) + d * dangling mass of x) / n. Both are linear with the same matrix: x = c A^-1 1
@@ -10,7 +11,8 @@
 // global sum is needed in a tick: one at the end normalises.
 //
 // The value of a vertex is what each of its edges carries, y(v) / outdegree(v), or y(v) itself if
-// it has none: one division a vertex instead of one an edge, and 8 bytes in a message.
+// it has none: one division a vertex instead of one an edge, and 8 bytes in a message. With weights
+// it is what an edge carries of each unit of its weight.
 
 #include <cmath>
 #include <cstdint>
@@ -59,6 +61,7 @@ struct PageRankOptions {
   Norm norm = Norm::l1;    // sum of all changes, or the largest
   Tick test_interval = 5;  // ticks between two tests
   Tick test_lag = 5;       // ticks from a test to the end that it decides
+  bool weighted = false;   // edges carry by their weights, if the graph has some, all >= 0
 
   // Throws Error (usage) naming what is out of its range.
   void validate() const;
@@ -77,8 +80,13 @@ class PageRank {
   [[nodiscard]] Value step(VertexId v, const Value& /*own*/, const tick::InEdges<Value>& in,
                            Tick /*t*/) const {
     double sum = 0;
-    for (std::size_t i = 0; i < in.size(); ++i)
-      sum += in.value(i);
+    if (out_weights_ == nullptr) {
+      for (std::size_t i = 0; i < in.size(); ++i)
+        sum += in.value(i);
+    } else {
+      for (std::size_t i = 0; i < in.size(); ++i)
+        sum += in.weight(i) * in.value(i);
+    }
     return share(v, base_ + options_.damping * sum);
   }
 
@@ -122,7 +130,9 @@ class PageRank {
   }
 
  private:
+  // The edges out of v, or the sum of their weights; 1 if it sends nothing on.
   [[nodiscard]] double edges(VertexId v) const {
+    if (out_weights_ != nullptr) return (*out_weights_)[v] > 0 ? (*out_weights_)[v] : 1.0;
     const std::uint32_t degree = input_.graph->out_degree(v);
     return degree == 0 ? 1.0 : static_cast<double>(degree);
   }
@@ -131,6 +141,8 @@ class PageRank {
   PageRankGraph input_;
   PageRankOptions options_;
   double base_;  // (1 - d) / n
+  // [n_vertices] the sum of the weights of the edges out of each; null if all edges are equal.
+  std::shared_ptr<const std::vector<double>> out_weights_;
 };
 
 struct RankedVertex {

@@ -1,7 +1,6 @@
 #include "rubato/models/pagerank.hpp"
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,6 +10,7 @@
 #include "rubato/base/random.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffled_run.hpp"
 
 namespace rubato::models {
@@ -90,6 +90,45 @@ TEST(PageRank, final_normalisation_gives_the_ranks_of_the_textbook) {
   }
 }
 
+// Vertex 3 dangles, and so does 4, whose only edge weighs nothing.
+TEST(PageRank, a_rank_is_shared_out_by_the_weights_of_the_edges) {
+  const Ids from{0, 0, 1, 1, 2, 2, 4};
+  const Ids to{1, 2, 0, 3, 0, 4, 0};
+  const std::vector<double> weights{3, 1, 2, 0.5, 1, 7, 0};
+  const std::vector<double> sums{4, 2.5, 8, 0, 0};
+  const double damping = 0.8;
+  std::vector<double> expected(5, 0.2);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<double> next(5, (1 - damping + damping * (expected[3] + expected[4])) / 5);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (sums[from[i]] > 0)
+        next[to[i]] += damping * expected[from[i]] * weights[i] / sums[from[i]];
+    }
+    expected = next;
+  }
+  PageRankGraph input;
+  input.graph = std::make_shared<const Digraph>(5, from, to, weights);
+  const PageRankModel model(input.graph, PageRank(input, {.damping = damping, .weighted = true}),
+                            {1});
+  const auto run = tick::run_reference(model, model.everything(), 300);
+  for (const RankedVertex& each : ranking_of(model, run.state, 5))
+    EXPECT_NEAR(each.rank, expected[each.vertex], 1e-12) << each.vertex;
+}
+
+TEST(PageRank, equal_weights_change_no_bit_of_a_rank) {
+  const Edges edges = random_edges(11);
+  const std::vector<double> twos(edges.from.size(), 2);
+  PageRankGraph weighted;
+  weighted.graph = std::make_shared<const Digraph>(edges.n, edges.from, edges.to, twos);
+  PageRankGraph plain;
+  plain.graph = std::make_shared<const Digraph>(edges.n, edges.from, edges.to);
+  const auto ranks = [&](const PageRankGraph& input) {
+    const PageRankModel model(input.graph, PageRank(input, {.weighted = true}), {1});
+    return ranking_of(model, tick::run_reference(model, model.everything(), 40).state, edges.n);
+  };
+  EXPECT_EQ(ranks(weighted), ranks(plain));
+}
+
 TEST(PageRank, the_run_ends_once_ranks_change_less_than_the_tolerance) {
   const Edges edges = random_edges(7);
   for (const auto norm : {PageRankOptions::Norm::l1, PageRankOptions::Norm::max}) {
@@ -119,8 +158,7 @@ TEST(PageRank, the_run_ends_once_ranks_change_less_than_the_tolerance) {
 }
 
 TEST(PagerankProperty, every_policy_and_partition_gives_the_same_bits_and_the_same_last_tick) {
-  const char* text = std::getenv("RUBATO_SEEDS");
-  const std::uint64_t n_seeds = text == nullptr ? 100 : std::strtoull(text, nullptr, 10);
+  const std::uint64_t n_seeds = tick::testing::n_seeds();
   std::size_t n_stopped = 0;
   for (std::uint64_t seed = 0; seed < n_seeds; ++seed) {
     RandomStream random(seed, 23);

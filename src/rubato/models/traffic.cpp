@@ -6,8 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "rubato/base/random.hpp"
-
 namespace rubato::models {
 namespace {
 
@@ -159,8 +157,9 @@ std::vector<TrafficQuery> TrafficModel::part(std::uint32_t n) const {
   const std::int64_t n_blocks = std::int64_t{options_.columns} * options_.rows;
   if (n == 0 || n > n_blocks) {
     throw Error("traffic on " + std::to_string(options_.columns) + " x " +
-                std::to_string(options_.rows) + " blocks in " + std::to_string(n) +
-                " parts: expected 1 to " + std::to_string(n_blocks) + ", one a block");
+                    std::to_string(options_.rows) + " blocks in " + std::to_string(n) +
+                    " parts: expected 1 to " + std::to_string(n_blocks) + ", one a block",
+                ExitCode::usage);
   }
   std::vector<Query> parts;
   cut(parts, {0, options_.columns, 0, options_.rows}, n);
@@ -338,6 +337,33 @@ void TrafficModel::for_each_tuple(const State& state,
   // In the order of ids: those of cars are larger.
   std::ranges::for_each(state.signals, each);
   std::ranges::for_each(state.cars, each);
+}
+
+TrafficState TrafficModel::filter(const State& state,
+                                  const std::function<bool(std::uint64_t)>& keep) const {
+  State result;
+  std::ranges::copy_if(state.cars, std::back_inserter(result.cars), keep, &Car::id);
+  std::ranges::copy_if(state.signals, std::back_inserter(result.signals), keep, &Signal::id);
+  return result;
+}
+
+TrafficQuery TrafficModel::sample_query(RandomStream& random) const {
+  const auto area = [&] {
+    const auto side = [&](Axis axis) {
+      const auto at = [&] {
+        return static_cast<std::int32_t>(
+            random.between(-options_.block, length(axis) + options_.block));
+      };
+      const std::int32_t one = at();
+      const std::int32_t two = at();
+      return std::pair(std::min(one, two), std::max(one, two));
+    };
+    const auto [x0, x1] = side(Axis::x);
+    const auto [y0, y1] = side(Axis::y);
+    return Area{x0, x1, y0, y1};
+  };
+  const Area cars = area();
+  return {cars, area()};
 }
 
 std::vector<tick::OutputColumn> TrafficModel::output_columns() const {

@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/base/random.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/output/schema.hpp"
 
@@ -171,6 +172,11 @@ class TrafficModel {
   // For checksums and `rubato check`; ids are unique over both tables, and ascend.
   void for_each_tuple(const State& state,
                       const std::function<void(std::uint64_t, ByteView)>& f) const;
+  // For `rubato check`, which steps some tuples alone and asks for areas that no run would have:
+  // the tuples whose ids `keep` wants, and areas anywhere in the world and a little beyond it.
+  [[nodiscard]] State filter(const State& state,
+                             const std::function<bool(std::uint64_t)>& keep) const;
+  [[nodiscard]] Query sample_query(RandomStream& random) const;
   // For files and pictures (tick/output/schema.hpp).
   [[nodiscard]] std::vector<tick::OutputColumn> output_columns() const;
   void output_rows(const State& state, tick::OutputRows& rows) const;

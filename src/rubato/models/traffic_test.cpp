@@ -1,6 +1,5 @@
 #include "rubato/models/traffic.hpp"
 
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
@@ -10,17 +9,14 @@
 #include "rubato/base/random.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffled_run.hpp"
 
 namespace rubato::models {
 namespace {
 
+using tick::testing::n_seeds;
 using tick::testing::ShuffledCase;
-
-std::uint64_t n_seeds() {
-  const char* text = std::getenv("RUBATO_SEEDS");
-  return text == nullptr ? 100 : std::strtoull(text, nullptr, 10);
-}
 
 TrafficOptions random_options(std::uint64_t seed) {
   RandomStream random(seed, 31);

@@ -32,56 +32,56 @@ std::string shown(double value) {
 }  // namespace
 
 void Parameters::add(std::string name, std::int64_t& target, std::string help) {
-  list_.push_back({name, std::move(help), std::to_string(target), [name, &target](auto text) {
-                     set_number(name, target, text, "a whole number");
-                   }});
+  add(Parameter{name, std::move(help), std::to_string(target),
+                [name, &target](auto text) { set_number(name, target, text, "a whole number"); }});
 }
 void Parameters::add(std::string name, std::optional<std::int64_t>& target, std::string help) {
-  list_.push_back(
-      {name, std::move(help), target ? std::to_string(*target) : "", [name, &target](auto text) {
-         std::int64_t value = 0;
-         set_number(name, value, text, "a whole number");
-         target = value;
-       }});
+  add(Parameter{name, std::move(help), target ? std::to_string(*target) : "",
+                [name, &target](auto text) {
+                  std::int64_t value = 0;
+                  set_number(name, value, text, "a whole number");
+                  target = value;
+                }});
 }
 void Parameters::add(std::string name, std::uint64_t& target, std::string help) {
-  list_.push_back({name, std::move(help), std::to_string(target), [name, &target](auto text) {
-                     set_number(name, target, text, "a whole number >= 0");
-                   }});
+  add(Parameter{name, std::move(help), std::to_string(target), [name, &target](auto text) {
+                  set_number(name, target, text, "a whole number >= 0");
+                }});
 }
 void Parameters::add(std::string name, double& target, std::string help) {
-  list_.push_back({name, std::move(help), shown(target),
-                   [name, &target](auto text) { set_number(name, target, text, "a number"); }});
+  add(Parameter{name, std::move(help), shown(target),
+                [name, &target](auto text) { set_number(name, target, text, "a number"); }});
 }
 void Parameters::add(std::string name, std::string& target, std::string help) {
-  list_.push_back(
-      {name, std::move(help), target, [&target](auto text) { target = std::string(text); }});
+  add(Parameter{name, std::move(help), target,
+                [&target](auto text) { target = std::string(text); }});
 }
 void Parameters::add(std::string name, bool& target, std::string help) {
-  list_.push_back({name, std::move(help), target ? "true" : "false",
-                   [name, &target](auto text) {
-                     if (text != "true" && text != "false") refuse(name, text, "true or false");
-                     target = text == "true";
-                   },
-                   true});
+  add(Parameter{name, std::move(help), target ? "true" : "false",
+                [name, &target](auto text) {
+                  if (text != "true" && text != "false") refuse(name, text, "true or false");
+                  target = text == "true";
+                },
+                true});
 }
 void Parameters::add(std::string name, std::string& target, std::vector<std::string> choices,
                      std::string help) {
   std::string expected;
   for (const auto& choice : choices)
     expected += (expected.empty() ? "" : ", ") + choice;
-  list_.push_back({name, std::move(help) + " (" + expected + ")", target,
-                   [name, &target, choices, expected](auto text) {
-                     if (std::ranges::find(choices, text) == choices.end()) {
-                       throw Error("--" + name + ": expected one of " + expected + ", found \"" +
-                                       std::string(text) + "\"" + did_you_mean(text, choices),
-                                   ExitCode::usage);
-                     }
-                     target = std::string(text);
-                   }});
+  add(Parameter{name, std::move(help) + " (" + expected + ")", target,
+                [name, &target, choices, expected](auto text) {
+                  if (std::ranges::find(choices, text) == choices.end()) {
+                    throw Error("--" + name + ": expected one of " + expected + ", found \"" +
+                                    std::string(text) + "\"" + did_you_mean(text, choices),
+                                ExitCode::usage);
+                  }
+                  target = std::string(text);
+                }});
 }
 
 void Parameters::add(Parameter parameter) {
+  parameter.advanced |= advanced_;
   list_.push_back(std::move(parameter));
 }
 

@@ -35,6 +35,7 @@ class Parameters {
     std::string default_text;
     std::function<void(std::string_view)> set;  // throws Error (usage) if the text is no such value
     bool is_flag = false;
+    bool advanced = false;  // for few people: help shows it last
   };
 
   // `target` holds the default, takes the value that is set, and outlives this. The whole text must
@@ -51,6 +52,8 @@ class Parameters {
            std::string help);
   // One that another list has: what it sets stays where that list's owner put it.
   void add(Parameter parameter);
+  // Those that are added from here on are for few people, such as what tuning needs.
+  void begin_advanced() noexcept { advanced_ = true; }
 
   [[nodiscard]] bool has(std::string_view name) const noexcept;
   // Throws Error (usage): unknown name, with the nearest; or bad value, with what is expected.
@@ -59,6 +62,7 @@ class Parameters {
 
  private:
   std::vector<Parameter> list_;
+  bool advanced_ = false;
 };
 
 class App {

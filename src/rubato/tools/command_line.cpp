@@ -99,8 +99,11 @@ CommandLine::CommandLine(Identity identity)
     : identity_(std::move(identity)),
       app_(std::make_unique<CLI::App>(identity_.summary, identity_.name)) {
   app_->set_help_flag("-h,--help", "Print this help and exit");
-  app_->set_version_flag("--version", describe_build());
+  // In front of --version, so that it is known when that is answered.
   app_->add_flag("--json", json_, "Figures as one line of JSON");
+  app_->set_version_flag(
+      "--version", [this] { return json_ ? describe_build_as_json() : describe_build(); },
+      "Print version, commit, build type and compiler and exit");
   app_->require_subcommand(0, 1);
   app_->fallthrough();
   app_->footer(

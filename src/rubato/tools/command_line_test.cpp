@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "rubato/models/apps.hpp"
 #include "rubato/tools/commands.hpp"
@@ -74,6 +75,22 @@ TEST_F(CommandLineTest, RunsACommandWithItsOptions) {
 TEST_F(CommandLineTest, TakesJsonBeforeAndBehindTheCommand) {
   EXPECT_EQ(run({"--json", "count", "--to", "3"}).out, "json 3\n");
   EXPECT_EQ(run({"count", "--to", "3", "--json"}).out, "json 3\n");
+}
+
+TEST_F(CommandLineTest, VersionIsTextOrAsJsonAnObjectWithTheSameAndMore) {
+  for (const auto& words : {std::vector<std::string>{"--version", "--json"},
+                            std::vector<std::string>{"--json", "--version"}}) {
+    CommandLine line;
+    std::ostringstream out;
+    std::ostringstream err;
+    ASSERT_EQ(line.run(words, out, err), 0) << err.str();
+    const auto json = nlohmann::json::parse(out.str());
+    const std::string text = run({"--version"}).out;
+    for (const char* key : {"program", "version", "commit", "build_type", "compiler"}) {
+      EXPECT_NE(text.find(json.at(key).get<std::string>()), std::string::npos) << key << text;
+    }
+    EXPECT_TRUE(json.at("instruction_sets").is_array());
+  }
 }
 
 TEST_F(CommandLineTest, NamesTheNearestCommand) {

@@ -7,11 +7,44 @@
 namespace rubato::tools {
 namespace {
 
+constexpr const char* kParametersOf = "Parameters of ";
+
 struct Entry {
   Entry(std::unique_ptr<tick::App> app, const CLI::App* at) : model(std::move(app)), parser(at) {}
   ChosenModel model;
   const CLI::App* parser;
   RunOnModel run;
+};
+
+// Groups of options in the order that people want; else as CLI11 has it.
+class ModelHelp final : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    if (mode == CLI::AppFormatMode::Sub) return Formatter::make_help(app, std::move(name), mode);
+    return make_description(app) + make_usage(app, std::move(name)) + make_positionals(app) +
+           groups_of(app) + make_subcommands(app, mode) + '\n' + make_footer(app);
+  }
+
+ private:
+  std::string groups_of(const CLI::App* app) const {
+    std::vector<std::string> groups = app->get_groups();
+    std::ranges::stable_sort(groups, {}, place);
+    std::string text;
+    for (const std::string& group : groups) {
+      const auto options = app->get_options([&](const CLI::Option* option) {
+        return option->get_group() == group && option->nonpositional();
+      });
+      if (group.empty() || options.empty()) continue;
+      text += (text.empty() ? "" : "\n") + make_group(group, false, options);
+    }
+    return text;
+  }
+  static int place(const std::string& group) {
+    if (group == "Options") return 0;  // CLI11's own: help
+    if (group.starts_with(kParametersOf)) return 1;
+    return group == kAdvancedGroup ? 3 : 2;
+  }
 };
 
 bool has_option(const CLI::App& parser, const std::string& name) {
@@ -36,7 +69,7 @@ void add_options(CLI::App& parser, const tick::Parameters& parameters, const std
           "--" + name, [set, name](const std::string& text) { set(name, text); }, parameter.help);
       option->type_name("")->default_str(parameter.default_text);
     }
-    option->group(group);
+    option->group(parameter.advanced ? kAdvancedGroup : group);
   }
 }
 
@@ -109,6 +142,7 @@ void add_model_command(CommandLine& line, ModelCommand command) {
   for (const auto& make : line.identity().models) {
     std::unique_ptr<tick::App> app = make();
     CLI::App* at = single ? &parser : parser.add_subcommand(app->name(), app->summary());
+    at->formatter(std::make_shared<ModelHelp>());
     auto entry = std::make_shared<Entry>(std::move(app), at);
     if (!single) {
       at->fallthrough();
@@ -121,7 +155,7 @@ void add_model_command(CommandLine& line, ModelCommand command) {
     }
     entry->run = command.prepare(*at, entry->model.app());
     add_options(
-        *at, entry->model.parameters(), "Parameters of " + entry->model.app().name(),
+        *at, entry->model.parameters(), kParametersOf + entry->model.app().name(),
         [entry](const auto& parameter, const auto& text) { entry->model.set(parameter, text); });
     entries->push_back(std::move(entry));
   }

@@ -3,7 +3,8 @@
 //
 // Each model of the command line becomes a subcommand with an option for each of its Parameters
 // (tick/app.hpp), so that `rubato run heat --help` shows them with their defaults. The command adds
-// its own options to each of them. In a user's program with a single model the options stand at the
+// its own options to each of them. Help shows the model's parameters first, then the command's
+// groups of options as they were added, and what few people need last. In a user's program with a single model the options stand at the
 // command itself.
 
 #include <functional>
@@ -49,6 +50,10 @@ struct ModelCommand {
   // Lines of the help of a model, each the words behind the command's name; the default is none.
   std::function<std::vector<std::string>(const tick::App& model)> examples;
 };
+
+// The heading of what few people need, the last in a model's help: parameters of the model that are
+// advanced, and options of the command.
+inline constexpr const char* kAdvancedGroup = "Advanced";
 
 // An option of `parser` for each of `parameters`, which outlive it, under the heading `group`.
 void add_parameter_options(CLI::App& parser, tick::Parameters& parameters,

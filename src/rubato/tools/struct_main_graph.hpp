@@ -1,7 +1,7 @@
 #pragma once
 // The graph of a program whose model is a struct of the kind `graph`: an edge list that people
 // name, or a trial graph. The options are those of `rubato run pagerank`, and so is what reads it;
-// but steps may use weights (InEdges::weight), so --weight-column is there besides.
+// but weights may be negative: steps use them as they like (InEdges::weight).
 
 #include <memory>
 

@@ -106,6 +106,10 @@ void check_one_by_one(CheckContext<M>& c, CheckReport& report) {
                  for (const auto& sample : c.samples)
                    expect_one_by_one(c, sample, rule);
                });
+  } else {
+    report.notes.emplace_back(
+        "one-by-one is not tested, and states are cut by queries alone: the model has no State "
+        "filter(const State&, const std::function<bool(std::uint64_t)>& keep) const");
   }
 }
 

@@ -47,6 +47,7 @@ struct GridShape {
   // Boxes along each dimension that the world is cut into, one a node; 0: chosen so that borders
   // are short.
   Index<D> parts{};
+  const char* parts_option = "";  // what people say `parts` with, for messages
 };
 
 // A row of cells with its surroundings: field[f][i + dx + dy * row + dz * plane] is the value of
@@ -146,9 +147,15 @@ class GridModel {
   }
 
   [[nodiscard]] std::vector<Query> part(std::uint32_t n) const {
+    const auto shape = user_.shape();
     std::vector<Query> parts;
-    for (const auto& box : cut_evenly(space_.world, n, user_.shape().parts))
-      parts.emplace_back(box);
+    try {
+      for (const auto& box : cut_evenly(space_.world, n, shape.parts))
+        parts.emplace_back(box);
+    } catch (const Error& error) {
+      if (shape.parts == Index<kD>{} || *shape.parts_option == '\0') throw;
+      throw error.in(shape.parts_option);
+    }
     return parts;
   }
   // Of a star on a single box, exact: a cross. Of a star on a cross, the next layer out, its boxes

@@ -47,6 +47,29 @@ struct Search {
   }
 };
 
+// The factors for n boxes; none if there are none.
+std::vector<std::int64_t> find_factors(std::int64_t n, const std::vector<std::int64_t>& extent,
+                                       const std::vector<std::int64_t>& wanted) {
+  Search search{extent,
+                wanted,
+                std::vector<std::int64_t>(extent.size(), 1),
+                {},
+                std::numeric_limits<double>::infinity()};
+  search.run(0, n);
+  return search.best;
+}
+
+// The number next to n for which there are factors, the smaller one of two; or 0: where none is
+// below twice n, the parts that are wanted are more than the cells.
+std::int64_t nearest_number(std::int64_t n, const std::vector<std::int64_t>& extent,
+                            const std::vector<std::int64_t>& wanted) {
+  for (std::int64_t by = 1; by <= n; ++by) {
+    if (n > by && !find_factors(n - by, extent, wanted).empty()) return n - by;
+    if (!find_factors(n + by, extent, wanted).empty()) return n + by;
+  }
+  return 0;
+}
+
 std::string text_of(const std::vector<std::int64_t>& numbers) {
   std::string text;
   for (const std::int64_t number : numbers)
@@ -58,24 +81,17 @@ std::string text_of(const std::vector<std::int64_t>& numbers) {
 
 std::vector<std::int64_t> grid_factors(std::int64_t n, const std::vector<std::int64_t>& extent,
                                        const std::vector<std::int64_t>& wanted) {
-  Search search{extent,
-                wanted,
-                std::vector<std::int64_t>(extent.size(), 1),
-                {},
-                std::numeric_limits<double>::infinity()};
-  search.run(0, n);
-  if (search.best.empty()) {
-    const std::string cut = "a grid of " + text_of(extent) + " cells cannot be cut into " +
-                            std::to_string(n) + " boxes of whole cells";
-    if (std::ranges::any_of(wanted, [](std::int64_t w) { return w != 0; })) {
-      throw Error(cut + ", " + text_of(wanted) +
-                      " of them (0: any number); the product has to be " + std::to_string(n) +
-                      ", the number of nodes",
-                  ExitCode::usage);
-    }
-    throw Error(cut + "; use fewer nodes, or a number with smaller factors");
+  std::vector<std::int64_t> factors = find_factors(n, extent, wanted);
+  if (!factors.empty()) return factors;
+  std::string text = "a grid of " + text_of(extent) + " cells cannot be cut into " +
+                     std::to_string(n) + " boxes of whole cells";
+  if (std::ranges::any_of(wanted, [](std::int64_t w) { return w != 0; })) {
+    text += ", " + text_of(wanted) + " of them (0: any number); the product has to be " +
+            std::to_string(n) + ", the number of nodes";
   }
-  return search.best;
+  const std::int64_t nearest = nearest_number(n, extent, wanted);
+  if (nearest > 0) text += "; the nearest number that goes is " + std::to_string(nearest);
+  throw Error(text, ExitCode::usage);
 }
 
 }  // namespace rubato::tick

@@ -12,7 +12,7 @@ namespace rubato::tick {
 
 // How many parts along each dimension, their product being n, so that the borders between parts are
 // shortest; parts are never thinner than one cell. Where `wanted` is not 0, exactly that many.
-// Throws Error if no such factors exist.
+// Throws Error (usage), with the nearest number that goes, if no such factors exist.
 [[nodiscard]] std::vector<std::int64_t> grid_factors(std::int64_t n,
                                                      const std::vector<std::int64_t>& extent,
                                                      const std::vector<std::int64_t>& wanted);

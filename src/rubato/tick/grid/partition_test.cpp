@@ -36,9 +36,29 @@ TEST(GridPartition, parts_that_do_not_go_into_the_nodes_are_refused) {
     EXPECT_EQ(error.code(), ExitCode::usage);
     EXPECT_STREQ(error.what(),
                  "a grid of 800 x 600 cells cannot be cut into 4 boxes of whole cells, 3 x 0 of "
-                 "them (0: any number); the product has to be 4, the number of nodes");
+                 "them (0: any number); the product has to be 4, the number of nodes; the nearest "
+                 "number that goes is 3");
   }
   EXPECT_THROW((void)grid_factors(11, {2, 3}, {0, 0}), Error);
+}
+
+TEST(GridPartition, the_nearest_number_of_boxes_that_goes_is_named) {
+  const auto refusal = [](std::int64_t n, const Numbers& extent, const Numbers& wanted) {
+    try {
+      (void)grid_factors(n, extent, wanted);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto ends = [](const std::string& text, const std::string& end) {
+    EXPECT_TRUE(text.ends_with(end)) << text;
+  };
+  ends(refusal(11, {2, 3}, {0, 0}), "; the nearest number that goes is 6");
+  ends(refusal(11, {10, 10}, {0, 0}), "; the nearest number that goes is 10");
+  ends(refusal(13, {7, 2}, {7, 0}), "; the nearest number that goes is 14");
+  ends(refusal(4, {3, 3}, {5, 0}), ", the number of nodes");
 }
 
 }  // namespace

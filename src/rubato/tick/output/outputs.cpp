@@ -50,6 +50,12 @@ std::uint64_t new_job_id() {
   return tuple_hash(static_cast<std::uint64_t>(::getpid()), bytes);
 }
 
+// "out/" as "out", so that its parent is not itself.
+std::filesystem::path without_end(const std::string& path) {
+  const std::filesystem::path folder(path);
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
 }  // namespace
 
 void OutputOptions::declare(Parameters& parameters) {
@@ -77,6 +83,8 @@ Outputs::Outputs(OutputOptions options, Process process)
   options_.validate();
   formats_ = parse_formats(options_.formats);
   if (!on()) return;
+  new_folders_.path = options_.folder;
+  new_folders_.n = process_.n_new_folders;
   std::error_code failed;
   std::filesystem::create_directories(options_.folder, failed);
   if (failed || !std::filesystem::is_directory(options_.folder)) {
@@ -90,6 +98,24 @@ Outputs::Outputs(OutputOptions options, Process process)
 }
 
 Outputs::~Outputs() = default;
+
+std::uint32_t Outputs::n_new_folders(const std::string& path) {
+  std::uint32_t n = 0;
+  std::error_code ignored;
+  for (auto folder = without_end(path);
+       !folder.empty() && !std::filesystem::exists(folder, ignored);
+       folder = folder.parent_path()) {
+    ++n;
+  }
+  return n;
+}
+
+// Of the processes of a job the last one out finds them empty; a folder with files stays.
+Outputs::NewFolders::~NewFolders() {
+  auto folder = without_end(path);
+  for (; n > 0 && ::rmdir(folder.c_str()) == 0; --n)
+    folder = folder.parent_path();
+}
 
 detail::FrameFormats Outputs::formats_of(const OutputSchema& schema) const {
   if (schema.has_picture()) return formats_;
@@ -290,7 +316,8 @@ std::vector<std::string> Outputs::files() const {
 
 std::unique_ptr<Outputs> add_outputs(SimulationOptions& options, const OutputOptions& output) {
   auto outputs = std::make_unique<Outputs>(
-      output, Outputs::Process{options.n_nodes, options.n_nodes, true, new_job_id()});
+      output, Outputs::Process{options.n_nodes, options.n_nodes, true, new_job_id(),
+                               Outputs::n_new_folders(output.folder)});
   Outputs* mine = outputs.get();
   options.at_start = [mine, before = options.at_start](NodeId node, NodeRun& run) {
     if (before) before(node, run);
@@ -311,12 +338,15 @@ std::unique_ptr<Outputs> add_outputs(ExecutionOptions& options, const OutputOpti
                                      core::NodeHost& host) {
   Writer out;
   out.put(new_job_id());
+  out.put(Outputs::n_new_folders(output.folder));
   const Bytes shared = host.broadcast(out.take());
   std::unique_ptr<Outputs> outputs;
   host.agree([&] {
-    outputs = std::make_unique<Outputs>(
-        output, Outputs::Process{host.shape().n_nodes, 1, host.shape().node == 0,
-                                 Reader(shared).get<std::uint64_t>()});
+    Reader in(shared);
+    Outputs::Process process{host.shape().n_nodes, 1, host.shape().node == 0};
+    process.job_id = in.get<std::uint64_t>();
+    process.n_new_folders = in.get<std::uint32_t>();
+    outputs = std::make_unique<Outputs>(output, process);
   });
   Outputs* mine = outputs.get();
   const NodeId node = host.shape().node;

@@ -53,14 +53,19 @@ class Outputs {
     std::uint32_t n_local = 1;  // of them here
     bool first = true;          // it has node 0
     std::uint64_t job_id = 0;   // equal on all nodes, different between jobs
+    // Of the folder and those that it is in, the last so many are new: what is empty of them at the
+    // end goes. n_new_folders(), before any process of the job makes them.
+    std::uint32_t n_new_folders = 0;
   };
+  // Folders at the end of a path that are not there.
+  [[nodiscard]] static std::uint32_t n_new_folders(const std::string& path);
 
   // Makes the folder, and removes what jobs that were killed have left in it. Throws Error if that
   // is impossible, or as validate().
   Outputs(OutputOptions options, Process process);
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
-  // Takes back the ticks that are not whole.
+  // Takes back the ticks that are not whole, and folders that nothing has been written to.
   ~Outputs();
 
   // Before the run of a node; `run` outlives this or close(). Throws Error (usage) if the model
@@ -103,8 +108,16 @@ class Outputs {
   void commit(const Entry& tick, Tick key);
   void write_series();
 
+  // Takes new folders back if they are empty, so it goes after the work folder, which is in them.
+  struct NewFolders {
+    ~NewFolders();
+    std::string path;
+    std::uint32_t n = 0;
+  };
+
   OutputOptions options_;
   Process process_;
+  NewFolders new_folders_;
   std::unique_ptr<detail::WorkFolder> work_;  // null if nothing is written
   detail::FrameFormats formats_;
   // The same of all nodes; frames refer to it, and outlive the sources of a segment.

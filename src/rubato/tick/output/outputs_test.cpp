@@ -364,6 +364,23 @@ TEST(Outputs, a_value_that_is_no_number_ends_the_run_and_leaves_nothing_half_wri
                                                    "mix-00000000.png", "mix.pvd"}));
 }
 
+TEST(Outputs, a_run_that_fails_before_a_tick_is_whole_takes_its_new_folders_back) {
+  Broken broken;
+  broken.grid = small_grid().grid;
+  const ProblemOf<GridModel<Broken>, GridStore<Broken>> problem{GridModel<Broken>(broken, 60)};
+  const TemporaryFolder folder;
+  OutputOptions output = every_three(folder);
+  output.every = 0;
+  fs::create_directories(folder.path() + "/old/empty");
+  for (const char* below : {"/new", "/new/deep/", "/old/new/deep", "/old/empty"}) {
+    output.folder = folder.path() + below;
+    EXPECT_THROW(run(problem, {"local", 2, 1}, output, 7), Error);
+    EXPECT_EQ(folder.names(), std::set<std::string>{"old"}) << below;
+    EXPECT_TRUE(fs::is_empty(folder.path() + "/old/empty")) << "what was there stays";
+    EXPECT_FALSE(fs::exists(folder.path() + "/old/new"));
+  }
+}
+
 TEST(Outputs, wrong_options_name_what_is_expected) {
   OutputOptions output;
   output.folder = "somewhere";

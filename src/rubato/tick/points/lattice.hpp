@@ -53,10 +53,8 @@ class Lattice {
     check_distance("visibility", world.visibility);
     check_distance("reachability", world.reachability);
     check_distance("cell size", world.cell_size);
-    // What adding, wrapping and squaring coordinates may round off.
-    const double error = 8 * double{std::numeric_limits<T>::epsilon()} * most;
-    const double seen = double{world.visibility} * (1 + 0x1p-20) + error;
-    const double moved = double{world.reachability} * (1 + 0x1p-20) + error;
+    const double seen = with_room(world.visibility, most);
+    const double moved = with_room(world.reachability, most);
     double cell = std::max(seen, double{world.cell_size});
     if (world.visibility == 0 && world.cell_size == 0) cell = std::max(most / 32, seen);
     const double unit = cell / kUnitsPerCell;
@@ -115,6 +113,13 @@ class Lattice {
     return result;
   }
 
+  // How wide a periodic dimension has to be at least, in a world whose coordinates and widths are at
+  // most `most`, if its cells are as wide as the visibility: for models that check that first, to
+  // name what people have set.
+  [[nodiscard]] static double periodic_least(T visibility, double most) noexcept {
+    return kPeriodicCells * with_room(visibility, most);
+  }
+
   // "the world [0, 10) x [0, 5)", for errors.
   [[nodiscard]] std::string describe() const {
     std::string text = "the world ";
@@ -127,6 +132,12 @@ class Lattice {
 
  private:
   static constexpr std::int64_t kCellsMost = std::int64_t{1} << 24;  // along one dimension
+  static constexpr std::int64_t kPeriodicCells = 3;                  // at least
+
+  // A distance, and what adding, wrapping and squaring coordinates up to `most` may round off.
+  static double with_room(T distance, double most) noexcept {
+    return double{distance} * (1 + 0x1p-20) + 8 * double{std::numeric_limits<T>::epsilon()} * most;
+  }
 
   void check_extent(std::size_t d) const {
     const T low = world_.box.low[d];
@@ -150,7 +161,7 @@ class Lattice {
     }
     // Periodic: whole cells, wider than asked for if need be. Else the last one reaches outside.
     n_cells_[d] = static_cast<std::int64_t>(periodic(d) ? std::floor(exact) : std::ceil(exact));
-    if (periodic(d) && n_cells_[d] < 3) {
+    if (periodic(d) && n_cells_[d] < kPeriodicCells) {
       throw Error("world: the periodic dimension " + std::to_string(d) + " is " +
                   std::to_string(extent) + " wide, expected at least 3 cells of " +
                   std::to_string(cell) + ", so that nobody is seen from two sides");

@@ -147,7 +147,8 @@ Cut find_cut(const UnitBox<D>& box, const CellCounts<D>& counts, std::uint32_t n
   const std::int64_t most = width - (std::int64_t{n - cut.n_low} + slice - 1) / slice;
   if (least > most || most >= width) {
     throw Error("a world of " + std::to_string(box.volume()) + " units cannot be cut into " +
-                std::to_string(n) + " parts; use fewer nodes or a smaller cell_size");
+                    std::to_string(n) + " parts; use fewer nodes or a smaller cell_size",
+                ExitCode::usage);
   }
   const std::vector<double> profile = counts.profile(box, cut.axis);
   double total = 0;

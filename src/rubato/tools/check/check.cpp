@@ -15,43 +15,27 @@
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/model_command.hpp"
 #include "rubato/tools/progress.hpp"
+#include "rubato/tools/run/watched_problem.hpp"
 #include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
 namespace {
-
-// Tells which part of a check is under way: it calls check() first, and then cuts the model for
-// each run that is held against the reference.
-class WatchedProblem final : public tick::Problem {
- public:
-  // Both outlive it.
-  WatchedProblem(const tick::Problem& problem, ProgressClock& progress)
-      : problem_(problem), progress_(progress) {}
-
-  [[nodiscard]] std::unique_ptr<tick::Partition> partition(std::uint32_t n_nodes) const override {
-    progress_.at(Progress::kUnknown, "running on " + std::to_string(n_nodes) + " virtual nodes");
-    return problem_.partition(n_nodes);
-  }
-  [[nodiscard]] bool repartitions() const noexcept override { return problem_.repartitions(); }
-  [[nodiscard]] tick::CheckReport check(const tick::CheckOptions& options) const override {
-    progress_.at(Progress::kUnknown, "testing rules");
-    return problem_.check(options);
-  }
-  [[nodiscard]] std::string tuple_name(std::uint64_t id) const override {
-    return problem_.tuple_name(id);
-  }
-
- private:
-  const tick::Problem& problem_;
-  ProgressClock& progress_;
-};
 
 tick::CheckReport check_watched(tick::App& app, const tick::CheckOptions& options,
                                 std::ostream& err) {
   ProgressClock progress(err, is_terminal(STDERR_FILENO), "check " + app.name());
   progress.at(Progress::kUnknown, "reading");
   const auto problem = app.build();
-  return tick::check_problem(WatchedProblem(*problem, progress), options);
+  // It tests the rules first, and then cuts the model for each run that it holds against the
+  // reference.
+  const auto tell = [&](std::string note) { progress.at(Progress::kUnknown, std::move(note)); };
+  const WatchedProblem watched(
+      *problem, {.on_cut =
+                     [&](std::uint32_t n_nodes) {
+                       tell("running on " + std::to_string(n_nodes) + " virtual nodes");
+                     },
+                 .on_check = [&] { tell("testing rules"); }});
+  return tick::check_problem(watched, options);
 }
 
 void print_json(const ChosenModel& model, const tick::CheckOptions& options,

@@ -65,8 +65,12 @@ TEST_P(CheckModels, break_no_rule) {
   EXPECT_EQ(report["model"], GetParam());
   EXPECT_TRUE(report["ok"].get<bool>());
   EXPECT_GE(report["rules"].size(), 18U);
-  for (const auto& rule : report["rules"])
+  bool one_by_one = false;
+  for (const auto& rule : report["rules"]) {
     EXPECT_GT(rule["n_cases"].get<int>(), 0) << rule["rule"];
+    one_by_one |= rule["rule"] == "one-by-one";
+  }
+  EXPECT_TRUE(one_by_one) << "tuples can be taken out of a state one by one";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, CheckModels,

@@ -148,6 +148,16 @@ TEST_P(OutputsOfJob, a_folder_that_cannot_be_made_fails_on_all_nodes_with_one_me
   EXPECT_EQ(log.find(message), log.rfind(message)) << log;
 }
 
+TEST_P(OutputsOfJob, a_run_that_is_refused_leaves_no_folder) {
+  const std::string out = (folder_ / "new").string();
+  EXPECT_EQ(shell("$r launch -n 3 --mpi " + GetParam() +
+                  " -- $r run pagerank --vertices 50 --format csv,png --output " + out + "/deep"),
+            2);
+  EXPECT_NE(content(folder_ / "log").find("--format: expected csv alone"), std::string::npos)
+      << content(folder_ / "log");
+  EXPECT_FALSE(fs::exists(out));
+}
+
 std::vector<std::string> installed_mpis() {
   std::vector<std::string> list;
   for (const char* mpi : {"openmpi", "mpich"}) {

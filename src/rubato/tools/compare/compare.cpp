@@ -87,6 +87,7 @@ Comparison run_simulated(const CompareOptions& options, ChosenModel& model,
   request.n_simulated = options.n_nodes;
   request.n_sim_cores = options.n_cores;
   request.slowdown = options.slowdown;
+  request.nodes_option = "--nodes";
   const std::unique_ptr<tick::Problem> problem = [&] {
     ProgressClock progress(err, is_terminal(STDERR_FILENO), model.app().name());
     progress.at(Progress::kUnknown, "reading");

@@ -156,6 +156,7 @@ Comparison compare_simulated(const tick::Problem& problem,
   Progress progress(err, is_terminal(STDERR_FILENO), title, steady_now());
   const auto n_runs = static_cast<double>(policies.size() * n_rounds);
   const std::uint64_t seed = request.seed;
+  request.model = title;
   double n_done = 0;
   return compare(policies, n_rounds, [&](const tick::Policy& policy, std::uint32_t round) {
     request.policy = policy;

@@ -1,5 +1,6 @@
 // rubato run MODEL: a model runs on this node, as a job under a launcher, or in the simulator.
 
+#include <filesystem>
 #include <memory>
 #include <ostream>
 
@@ -108,13 +109,26 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
       plural(outcome.n_cores, "core"), shown_checksum(result.checksum));
 }
 
+// The names of the files among the parameters that people have set.
+std::string input_names(const ChosenModel& model) {
+  std::string names;
+  for (const auto& [name, text] : model.settings()) {
+    std::error_code ignored;
+    const std::filesystem::path path(text);
+    if (text.empty() || !std::filesystem::is_regular_file(path, ignored)) continue;
+    names += (names.empty() ? "" : ", ") + path.filename().string();
+  }
+  return names;
+}
+
 ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   options.request.policy = tick::Policy::parse(options.policy);
   check(options);
   if (model.has("seed")) model.set("seed", std::to_string(options.seed));
   options.request.seed = options.net_seed != 0 ? options.net_seed : options.seed;
-  options.request.output.name = model.app().name();
+  options.request.model = options.request.output.name = model.app().name();
   options.request.output.validate();
+  options.request.inputs = input_names(model);
   const RunOutcome outcome = run_model(model.app(), options.request, context.err);
   if (outcome.node != 0 || outcome.code != ExitCode::ok) return outcome.code;
   context.json ? print_json(model, options.request, outcome, context)
@@ -122,12 +136,32 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   return ExitCode::ok;
 }
 
+void add_advanced(CLI::App& parser, RunOptions& options) {
+  const auto add = [&](const char* names, auto& target, const char* help) {
+    return parser.add_option(names, target, help)->type_name("")->group(kAdvancedGroup);
+  };
+  add("--epoch", options.request.epoch,
+      "Cut the model again each N ticks, by the state that there is then; 0: never")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
+  add("--net-seed", options.net_seed, "Of the network's delays alone");
+  add("--slowdown", options.request.slowdown, "How much slower a virtual node computes")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(1e-6, 1e6)));
+  parser
+      .add_flag("--paced", options.request.paced,
+                "On real nodes: work takes its time in the simulator at least, by sleeping")
+      ->group(kAdvancedGroup);
+}
+
 RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   auto options = std::make_shared<RunOptions>();
   RunRequest& request = options->request;
   request.ticks = model.default_ticks();
+  request.nodes_option = "--simulate";
+  const char* group = "Run";
   const auto add = [&](const char* names, auto& target, const char* help) {
-    return parser.add_option(names, target, help)->type_name("")->group("Run");
+    return parser.add_option(names, target, help)->type_name("")->group(group);
   };
   add("--policy", options->policy,
       "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), or short k3m5d10")
@@ -135,33 +169,24 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
       ->capture_default_str()
       ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
-  add("--epoch", request.epoch,
-      "Cut the model again each N ticks, by the state that there is then; 0: never")
-      ->capture_default_str()
-      ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
   add("--cores", request.n_cores, "Cores of this node; default: its share of the machine")
       ->check(quiet(CLI::Range(1U, 1024U)));
   add("--seed", options->seed, "Of all random numbers: the model's, and the network's delays")
       ->capture_default_str();
-  add("--net-seed", options->net_seed, "Of the network's delays alone");
-  add("--profile", request.profile,
-      "Latency that the network wears: a name (none, const, lognormal, pareto, ec2-large, "
-      "ec2-small), key=value,.. or a file");
-  add("--trace", request.trace, "Write a trace for ui.perfetto.dev: cores, waits, messages");
+  group = "Simulator and network";
   add("--simulate", request.n_simulated, "Run on that many virtual nodes, in virtual time")
       ->check(quiet(CLI::Range(1U, 100'000U)));
   add("--sim-cores", request.n_sim_cores, "Cores of a virtual node")
       ->capture_default_str()
       ->check(quiet(CLI::Range(1U, 1024U)));
-  parser
-      .add_flag("--paced", request.paced,
-                "On real nodes: work takes its time in the simulator at least, by sleeping")
-      ->group("Run");
-  add("--slowdown", request.slowdown, "How much slower a virtual node computes")
-      ->capture_default_str()
-      ->check(quiet(CLI::Range(1e-6, 1e6)));
+  add("--profile", request.profile,
+      "Latency that the network wears: a name (none, const, lognormal, pareto, ec2-large, "
+      "ec2-small), key=value,.. or a file");
+  group = "Output";
   request.output.declare(options->output);
-  add_parameter_options(parser, options->output, "Output");
+  add_parameter_options(parser, options->output, group);
+  add("--trace", request.trace, "Write a trace for ui.perfetto.dev: cores, waits, messages");
+  add_advanced(parser, *options);
   if (const std::string files = model.files(); !files.empty()) {
     parser.footer("Files of --output:\n" + files + "\n" + parser.get_footer());
   }

@@ -48,6 +48,21 @@ TEST(RunCommand, NamesTheNearestParameter) {
       << answer.err;
 }
 
+TEST(RunCommand, HelpHasTheModelsParametersFirstAndWhatFewNeedLast) {
+  const Answer answer = call({"run", "heat", "--help"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  std::size_t at = 0;
+  for (const char* each :
+       {"Parameters of heat:", "--width", "--start-file", "Run:", "--policy",
+        "Simulator and network:", "--simulate", "--profile", "Output:", "--output", "--trace",
+        "Advanced:", "--epoch", "--slowdown", "--parts-x", "--ns-per-cell", "Examples:"}) {
+    const std::size_t next = answer.out.find(std::string("\n") + each, at);
+    const std::size_t option = answer.out.find(std::string("\n  ") + each, at);
+    ASSERT_NE(std::min(next, option), std::string::npos) << each << " in " << answer.out;
+    at = std::min(next, option);
+  }
+}
+
 TEST(RunCommand, WantsAModel) {
   const Answer answer = call({"run"});
   EXPECT_EQ(answer.code, 2);
@@ -199,6 +214,26 @@ TEST(RunCommand, PageRankNamesTheBestWhateverTheNodes) {
             findings);
 }
 
+TEST(RunCommand, PageRankUsesWeightsThatPeopleNameAndThoseOfAMatrix) {
+  const std::string file = scratch("weighted.txt");
+  const auto found = [&](const std::string& text, const std::vector<std::string>& more) {
+    std::ofstream(file) << text;
+    const auto json = json_of(with({"run", "pagerank", "--input", file, "--ticks", "20"}, more));
+    std::remove(file.c_str());
+    return json.at("findings");
+  };
+  const std::string edges = "0 1 1\n0 2 3\n1 0 1\n2 0 1\n";
+  const auto even = found("0 1\n0 2\n1 0\n2 0\n", {});
+  const auto weighted = found(edges, {"--weight-column", "3"});
+  EXPECT_EQ(found(edges, {"--weight-column", "0"}), even);
+  EXPECT_NE(weighted, even);
+  EXPECT_EQ(weighted.at(1).at("name"), "2");
+  const std::string matrix =
+      "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 2 1\n1 3 3\n2 1 1\n3 1 1\n";
+  EXPECT_EQ(found(matrix, {}), weighted);
+  EXPECT_EQ(found(matrix, {"--weight-column", "0"}), even);
+}
+
 // "vertex,name,rank", by line.
 std::string written_ranks(const nlohmann::json& json, double& sum, double& best) {
   std::ifstream in(std::string(json.at("files").at(0)));
@@ -240,6 +275,49 @@ TEST(RunCommand, OutputsAreNamedAndThere) {
   const std::string file = json.at("files").at(0);
   EXPECT_TRUE(std::ifstream(file).good()) << file;
   EXPECT_EQ(call({"run", "heat", "--output", folder, "--format", "gif"}).code, 2);
+}
+
+TEST(RunCommand, ANumberOfNodesThatDoesNotGoIsNamedByTheOptionOfTheCommand) {
+  const std::vector<std::string> size{"heat", "--width", "2", "--height", "2"};
+  const Answer run = call(with(with({"run"}, size), {"--simulate", "5"}));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("rubato: --simulate 5: a grid of 2 x 2"), std::string::npos) << run.err;
+  const Answer compared = call(with(with({"compare"}, size), {"--nodes", "5"}));
+  EXPECT_EQ(compared.code, 2);
+  EXPECT_NE(compared.err.find("rubato: --nodes 5: a grid of 2 x 2"), std::string::npos)
+      << compared.err;
+}
+
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+TEST(RunCommand, HeatGoesOnFromWhatItHasWrittenInTheBitsOfOneRun) {
+  const std::string folder = scratch("again");
+  const std::string walls = scratch("walls.csv");
+  std::ofstream(walls) << "1,1,1,1,1,1,1\n1,0,0,1,0,0,1\n1,1,1,1,1,1,1\n1,0,1,1,1,0,1\n";
+  const std::vector<std::vector<std::string>> plates{
+      {"--width", "60", "--height", "50"},
+      {"--width", "60", "--height", "50", "--time-step", "0.2", "--edge", "3"},
+      {"--walls", walls, "--edges", "insulated", "--start", "7", "--time-step", "0.1"}};
+  for (const auto& plate : plates) {
+    const auto ticks = [&](const char* n, const std::vector<std::string>& more) {
+      return with(with(with({"run", "heat"}, plate), {"--ticks", n}), more);
+    };
+    const std::string first =
+        json_of(ticks("30", {"--output", folder, "--format", "csv"})).at("files").at(0);
+    const std::vector<std::string> start{"--start-file", first};
+    EXPECT_EQ(checksum_of(ticks("20", start)), checksum_of(ticks("50", {})));
+    EXPECT_EQ(checksum_of(ticks("20", with(start, {"--simulate", "3"}))),
+              checksum_of(ticks("50", {})));
+    const auto same =
+        json_of(ticks("0", with(start, {"--output", folder + "/same", "--format", "csv"})));
+    EXPECT_EQ(text_of(same.at("files").at(0)), text_of(first));
+  }
+  std::filesystem::remove_all(folder);
+  std::filesystem::remove(walls);
 }
 
 TEST(RunCommand, ATraceIsJsonWithStepsAndMessages) {
@@ -308,6 +386,15 @@ TEST_P(RunAsJob, AModelThatCannotBeBuiltIsSaidOnce) {
   const auto first = answer.err.find(what);
   ASSERT_NE(first, std::string::npos) << answer.err;
   EXPECT_EQ(answer.err.find(what, first + 1), std::string::npos) << answer.err;
+}
+
+TEST_P(RunAsJob, MoreNodesThanPartsAreRefusedWithTheNearestNumber) {
+  const Answer answer = call(job("3", {"run", "heat", "--width", "1", "--height", "2"}));
+  EXPECT_EQ(answer.code, 2) << answer.err;
+  const std::string what =
+      "rubato: launch -n 3: a grid of 1 x 2 cells cannot be cut into 3 boxes of whole cells; the "
+      "nearest number that goes is 2\n";
+  EXPECT_NE(answer.err.find(what), std::string::npos) << answer.err;
 }
 
 TEST_P(RunAsJob, TracesOfAllNodesStandInOneFile) {

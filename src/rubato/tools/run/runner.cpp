@@ -11,6 +11,7 @@
 #include "rubato/core/signals.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/run/trace.hpp"
+#include "rubato/tools/run/watched_problem.hpp"
 #include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
@@ -18,6 +19,18 @@ namespace {
 
 std::string title_of(const tick::App& app, const RunRequest& request) {
   return app.name() + " " + request.policy.to_string();
+}
+
+// What goes wrong while a model runs says where, but not in which model: a job may run several, and
+// its log is read later.
+template <class Run>
+auto run_named(const std::string& model, const Run& run) {
+  try {
+    return run();
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::failed || model.empty()) throw;
+    throw error.in(model);
+  }
 }
 
 tick::SimulationOptions simulation_options(const RunRequest& request) {
@@ -32,14 +45,30 @@ tick::SimulationOptions simulation_options(const RunRequest& request) {
   return options;
 }
 
+// Tells `set_up` of what it goes through, as long as it is there.
+WatchedProblem::Watch watch_of(std::optional<SetUpWatch>& set_up, std::string nodes_option) {
+  WatchedProblem::Watch watch;
+  watch.on_cut = [&set_up](std::uint32_t n_nodes) {
+    if (set_up) set_up->cut(n_nodes);
+  };
+  watch.on_node = [&set_up](tick::NodeId node) {
+    if (set_up) set_up->node(node);
+  };
+  watch.nodes_option = std::move(nodes_option);
+  return watch;
+}
+
 tick::RunResult simulate_watched(const tick::Problem& problem, const RunRequest& request,
-                                 tick::SimulationOptions options, ProgressShare share) {
+                                 tick::SimulationOptions options, ProgressShare share,
+                                 WatchedProblem::Watch watch_of_problem) {
   SimulationWatch watch(std::move(share), request.ticks,
                         std::uint64_t{options.n_nodes} * options.n_cores, options.observer);
   options.observer = &watch;
   const core::SignalScope signals;
   options.heeds_signals = true;
-  return tick::simulate(problem, request.policy, request.ticks, options);
+  const WatchedProblem watched(problem, std::move(watch_of_problem));
+  return run_named(request.model,
+                   [&] { return tick::simulate(watched, request.policy, request.ticks, options); });
 }
 
 RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err) {
@@ -52,6 +81,11 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
     if (request.at_end) request.at_end(node, run);
     findings.push_back(app.finding(run));
   };
+  std::optional<SetUpWatch> set_up(std::in_place, err, is_terminal(STDERR_FILENO),
+                                   title_of(app, request), request.inputs);
+  options.at_start = [&](tick::NodeId node, tick::NodeRun& /*run*/) {
+    if (node + 1 == request.n_simulated) set_up.reset();
+  };
   const std::unique_ptr<tick::Problem> problem = app.build();
   // From here on there is something to take back.
   const core::SignalScope signals;
@@ -60,7 +94,8 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   outcome.n_cores = request.n_sim_cores;
   {
     Progress progress(err, is_terminal(STDERR_FILENO), title_of(app, request), steady_now());
-    outcome.result = simulate_watched(*problem, request, options, {.progress = progress});
+    outcome.result = simulate_watched(*problem, request, options, {.progress = progress},
+                                      watch_of(set_up, request.nodes_option));
   }
   outcome.files = outputs->files();
   outcome.findings = app.findings(findings);
@@ -79,13 +114,18 @@ struct RealRun {
   std::unique_ptr<tick::Problem> problem;
 };
 
-void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutcome& outcome) {
+void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutcome& outcome,
+                std::ostream& err) {
   core::NodeHost& host = run.job->host();
+  const std::string title = title_of(app, request);
+  std::optional<SetUpWatch> set_up;
+  if (outcome.node == 0) set_up.emplace(err, is_terminal(STDERR_FILENO), title, request.inputs);
   host.agree([&] { run.problem = app.build(); });
   tick::ExecutionOptions execution;
   execution.paced = request.paced;
   execution.epoch = request.epoch;
   execution.at_start = execution.at_epoch = [&](tick::NodeRun& node) {
+    set_up.reset();
     if (run.watch) run.watch->follow(node.engine());
   };
   Bytes finding;
@@ -94,7 +134,10 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
     finding = app.finding(node);
   };
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, request.output, host);
-  outcome.result = tick::execute(*run.problem, request.policy, request.ticks, host, execution);
+  const WatchedProblem watched(*run.problem, watch_of(set_up, "launch -n"));
+  outcome.result = run_named(request.model, [&] {
+    return tick::execute(watched, request.policy, request.ticks, host, execution);
+  });
   outcome.files = outputs->files();
   run.watch.reset();
   const std::vector<Bytes> findings = host.gather(std::move(finding));
@@ -105,7 +148,7 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   const std::vector<Bytes> parts = host.gather(run.trace->pack());
   host.agree([&] {
     if (outcome.node == 0) {
-      Trace::write(request.trace, parts, outcome.result, title_of(app, request));
+      Trace::write(request.trace, parts, outcome.result, title);
       outcome.files.push_back(request.trace);
     }
   });
@@ -133,7 +176,7 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
   run.job = std::make_unique<core::Job>(std::move(fabric), std::move(config));
   outcome.n_cores = run.job->shape().n_cores;
   try {
-    run_to_end(app, request, run, outcome);
+    run_to_end(app, request, run, outcome, err);
   } catch (const Error& error) {
     // All nodes have it, or the job has been taken down. It is said before any node may leave: the
     // first that ends with another code than 0 makes Open MPI end the others where they stand.
@@ -149,7 +192,8 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
 tick::RunResult simulate_problem(const tick::Problem& problem, const RunRequest& request,
                                  ProgressShare share) {
   tick::SimulationOptions options = simulation_options(request);
-  return simulate_watched(problem, request, options, std::move(share));
+  return simulate_watched(problem, request, options, std::move(share),
+                          {.nodes_option = request.nodes_option});
 }
 
 RunOutcome run_model(tick::App& app, const RunRequest& request, std::ostream& err) {

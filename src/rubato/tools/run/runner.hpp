@@ -17,6 +17,8 @@
 namespace rubato::tools {
 
 struct RunRequest {
+  std::string model{};   // its name, in front of what goes wrong while it runs
+  std::string inputs{};  // the files that it reads, for the progress line of that; "": none
   tick::Policy policy;
   tick::Tick ticks = 0;
   std::uint32_t n_cores = 0;  // of this node; 0: its share of the machine
@@ -29,6 +31,8 @@ struct RunRequest {
   std::uint32_t n_simulated = 0;  // virtual nodes; 0: a real run
   std::uint32_t n_sim_cores = 1;  // of each
   double slowdown = 1;            // how much slower than its costs say a virtual node computes
+  // What people say n_simulated with, "" for nothing: it is named where a model cannot be cut so.
+  std::string nodes_option{};
 
   tick::OutputOptions output{};  // what is left on the disk
   // With the nodes of a run that has ended: all of them in the simulator, else this process's own.
@@ -50,7 +54,7 @@ struct RunOutcome {
                                                const RunRequest& request, ProgressShare share);
 
 // Blocks until the run has ended. Under a launcher it is collective and called once a process.
-// Progress goes to `err`, at node 0 alone, after 2 s. Throws Error in a simulation and wherever
+// Progress, that of reading and planning too, goes to `err`, at node 0 alone, after 2 s. Throws Error in a simulation and wherever
 // nodes fail apart; a failure that all nodes of a job share is returned, so that one of them
 // reports it.
 [[nodiscard]] RunOutcome run_model(tick::App& app, const RunRequest& request, std::ostream& err);

@@ -21,6 +21,22 @@ double part_of(tick::Tick done, tick::Tick all) {
 
 }  // namespace
 
+SetUpWatch::SetUpWatch(std::ostream& err, bool is_terminal, const std::string& title,
+                       const std::string& inputs)
+    : progress_(err, is_terminal, title) {
+  progress_.at(Progress::kUnknown, inputs.empty() ? "setting up" : "reading " + inputs);
+}
+
+void SetUpWatch::cut(std::uint32_t n_nodes) {
+  n_nodes_ = n_nodes;
+  progress_.at(Progress::kUnknown,
+               fmt::format("cutting into {} part{}", n_nodes, n_nodes == 1 ? "" : "s"));
+}
+
+void SetUpWatch::node(tick::NodeId node) {
+  progress_.at(Progress::kUnknown, fmt::format("planning node {} of {}", node, n_nodes_));
+}
+
 SimulationWatch::SimulationWatch(ProgressShare share, tick::Tick ticks, std::uint64_t n_cores,
                                  core::Observer* next)
     : share_(std::move(share)),

@@ -19,6 +19,24 @@ struct ProgressShare {
   std::string name = "";  // of the run, in front of its figures
 };
 
+// Of what comes before the first tick: reading and building, cutting, and each node's plan and start.
+// A thread of its own shows how long that has taken.
+class SetUpWatch {
+ public:
+  // `err` outlives this, and nobody else writes to it meanwhile. `inputs`: files that are read, for
+  // people.
+  SetUpWatch(std::ostream& err, bool is_terminal, const std::string& title,
+             const std::string& inputs);
+
+  // What is under way from now on.
+  void cut(std::uint32_t n_nodes);
+  void node(tick::NodeId node);
+
+ private:
+  ProgressClock progress_;
+  std::uint32_t n_nodes_ = 1;
+};
+
 // Of a simulation: looks at the work that ends, and hands everything on to another observer.
 class SimulationWatch final : public core::Observer {
  public:

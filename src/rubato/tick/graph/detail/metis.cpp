@@ -73,7 +73,8 @@ std::vector<std::uint32_t> cut_with_metis(const Digraph& graph, std::uint32_t n_
   if (n_parts == 0) throw Error("a graph in 0 parts: expected at least 1", ExitCode::usage);
   if (n_parts > n) {
     throw Error("a graph of " + std::to_string(n) + " vertices in " + std::to_string(n_parts) +
-                " parts: expected at most one part a vertex; use fewer nodes");
+                    " parts: expected at most one part a vertex; use fewer nodes",
+                ExitCode::usage);
   }
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<idx_t>::max());
   if (2 * graph.n_edges() > kMost || n + graph.n_edges() > kMost) {

@@ -1,0 +1,32 @@
+#include "rubato/tools/run/watched_problem.hpp"
+
+namespace rubato::tools {
+
+class WatchedProblem::Parts final : public tick::Partition {
+ public:
+  Parts(const WatchedProblem& problem, std::unique_ptr<tick::Partition> parts)
+      : problem_(problem), parts_(std::move(parts)) {}
+
+  [[nodiscard]] std::unique_ptr<tick::NodeRun> make_node(
+      tick::NodeId self, const tick::Policy& policy,
+      const tick::Dataflow::Options& options) const override {
+    if (problem_.watch_.on_node) problem_.watch_.on_node(self);
+    return parts_->make_node(self, policy, options);
+  }
+
+ private:
+  const WatchedProblem& problem_;
+  std::unique_ptr<tick::Partition> parts_;
+};
+
+std::unique_ptr<tick::Partition> WatchedProblem::partition(std::uint32_t n_nodes) const {
+  if (watch_.on_cut) watch_.on_cut(n_nodes);
+  try {
+    return std::make_unique<Parts>(*this, problem_.partition(n_nodes));
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage || watch_.nodes_option.empty()) throw;
+    throw error.in(watch_.nodes_option + " " + std::to_string(n_nodes));
+  }
+}
+
+}  // namespace rubato::tools
