@@ -110,7 +110,7 @@ TEST(GridProperty, three_dimensions_equal_the_reference) {
 TEST(GridProperty, long_rows_equal_the_reference) {
   using User = MixingGrid<2, 1, 1, false>;
   User user;
-  user.grid = {{1300, 24}, {true, false}};
+  user.grid = {{2100, 16}, {true, false}};
   const GridModel<User> model(user);
   const auto reference = run_reference(model, model.everything(), 9);
   for (const std::uint32_t n_nodes : {1U, 2U}) {

@@ -146,7 +146,8 @@ void GridStore<U>::step_piece(const Piece<kD>& piece, Tick t, Measure* measured)
   const bool one_row = piece.box.volume() == piece.box.width(0);
   const std::int64_t strip = options_.strip_cells > 0 ? options_.strip_cells : kStripCells;
   CellBox left = piece.box;
-  while (!one_row && left.width(0) > strip) {
+  // A strip and a half is no worse than two.
+  while (!one_row && left.width(0) >= 2 * strip) {
     CellBox first = left;
     first.high[0] = left.low[0] += strip;
     tick::for_each_row(first, step_row);
