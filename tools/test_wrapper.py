@@ -17,7 +17,7 @@ import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 # What a Debian machine has before anything is installed, as far as the wrapper uses it.
-PLAIN = ("sh env cat chmod cut dirname find git grep mkdir mv nproc printf readlink rm sed tail touch true"
+PLAIN = ("sh env cat chmod cut dirname find flock git grep mkdir mv nproc printf readlink rm sed tail touch true"
          .split())
 
 DPKG = """
@@ -79,13 +79,20 @@ case "$*" in *install*) printf '#!/bin/sh\\nprintf "install ok installed"' >'{se
         path.write_text(f"#!/bin/sh\n{note}{body}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
+    def start(self, *words):
+        return subprocess.Popen([self.root / "rubato", *words], env={"PATH": str(self.bin), "HOME": "/"},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True)
+
+    def calls(self):
+        return self.calls_file.read_text().splitlines()
+
     def run(self, *words):
         """Exit code, output, errors, and the calls that were noted."""
         self.calls_file.write_text("")
-        done = subprocess.run([self.root / "rubato", *words], env={"PATH": str(self.bin), "HOME": "/"},
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=60, check=False)
-        return done.returncode, done.stdout, done.stderr, self.calls_file.read_text().splitlines()
+        process = self.start(*words)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err, self.calls()
 
 
 class Wrapper(unittest.TestCase):
@@ -125,6 +132,14 @@ class Wrapper(unittest.TestCase):
         time.sleep(0.02)
         (machine.root / "src/a.cpp").unlink()
         self.assertTrue(any("--build" in c for c in machine.run("demo")[3]))
+
+    def test_of_two_calls_at_once_one_builds(self):
+        machine = self.machine(cmake='[ "$1" != --build ] || sleep 1\n' + CMAKE)
+        machine.add("sleep", f"exec {shutil.which('sleep')} 0.3", noted=False)
+        calls = [machine.start("demo") for _ in range(3)]
+        ends = [(c.communicate(timeout=60)[0], c.returncode) for c in calls]
+        self.assertEqual(ends, [("<demo>\n", 0)] * 3)
+        self.assertEqual(len([c for c in machine.calls() if "--build" in c]), 1)
 
     def test_root_installs_exactly_what_is_missing(self):
         machine = self.machine(missing=("libfmt-dev", "ninja-build"))

@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rubato::io {
@@ -40,7 +41,7 @@ class StringSink final : public ByteSink {
   void write(std::string_view bytes) override { text_.append(bytes); }
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  [[nodiscard]] std::string take() noexcept { return std::move(text_); }
+  [[nodiscard]] std::string take() noexcept { return std::exchange(text_, {}); }
 
  private:
   std::string text_;

@@ -75,7 +75,7 @@ class TableFrame final : public Frame {
   void commit() override {
     if (options_.formats.csv) {
       io::StringSink header;
-      io::CsvWriter(header, column_names());
+      const io::CsvWriter writes_names(header, column_names());
       io::merge_parts(options_.path(".csv"), options_.job_id, options_.n_nodes, header.text(),
                       has_share_ ? divide_by(read_sum()) : io::RewriteRow());
     }
