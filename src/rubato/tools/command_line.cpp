@@ -246,6 +246,9 @@ void CommandLine::throw_unknown_flag(const std::string& word, const CLI::App* ch
       flags.push_back(std::move(flag));
   }
   const std::string flag = word.substr(0, word.find('='));
+  if (std::ranges::find(flags, flag) != flags.end()) {
+    throw Error("\"" + flag + "\" stands too early: " + path + " " + flag + " ..", ExitCode::usage);
+  }
   throw Error(
       "unknown flag \"" + flag + "\"" + did_you_mean(flag, flags) + "; see " + path + " --help",
       ExitCode::usage);

@@ -48,6 +48,14 @@ TEST(RunCommand, NamesTheNearestParameter) {
       << answer.err;
 }
 
+TEST(RunCommand, SaysWhereAFlagBelongsThatStandsBeforeTheModel) {
+  const Answer answer = call({"run", "--cores", "1", "heat"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_NE(answer.err.find("\"--cores\" stands too early: rubato run heat --cores .."),
+            std::string::npos)
+      << answer.err;
+}
+
 TEST(RunCommand, HelpHasTheModelsParametersFirstAndWhatFewNeedLast) {
   const Answer answer = call({"run", "heat", "--help"});
   ASSERT_EQ(answer.code, 0) << answer.err;
