@@ -20,9 +20,9 @@ class PeakMemory : public ::testing::TestWithParam<std::string> {
  protected:
   ~PeakMemory() override { std::filesystem::remove_all(folder_); }
 
-  // Of the node that held most.
-  [[nodiscard]] double peak_bytes(std::size_t n_nodes,
-                                  const std::vector<std::string>& model) const {
+  // Of the node that held most. `figure` is one of the report of a run.
+  [[nodiscard]] double peak_bytes(std::size_t n_nodes, const std::vector<std::string>& model,
+                                  const char* figure = "peak_bytes") const {
     std::vector<std::string> words;
     if (n_nodes > 1) {
       words = {"launch", "-n", std::to_string(n_nodes), "--mpi", GetParam(), "--", RUBATO_PROGRAM};
@@ -36,7 +36,7 @@ class PeakMemory : public ::testing::TestWithParam<std::string> {
     double most = 0;
     const auto json = nlohmann::json::parse(answer.out);
     for (const auto& node : json.at("nodes"))
-      most = std::max(most, node.at("peak_bytes").get<double>());
+      most = std::max(most, node.at(figure).get<double>());
     return most;
   }
 
@@ -86,6 +86,25 @@ TEST_P(PeakMemory, of_a_node_of_fish_that_move_at_epochs_is_its_share_of_the_sch
                                     "1",    "--policy", "k2m2d1", "--format", "csv"};
   };
   expect_share(fish("100"), fish("300000"), kShareMostOfMoves);
+}
+
+TEST_P(PeakMemory, of_a_node_of_traffic_is_its_share_of_the_streets) {
+  const auto traffic = [](const std::string& n) {
+    return std::vector<std::string>{"traffic", "--columns", n,       "--rows",   n,    "--ticks",
+                                    "1",       "--policy",  "local", "--format", "csv"};
+  };
+  expect_share(traffic("8"), traffic("160"));
+}
+
+// The structure of the graph is whole on each node, and METIS works on it there; values are not.
+TEST_P(PeakMemory, of_the_ranks_of_a_node_is_its_share_of_them) {
+  const std::vector<std::string> pagerank{"pagerank", "--vertices", "40000", "--degree",
+                                          "2",        "--ticks",    "1"};
+  const double alone = peak_bytes(1, pagerank, "state_bytes");
+  const double share = peak_bytes(kNodes, pagerank, "state_bytes");
+  EXPECT_GT(alone, 1e6);
+  EXPECT_GT(share, 0);
+  EXPECT_LT(share, kShareMost * alone);
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, PeakMemory, ::testing::ValuesIn(installed_mpis()),
