@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "rubato/base/error.hpp"
 
 namespace rubato::core {
@@ -90,51 +88,6 @@ NodeFigures get_node_figures(Reader& in) {
   figures.bytes_sent = in.get<std::uint64_t>();
   figures.bytes_received = in.get<std::uint64_t>();
   return figures;
-}
-
-namespace {
-
-double share(Nanos part, Nanos whole) {
-  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
-}  // namespace
-
-std::string figures_table(std::span<const NodeFigures> nodes,
-                          std::span<const std::string> kind_names) {
-  std::string out = fmt::format("{:<24}{:>10}", "node", "wall s");
-  for (const auto& name : kind_names)
-    out += fmt::format("{:>11}", name + " %");
-  out += fmt::format("{:>9}{:>11}{:>10}{:>8}{:>10}{:>12}\n", "other %", "waiting %", "sending %",
-                     "own %", "messages", "MB");
-  const NodeFigures* straggler = nullptr;
-  double least_idle = 0;
-  for (const auto& node : nodes) {
-    const CoreFigures sum = node.total();
-    const std::string name =
-        fmt::format("{}{}", node.node, node.host.empty() ? "" : " (" + node.host + ")");
-    out += fmt::format("{:<24}{:>10.3f}", name, static_cast<double>(node.wall) / kSecond);
-    Nanos named = 0;
-    for (std::size_t kind = 0; kind < kind_names.size(); ++kind) {
-      const Nanos busy = kind < sum.busy.size() ? sum.busy[kind] : 0;
-      named += busy;
-      out += fmt::format("{:>11.1f}", share(busy, sum.wall));
-    }
-    out += fmt::format("{:>9.1f}{:>11.1f}{:>10.1f}{:>8.2f}{:>10}{:>12.3f}\n",
-                       share(sum.busy_total() - named, sum.wall), share(sum.idle, sum.wall),
-                       share(sum.sending, sum.wall), share(sum.own(), sum.wall), node.n_sent,
-                       static_cast<double>(node.bytes_sent) / 1e6);
-    const double idle = share(sum.idle, sum.wall);
-    if (straggler == nullptr || idle < least_idle) {
-      straggler = &node;
-      least_idle = idle;
-    }
-  }
-  if (nodes.size() > 1) {
-    out += fmt::format("straggler: node {}{}, waiting {:.1f} %\n", straggler->node,
-                       straggler->host.empty() ? "" : " (" + straggler->host + ")", least_idle);
-  }
-  return out;
 }
 
 }  // namespace rubato::core

@@ -6,7 +6,6 @@
 // to run; "own" is what the runtime itself took, and nothing else is called by that name.
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -56,11 +55,5 @@ struct NodeFigures {
 void put(Writer& out, const NodeFigures& figures);
 // Throws Error if the bytes are no figures.
 [[nodiscard]] NodeFigures get_node_figures(Reader& in);
-
-// For people: a line for each node, times as shares of its cores' wall time. `kind_names` names the
-// columns of busy time; kinds without a name are summed under "other". The node with the least idle
-// time is the straggler that the others wait for; the last line names it.
-[[nodiscard]] std::string figures_table(std::span<const NodeFigures> nodes,
-                                        std::span<const std::string> kind_names);
 
 }  // namespace rubato::core

@@ -57,13 +57,5 @@ TEST(Figures, TravelAsBytes) {
   EXPECT_THROW((void)get_node_figures(cut), Error);
 }
 
-TEST(Figures, TableNamesTheNodeThatWaitsLeast) {
-  const std::vector<NodeFigures> nodes = {sample(0, 50), sample(1, 20), sample(2, 40)};
-  const std::vector<std::string> kinds = {"step"};
-  const std::string table = figures_table(nodes, kinds);
-  EXPECT_NE(table.find("straggler: node 1 (cn-17), waiting 20.0 %"), std::string::npos) << table;
-  EXPECT_NE(table.find("step %"), std::string::npos) << table;
-}
-
 }  // namespace
 }  // namespace rubato::core

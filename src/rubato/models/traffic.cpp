@@ -39,6 +39,7 @@ void put(Writer& writer, const Car& car) {
   writer.put(car.axis);
   writer.put(car.lane);
   writer.put(car.speed);
+  writer.put(car.turns);
   writer.put(car.entered);
 }
 
@@ -303,6 +304,7 @@ TrafficState TrafficModel::read(Reader& reader) const {
     car.axis = reader.get<Axis>();
     car.lane = reader.get<std::uint8_t>();
     car.speed = reader.get<std::uint8_t>();
+    car.turns = reader.get<std::uint32_t>();
     car.entered = reader.get<Tick>();
     state.cars.push_back(car);
   }

@@ -3,8 +3,8 @@
 // eight functions of [Ticks Table 1] written by hand. Read tick/model.hpp beside it.
 //
 // Two tables and a query over both:
-//   Car     (id, x, y, axis, lane, speed, entered)   moves, enters, leaves
-//   Signal  (id, x, y, kind, axis, timer, passed)    stands; junctions and gates
+//   Car     (id, x, y, axis, lane, speed, turns, entered)   moves, enters, leaves
+//   Signal  (id, x, y, kind, axis, timer, passed)           stands; junctions and gates
 //   Query   an area of cars and an area of signals, since the tables depend on each other by
 //           different distances
 //
@@ -48,7 +48,8 @@ struct Car {
   std::int32_t y = 0;
   Axis axis = Axis::x;  // of the street it is on
   std::uint8_t lane = 0;
-  std::uint8_t speed = 0;  // cells of the last tick
+  std::uint8_t speed = 0;   // cells of the last tick
+  std::uint32_t turns = 0;  // that it has taken
   Tick entered = 0;
   bool operator==(const Car&) const = default;
 };

@@ -70,11 +70,13 @@ TrafficModel::StopLine TrafficModel::stop_line(const Car& car) const {
   return {along - street_at(street), street};
 }
 
-// Drawn for car and junction, so that nobody changes his mind at a red light.
+// Drawn for car and junction, so that nobody changes his mind at a red light, and for the turns so
+// far, so that nobody drives around a block for ever.
 bool TrafficModel::turns(const Car& car, const StopLine& line) const {
   const auto junction = static_cast<std::uint64_t>(line.street) << 32 |
                         lane_of(car.axis, car.axis == Axis::x ? car.y : car.x, 0);
-  return happens(random_words(options_.seed ^ junction, car.id, kTurnDraw)[0], options_.turning);
+  return happens(random_words(options_.seed ^ junction, car.id, kTurnDraw + car.turns)[0],
+                 options_.turning);
 }
 
 bool TrafficModel::has_green(const Car& car, const StopLine& line, const State& context) const {
@@ -121,6 +123,7 @@ bool TrafficModel::drive(Car& car, const State& context, const Lanes& lanes, Tic
     along = turned_across;
     across = turned_along;
     car.axis = turned;
+    ++car.turns;
     return turned_along >= 0 && turned_along < length(turned);
   }
   along += way * speed;

@@ -74,6 +74,22 @@ TEST(TrafficProperty, every_policy_partition_and_interleaving_equals_the_referen
   EXPECT_GT(n_replica_units, static_cast<std::int64_t>(n_seeds()));
 }
 
+TEST(TrafficProperty, streets_that_nobody_enters_are_empty_in_the_end) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    TrafficOptions o;
+    o.seed = seed;
+    o.columns = 4;
+    o.rows = 4;
+    o.density = 300;
+    o.inflow = 0;
+    o.stop_when_empty = true;
+    const TrafficModel model(o);
+    const auto run = tick::run_reference(model, TrafficModel::everything(), 5000);
+    EXPECT_LT(run.ticks, 5000) << seed;
+    EXPECT_TRUE(run.state.cars.empty()) << run.state.cars.size() << " cars, seed " << seed;
+  }
+}
+
 // An area as partitions and their layers have them, or any other; some are empty.
 Area random_area(RandomStream& random, const TrafficModel& model) {
   const auto side = [&](std::int32_t length) {

@@ -48,12 +48,30 @@ std::string Dataflow::waiting_for() const {
 }
 
 std::size_t Dataflow::bytes() const noexcept {
-  std::size_t n = sizeof *this + (cells_.capacity() + empty_cells_.capacity()) * sizeof(Cell) +
-                  plan_.inputs.bytes() + plan_.readers.bytes() +
-                  plan_.regions.capacity() * sizeof(Region);
+  // A node of a map: what it holds, three pointers and a colour.
+  constexpr std::size_t kMapNode = 4 * sizeof(void*);
+  const auto of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
+  const auto of_messages = [](const std::map<Tick, Bytes>& messages) {
+    std::size_t n = 0;
+    for (const auto& each : messages)
+      n += kMapNode + sizeof each + each.second.capacity();
+    return n;
+  };
+  std::size_t n = sizeof *this + plan_.bytes() + of(cells_) + of(empty_cells_) + of(own_at_) +
+                  of(own_present_) + of(external_missing_) + of(lanes_) + of(links_) +
+                  of(source_links_) + of(running_replicas_) + of(jobs_) + of(free_jobs_) +
+                  ready_replica_.size() * sizeof(Ready) + ready_packs_.size() * sizeof(core::Work) +
+                  neighbour_of_.size() * (kMapNode + sizeof(*neighbour_of_.begin()));
+  for (const Lane& lane : lanes_)
+    n += lane.ready.size() * sizeof(Ready) + of(lane.gated) + of(lane.fresh);
   for (const Link& link : links_) {
-    n += sizeof link + link.missing_sources.capacity() * sizeof(std::uint32_t);
+    n += of(link.missing_sources) + of_messages(link.inbox) + of_messages(link.packed) +
+         (link.rounds.size() + link.packing.size()) * sizeof(Tick);
   }
+  for (const auto& list : source_links_)
+    n += of(list);
+  for (const auto& job : jobs_)
+    n += sizeof *job + job->bytes.capacity() + of(job->chain) + of(job->fresh);
   return n;
 }
 

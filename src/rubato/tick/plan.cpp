@@ -4,6 +4,14 @@
 
 namespace rubato::tick {
 
+std::size_t Plan::bytes() const noexcept {
+  std::size_t n = sizeof *this + regions.capacity() * sizeof(Region) + inputs.bytes() +
+                  readers.bytes() + neighbours.capacity() * sizeof(Neighbour);
+  for (const Neighbour& each : neighbours)
+    n += each.sources.capacity() * sizeof(RegionId) + each.regions.capacity() * sizeof(RegionId);
+  return n;
+}
+
 void Plan::link_readers() {
   std::vector<std::vector<RegionId>> lists(regions.size());
   for (RegionId reader = 0; reader < regions.size(); ++reader) {

@@ -93,6 +93,9 @@ struct Plan {
     return neighbours.empty() ? kSkew : 1 + static_cast<Tick>(n_own / 8);
   }
 
+  // What it takes of memory, itself included.
+  [[nodiscard]] std::size_t bytes() const noexcept;
+
   // Builds `readers` from `inputs`.
   void link_readers();
   // Sets the depth of own regions from `sources`, once these and the inputs are known.

@@ -131,7 +131,10 @@ class ProblemOf final : public Problem {
           queries_(std::move(queries)),
           typed_(build_plan(problem.model_, std::span(*queries_), self, policy)),
           store_(start == nullptr ? make_store() : make_store(std::move(*start))),
-          flow_(typed_.plan, *store_, options) {}
+          flow_(typed_.plan, *store_, options) {
+      // An entry for each node of the job, needed again only where the model is cut again.
+      if constexpr (!HasRepartition<M>) queries_.reset();
+    }
 
     [[nodiscard]] Dataflow& engine() override { return flow_; }
     [[nodiscard]] StoreType& store() override { return *store_; }
@@ -179,7 +182,7 @@ class ProblemOf final : public Problem {
     }
 
     const ProblemOf& problem_;
-    const Queries queries_;
+    Queries queries_;
     TypedPlan<Query> typed_;
     std::unique_ptr<StoreType> store_;
     Dataflow flow_;

@@ -318,12 +318,4 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   return result;
 }
 
-std::string describe_nodes(const RunResult& result) {
-  std::vector<core::NodeFigures> figures;
-  for (const NodeResult& node : result.nodes)
-    figures.push_back(node.time);
-  const std::vector<std::string> kinds{"stepping", "replicas", "packing", "unpacking", "moving"};
-  return core::figures_table(figures, kinds);
-}
-
 }  // namespace rubato::tick

@@ -93,7 +93,4 @@ struct ExecutionOptions {
 [[nodiscard]] RunResult execute(const Problem& problem, const Policy& policy, Tick ticks,
                                 core::NodeHost& host, const ExecutionOptions& options);
 
-// The table of a run for people, a line a node, with the straggler named.
-[[nodiscard]] std::string describe_nodes(const RunResult& result);
-
 }  // namespace rubato::tick

@@ -113,7 +113,7 @@ void print_json(const Reproduction& r, const ReproduceOptions& options, const Co
 void write_report(const std::string& path, const Reproduction& r, const ReproduceOptions& options) {
   io::HtmlReport report("Making time-stepped applications tick in the cloud, here");
   report.paragraph(conditions(options) + ".");
-  report.heading("What the paper says").table(statement_table(r));
+  if (!r.statements.empty()) report.heading("What the paper says").table(statement_table(r));
   for (const Figure& figure : r.figures) {
     report.heading(fmt::format("Figure {}: {}", figure.number, figure.title));
     io::BarChart chart{.title = figure.title, .unit = figure.unit};
@@ -129,6 +129,7 @@ ExitCode run(const CommandOptions& given, const Identity& identity, const Contex
   context.err << conditions(options) << '\n';
   const Reproduction r = reproduce_ticks(identity, options, context.err);
   context.json ? print_json(r, options, context) : print_text(r, context);
+  if (r.statements.empty()) context.err << "--quick shows that it works, and judges nothing\n";
   if (!given.report.empty()) {
     write_report(given.report, r, options);
     context.err << "report   " << given.report << '\n';

@@ -30,7 +30,7 @@ struct ReproduceOptions {
   double tick_ms = 2.5;  // virtual time of a tick of one host
   std::uint64_t seed = 1;
   std::string profile = "ec2-large, rate=1000";
-  double size = 1;  // of the state of a host, as a factor
+  double size = 1;  // of the state of a host, as a factor; nothing is judged unless it is 1
 
   // Small enough for a test; what the statements say of it means nothing.
   [[nodiscard]] static ReproduceOptions quick();

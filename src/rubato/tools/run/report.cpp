@@ -123,7 +123,7 @@ io::Table node_table(const tick::RunResult& result) {
                    {"messages"},
                    {"MB sent", 3},
                    {"ahead"},
-                   {"MB held", 1}});
+                   {result.nodes.front().peak_bytes > 0 ? "MB peak" : "MB state", 1}});
   const tick::NodeResult* straggler = straggler_of(result);
   for (const tick::NodeResult* node : shown_nodes(result)) {
     const Shares shares = shares_of(node->time);
@@ -145,16 +145,20 @@ io::Table node_table(const tick::RunResult& result) {
 
 std::string straggler_line(const tick::RunResult& result) {
   if (result.nodes.size() < 2) return "";
-  if (const tick::NodeResult* straggler = straggler_of(result); straggler != nullptr) {
-    return fmt::format("straggler: node {}, waiting {:.1f} %, the least of all",
+  std::string line = "straggler: none";
+  const tick::NodeResult* straggler = straggler_of(result);
+  if (straggler != nullptr) {
+    line = fmt::format("straggler: node {}, waiting {:.1f} %, the least of all",
                        node_name(straggler->time), 100 * shares_of(straggler->time).waiting);
   }
   const LatestRounds latest = latest_rounds(result);
-  if (latest.at == nullptr) return "straggler: none";
-  return fmt::format(
-      "straggler: none, all nodes wait alike; the longest wait on one link is that of node {} for "
-      "messages of node {}, {:.1f} % of the run",
-      node_name(*latest.at), latest.of, 100 * latest.share);
+  if (latest.at == nullptr) return line;
+  if (straggler == nullptr) line += ", all nodes wait alike";
+  // A node whose messages are late waits itself: it shows here alone.
+  return line + fmt::format(
+                    "; the longest wait on one link is that of node {} for messages of node {}, "
+                    "{:.1f} % of the run",
+                    node_name(*latest.at), latest.of, 100 * latest.share);
 }
 
 std::string epoch_line(const tick::RunResult& result) {

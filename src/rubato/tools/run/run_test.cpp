@@ -156,7 +156,9 @@ TEST(RunReport, TheStragglerIsWhoWaitsClearlyLessOrElseNobody) {
       "straggler: none, all nodes wait alike; the longest wait on one link is that of node 1 for "
       "messages of node 2, 40.0 % of the run");
   result.nodes[2].time.cores[0].idle = 5;
-  EXPECT_EQ(straggler_line(result), "straggler: node 2, waiting 5.0 %, the least of all");
+  EXPECT_EQ(straggler_line(result),
+            "straggler: node 2, waiting 5.0 %, the least of all; the longest wait on one link is "
+            "that of node 1 for messages of node 2, 40.0 % of the run");
   result.nodes.resize(1);
   EXPECT_EQ(straggler_line(result), "");
 }
