@@ -116,11 +116,11 @@ std::string series_svg(const Series& series, std::size_t index, const Axis& x, c
     }
     const std::string place_x = at(x.place(series.x[i]));
     const std::string place_y = at(y.place(series.y[i]));
-    path += (pen_down ? "L" : "M") + place_x + " " + place_y;
-    marks += "<circle cx=\"" + place_x + "\" cy=\"" + place_y + "\" r=\"3\"><title>" +
-             xml_escaped(series.name + ": " + detail::tick_label(series.x[i]) + ", " +
-                         detail::tick_label(series.y[i])) +
-             "</title></circle>\n";
+    path.append(pen_down ? "L" : "M").append(place_x).append(" ").append(place_y);
+    const std::string title = series.name + ": " + detail::tick_label(series.x[i]) + ", " +
+                              detail::tick_label(series.y[i]);
+    marks.append("<circle cx=\"").append(place_x).append("\" cy=\"").append(place_y);
+    marks.append("\" r=\"3\"><title>").append(xml_escaped(title)).append("</title></circle>\n");
     pen_down = true;
   }
   const std::string color = color_of(index);

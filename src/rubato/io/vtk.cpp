@@ -90,8 +90,8 @@ std::string array_attributes(const VtkArray& array) {
 class AppendedArrays {
  public:
   [[nodiscard]] std::string element(const VtkArray& array) {
-    const std::string text = "<DataArray " + array_attributes(array) +
-                             " format=\"appended\" offset=\"" + std::to_string(offset_) + "\"/>\n";
+    std::string text = "<DataArray " + array_attributes(array) + " format=\"appended\" offset=\"" +
+                       std::to_string(offset_) + "\"/>\n";
     offset_ += sizeof(std::uint64_t) + bytes_of(array).size();
     blocks_.push_back(bytes_of(array));
     return text;

@@ -20,7 +20,8 @@ std::vector<double> ticks(double low, double high, int n_wanted) {
   // A little slack, so that a bound which is a tick counts in spite of rounding.
   const double first = std::ceil(low / step - 1e-9);
   const double last = std::floor(high / step + 1e-9);
-  for (double i = first; i <= last && values.size() < 1000; ++i) {
+  for (int n = 0; first + n <= last && n < 1000; ++n) {
+    const double i = first + n;
     values.push_back(i == 0 ? 0 : i * step);
   }
   if (values.empty()) values.push_back(low);
@@ -29,10 +30,9 @@ std::vector<double> ticks(double low, double high, int n_wanted) {
 
 std::vector<double> log_ticks(double low, double high) {
   std::vector<double> values;
-  const double last = std::floor(std::log10(high) + 1e-9);
-  for (double e = std::ceil(std::log10(low) - 1e-9); e <= last; ++e) {
+  const int last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
+  for (int e = static_cast<int>(std::ceil(std::log10(low) - 1e-9)); e <= last; ++e)
     values.push_back(std::pow(10.0, e));
-  }
   return values.size() < 2 ? ticks(low, high, 4) : values;
 }
 
@@ -41,7 +41,7 @@ std::string tick_label(double value) {
   // Ten digits hide that 3 * 0.1 is no 0.3, and are more than labels need.
   const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                          std::chars_format::general, 10);
-  const std::string general(buffer.data(), end);
+  std::string general(buffer.data(), end);
   const double size = std::fabs(value);
   if (size < 1e6 || !std::isfinite(value)) return general;
   const auto [short_end, short_code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(),
