@@ -107,7 +107,7 @@ class Dataflow final : public core::Engine {
   [[nodiscard]] Nanos started() const noexcept { return started_; }
   [[nodiscard]] Tick floor() const noexcept { return floor_; }
   [[nodiscard]] const NodeFigures& figures() const noexcept { return figures_; }
-  // Bytes of this state machine itself, the plan included, tuples not.
+  // Bytes of this state machine itself, the plan included; tuples, in messages too, not.
   [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:

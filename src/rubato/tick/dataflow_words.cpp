@@ -52,10 +52,7 @@ std::size_t Dataflow::bytes() const noexcept {
   constexpr std::size_t kMapNode = 4 * sizeof(void*);
   const auto of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
   const auto of_messages = [](const std::map<Tick, Bytes>& messages) {
-    std::size_t n = 0;
-    for (const auto& each : messages)
-      n += kMapNode + sizeof each + each.second.capacity();
-    return n;
+    return messages.size() * (kMapNode + sizeof(*messages.begin()));
   };
   std::size_t n = sizeof *this + plan_.bytes() + of(cells_) + of(empty_cells_) + of(own_at_) +
                   of(own_present_) + of(external_missing_) + of(lanes_) + of(links_) +
@@ -72,7 +69,7 @@ std::size_t Dataflow::bytes() const noexcept {
   for (const auto& list : source_links_)
     n += of(list);
   for (const auto& job : jobs_)
-    n += sizeof *job + job->bytes.capacity() + of(job->chain) + of(job->fresh);
+    n += sizeof *job + of(job->chain) + of(job->fresh);
   return n;
 }
 
