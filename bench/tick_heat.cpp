@@ -68,7 +68,12 @@ class NaiveSweep {
   }
 
  private:
-  void sweep_row(double* __restrict to, const double* __restrict from) const {
+  // Half as wide as elsewhere: rows begin one cell behind a cache line, and AMD's are faster so.
+#ifdef __x86_64__
+  [[gnu::target("prefer-vector-width=256")]]
+#endif
+  void
+  sweep_row(double* __restrict to, const double* __restrict from) const {
     for (std::int64_t x = 0; x < size_; ++x) {
       to[x] = 0.25 * ((from[x - 1] + from[x + 1]) + (from[x - row_] + from[x + row_]));
     }
