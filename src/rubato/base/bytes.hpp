@@ -1,11 +1,14 @@
 #pragma once
 // Reading and writing of plain bytes: what messages, checkpoints and fragments are made of.
 //
-// Little-endian, unaligned, no padding: the same bytes on every node. A Reader is bounds-checked,
+// Little-endian, unaligned, nothing between values: the same bytes on every node. A Reader is bounds-checked,
 // since bytes may come from a file or from another build: it throws Error and never reads past its
 // end.
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,12 +22,34 @@
 
 namespace rubato {
 
+static_assert(std::endian::native == std::endian::little, "values are written as they lie");
+
 using Bytes = std::vector<std::byte>;
 using ByteView = std::span<const std::byte>;
 
 // What may be copied byte by byte. Pointers are trivially copyable too, and never meant.
 template <class T>
 concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+
+namespace detail {
+
+// Not a constant expression if T has padding bytes, whose values would be anybody's.
+template <class T>
+constexpr bool read_all_bytes() {
+  const auto bytes = std::bit_cast<std::array<unsigned char, sizeof(T)>>(T{});
+  unsigned sum = 0;
+  for (const unsigned char byte : bytes)
+    sum += byte;
+  return sum < UINT32_MAX;
+}
+
+}  // namespace detail
+
+// What has the same bytes whenever it has the same value.
+template <class T>
+concept Unpadded = Plain<T> && std::default_initializable<T> && requires {
+  typename std::bool_constant<detail::read_all_bytes<T>()>;
+};
 
 class Writer {
  public:

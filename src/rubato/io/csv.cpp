@@ -62,8 +62,8 @@ std::optional<std::size_t> CsvReader::find_column(std::string_view name) const n
 
 std::size_t CsvReader::column(std::string_view name) const {
   if (const auto index = find_column(name)) return *index;
-  throw Error(lines_.path() + ": expected a column " + shown(name) + did_you_mean(name, header_) +
-              ", found the columns " + listed(header_));
+  throw Error(lines_.path() + ": line 1: expected a column " + shown(name) +
+              did_you_mean(name, header_) + ", found the columns " + listed(header_));
 }
 
 void CsvReader::refuse_columns_except(std::span<const std::string> known) const {
@@ -137,10 +137,10 @@ std::size_t CsvReader::split_quoted(LineReader& lines, std::string_view& line, s
       unquoted_ += std::string(line.substr(at)) + '\n';
       at = line.size() + 1;
       if (!options_.part.whole() || !lines.extend(line)) {
-        throw lines.error("column " + std::to_string(n_column) +
-                          ": expected a closing quote, found " +
-                          (options_.part.whole() ? "the end of the file"
-                                                 : "a line end (read the file as one part)"));
+        throw lines.error(n_column,
+                          std::string("expected a closing quote, found ") +
+                              (options_.part.whole() ? "the end of the file"
+                                                     : "a line end (read the file as one part)"));
       }
       continue;
     }
@@ -155,9 +155,8 @@ std::size_t CsvReader::split_quoted(LineReader& lines, std::string_view& line, s
   }
   const std::size_t end = std::min(line.find(options_.separator, at), line.size());
   if (!trimmed(line.substr(at, end - at)).empty()) {
-    throw lines.error("column " + std::to_string(n_column) +
-                      ": expected a separator after the closing quote, found " +
-                      shown(line.substr(at, end - at)));
+    throw lines.error(n_column, "expected a separator after the closing quote, found " +
+                                    shown(line.substr(at, end - at)));
   }
   fields_.push_back({begin, unquoted_.size() - begin, true});
   return end;

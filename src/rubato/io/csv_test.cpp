@@ -66,10 +66,11 @@ TEST(CsvReader, NamesTheNearestColumn) {
   const TempFolder folder;
   const std::string path = folder.file("f.csv", "id,velocity_x\n1,2\n");
   CsvReader in(path);
-  EXPECT_EQ(error_of([&] { static_cast<void>(in.column("velocty_x")); }),
-            path +
-                ": expected a column \"velocty_x\" (did you mean \"velocity_x\"?), found the "
-                "columns id, velocity_x");
+  EXPECT_EQ(
+      error_of([&] { static_cast<void>(in.column("velocty_x")); }),
+      path +
+          ": line 1: expected a column \"velocty_x\" (did you mean \"velocity_x\"?), found the "
+          "columns id, velocity_x");
   const std::vector<std::string> known = {"id", "velocity_y"};
   EXPECT_EQ(error_of([&] { in.refuse_columns_except(known); }),
             path +
@@ -99,9 +100,9 @@ TEST(CsvReader, SaysWhatWasFoundAndExpected) {
   EXPECT_EQ(field_error("nan", true), "");
   EXPECT_EQ(field_error("1,2"), "line 2: expected 1 fields as in the header, found 2");
   EXPECT_EQ(field_error("\"1\"2"),
-            "line 2: column 1: expected a separator after the closing quote, found \"2\"");
+            "line 2, column 1: expected a separator after the closing quote, found \"2\"");
   EXPECT_EQ(field_error("\"1"),
-            "line 2: column 1: expected a closing quote, found the end of the file");
+            "line 2, column 1: expected a closing quote, found the end of the file");
 }
 
 TEST(CsvReader, RefusesAnEmptyFileAndAColumnTwice) {

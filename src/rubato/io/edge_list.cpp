@@ -177,17 +177,17 @@ std::uint64_t EdgeReader::vertex(std::size_t column) {
   const std::string_view text = field(column);
   if (options_.labels == Labels::text) return dictionary_->id_of(text);
   const auto id = parse_number<std::uint64_t>(text);
-  const std::string place = "column " + std::to_string(column) + ": ";
   if (!id && id.error() == NumberError::out_of_range) {
-    throw error(place + "vertex id " + std::string(text) + " does not fit 64 bits");
+    throw lines_.error(column, "vertex id " + std::string(text) + " does not fit 64 bits");
   }
   if (!id) {
-    throw error(place + "expected a vertex id, found " + shown(text) +
-                " (for names instead of integers use string labels)");
+    throw lines_.error(column, "expected a vertex id, found " + shown(text) +
+                                   " (names instead of integers need --labels text)");
   }
   if (format_->n_vertices && *id >= *format_->n_vertices) {
-    throw error(place + "expected a vertex id below " + std::to_string(*format_->n_vertices) +
-                ", the vertex count in the first line, found " + std::to_string(*id));
+    throw lines_.error(column,
+                       "expected a vertex id below " + std::to_string(*format_->n_vertices) +
+                           ", the vertex count in the first line, found " + std::to_string(*id));
   }
   return *id;
 }
@@ -195,8 +195,7 @@ std::uint64_t EdgeReader::vertex(std::size_t column) {
 double EdgeReader::weight(std::string_view text, std::size_t column) const {
   const auto value = parse_number<double>(text);
   if (value) return *value;
-  throw error("column " + std::to_string(column) + ": expected a finite weight, found " +
-              shown(text));
+  throw lines_.error(column, "expected a finite weight, found " + shown(text));
 }
 
 bool EdgeReader::passes_filter() {
@@ -234,8 +233,8 @@ bool EdgeReader::next_matrix_edge(std::string_view line, Edge& edge) {
   const auto index = [&](std::size_t column) {
     const auto value = parse_number<std::uint64_t>(field(column));
     if (value && *value >= 1 && *value <= matrix.n_vertices) return *value - 1;
-    throw error("column " + std::to_string(column) + ": expected an index from 1 to " +
-                std::to_string(matrix.n_vertices) + ", found " + shown(field(column)));
+    throw lines_.error(column, "expected an index from 1 to " + std::to_string(matrix.n_vertices) +
+                                   ", found " + shown(field(column)));
   };
   edge.source = index(1);
   edge.target = index(2);

@@ -45,7 +45,7 @@ TEST(EdgeList, TakesTheVertexCountFromTheFirstLine) {
   EXPECT_EQ(list.n_vertices, 62586U);
   EXPECT_EQ(list.n_edges(), 2U);
   EXPECT_EQ(message_for("3\n0 1\n1 3\n"),
-            "FILE: line 3: column 2: expected a vertex id below 3, the vertex count in the first "
+            "FILE: line 3, column 2: expected a vertex id below 3, the vertex count in the first "
             "line, found 3");
 }
 
@@ -55,15 +55,15 @@ TEST(EdgeList, ReadsWeights) {
   const EdgeList32 list = list_of("0 1 0.5\n1 0 -2e3\n", options);
   EXPECT_EQ(list.weight, (std::vector<double>{0.5, -2000}));
   EXPECT_EQ(message_for("0 1 nan\n", options),
-            "FILE: line 1: column 3: expected a finite weight, found \"nan\"");
+            "FILE: line 1, column 3: expected a finite weight, found \"nan\"");
   EXPECT_EQ(message_for("0 1 1\n0 1\n", options),
             "FILE: line 2: expected a value in column 3, found 2 columns");
 }
 
 TEST(EdgeList, HintsAtStringLabelsForAWord) {
   EXPECT_EQ(message_for("0 1\n1 bob\n"),
-            "FILE: line 2: column 2: expected a vertex id, found \"bob\" (for names instead of "
-            "integers use string labels)");
+            "FILE: line 2, column 2: expected a vertex id, found \"bob\" (names instead of "
+            "integers need --labels text)");
   EXPECT_NE(message_for("0 1\n1 -2\n").find("found \"-2\""), std::string::npos);
   EXPECT_NE(message_for("0 1\n1 2.5\n").find("found \"2.5\""), std::string::npos);
 }
@@ -73,7 +73,7 @@ TEST(EdgeList, NamesTheIdThatDoesNotFit) {
             "FILE: line 2: vertex id 4294967296 does not fit 32 bits");
   EXPECT_EQ(list_of("0 4294967295\n").n_vertices, std::uint64_t{1} << 32);
   EXPECT_EQ(message_for("0 99999999999999999999\n"),
-            "FILE: line 1: column 2: vertex id 99999999999999999999 does not fit 64 bits");
+            "FILE: line 1, column 2: vertex id 99999999999999999999 does not fit 64 bits");
   EXPECT_EQ(message_for("4294967297\n0 1\n"),
             "FILE: 4294967297 vertices do not fit ids of 32 bits");
   const TempFolder folder;
@@ -218,7 +218,7 @@ TEST(MatrixMarket, SaysWhatIsWrong) {
   EXPECT_EQ(message_for(head + "2 3 1\n1 1 1\n"),
             "FILE: line 2: expected a square matrix, since it is read as a graph, found 2 x 3");
   EXPECT_EQ(message_for(head + "2 2 1\n0 1 1\n"),
-            "FILE: line 3: column 1: expected an index from 1 to 2, found \"0\"");
+            "FILE: line 3, column 1: expected an index from 1 to 2, found \"0\"");
   EXPECT_EQ(message_for(head + "2 2 2\n1 1 1\n"),
             "FILE: expected 2 entries as the size line says, found 1");
   EXPECT_EQ(message_for(head + "2 2 1\n1 1 1\n2 2 1\n"),

@@ -111,6 +111,8 @@ TEST(ReadImage, ReadsTextAndBinaryPnm) {
   EXPECT_EQ(p2.info, (ImageInfo{3, 1, ImageKind::gray, 8, 100}));
   EXPECT_EQ(p2.samples, (Samples{0, 50, 100}));
   EXPECT_EQ(p2.unit(1, 0), 0.5);
+  EXPECT_EQ(read_image(folder.file("f", "P2 2#wide, 7 pixels\n1#high\n100#white\n0 50")).samples,
+            (Samples{0, 50}));
   EXPECT_EQ(read_image(folder.file("f", "P3\n1 1 65535\n1 2 65535")).samples,
             (Samples{1, 2, 65535}));
   EXPECT_EQ(read_image(folder.file("f", "P5 2 1 255\n" + bytes({'\n', 255}))).samples,

@@ -211,4 +211,9 @@ Error LineReader::error(std::string_view message) const {
   return Error(path_ + ": line " + std::to_string(line_number()) + ": " + std::string(message));
 }
 
+Error LineReader::error(std::uint64_t column, std::string_view message) const {
+  return Error(path_ + ": line " + std::to_string(line_number()) + ", column " +
+               std::to_string(column) + ": " + std::string(message));
+}
+
 }  // namespace rubato::io

@@ -57,6 +57,8 @@ class LineReader {
 
   // `start.csv: line 7: <message>`, for the line that next() gave last.
   [[nodiscard]] Error error(std::string_view message) const;
+  // The same with a column of that line, counted from 1: "PATH: line 3, column 2: MESSAGE".
+  [[nodiscard]] Error error(std::uint64_t column, std::string_view message) const;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] FilePart part() const noexcept { return part_; }

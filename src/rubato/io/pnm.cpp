@@ -64,6 +64,9 @@ class PnmDecoder final : public ImageDecoder {
       word += static_cast<char>(c);
       if (c == '\0') break;
     }
+    // A comment that touches the number ends with its line.
+    for (const bool touches = c == '#'; touches && c != '\n' && c != EOF;)
+      c = get();
     const auto value = parse_number<std::uint32_t>(word);
     if (!value || *value < low || *value > high) {
       line_ = line;

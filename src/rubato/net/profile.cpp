@@ -426,7 +426,11 @@ void set_profile_value(Profile& profile, std::string_view key, std::string_view 
   } else if (key == "unit") {
     profile.unit = kUnits.value(key, value);
   } else if (key == "packet-bytes") {
-    profile.packet_bytes = static_cast<std::uint32_t>(to_number(key, value, 64, 1e9));
+    const double n_bytes = to_number(key, value, 64, 1e9);
+    if (n_bytes != std::floor(n_bytes)) {
+      throw Error(std::string(key) + ": expected a whole number, found " + quoted(value));
+    }
+    profile.packet_bytes = static_cast<std::uint32_t>(n_bytes);
   } else if (key == "stall") {
     profile.link_stalls.push_back(to_link_stall(key, value));
   } else if (key == "host-stall") {

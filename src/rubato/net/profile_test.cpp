@@ -58,6 +58,7 @@ TEST(Profile, ErrorsNameWhatWasFoundAndTheNearestValidThing) {
   EXPECT_NE(error_of("none,base=fast").find("found \"fast\""), std::string::npos);
   EXPECT_NE(error_of("none,base=-1").find("from 0"), std::string::npos);
   EXPECT_NE(error_of("none,base=nan").find("found \"nan\""), std::string::npos);
+  EXPECT_NE(error_of("none,packet-bytes=64.5").find("whole number"), std::string::npos);
   EXPECT_NE(error_of("none,stall=1:2:3").find("FROM:TO:EVERY_MS:FOR_MS"), std::string::npos);
   EXPECT_NE(error_of("none,spike-lo=9,spike-hi=3").find("spike-lo <= spike-hi"), std::string::npos);
   EXPECT_NE(error_of("base=1,const").find("KEY=VALUE"), std::string::npos);

@@ -175,20 +175,24 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
   MessageHeader header;
   RUBATO_ASSERT(bytes.size() >= sizeof header, bytes.size());
   std::memcpy(&header, bytes.data(), sizeof header);
+  const auto at = neighbour_of_.find(from);
   if (header.type == MessageType::round) {
-    const auto at = neighbour_of_.find(from);
     RUBATO_ASSERT(at != neighbour_of_.end() && plan_.neighbours[at->second].sends_here, from);
     Link& link = links_[at->second];
-    link.inbox.emplace(header.tick, std::move(bytes));
+    const bool is_new = link.inbox.emplace(header.tick, std::move(bytes)).second;
+    RUBATO_ASSERT(is_new, from, header.tick);
     figures_.inbox_most = std::max(figures_.inbox_most, link.inbox.size());
     return;
   }
   if (header.type == MessageType::taken) {
-    links_[neighbour_of_.at(from)].base = header.tick;
+    RUBATO_ASSERT(at != neighbour_of_.end(), from);
+    links_[at->second].base = header.tick;
     advance_floor();
   } else if (header.type == MessageType::barrier) {
     barrier_.on_message(port, header);
   } else {
+    RUBATO_ASSERT(header.type == MessageType::measure || header.type == MessageType::decision, from,
+                  static_cast<std::uint32_t>(header.type));
     stop_.on_message(port, header, ByteView(bytes).subspan(sizeof header));
     end_ = std::min(segment_end_, stop_.end());
   }

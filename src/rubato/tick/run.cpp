@@ -227,8 +227,12 @@ std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& poli
 // has ended is a shorter one.
 void note_end(RunResult& result, NodeRun& node, Tick ticks) {
   result.ticks = node.engine().end();
-  result.has_stop = node.store().stop_interval() > 0;
   result.stopped = result.ticks < ticks;
+  const Tick interval = node.store().stop_interval();
+  result.has_stop = interval > 0;
+  if (!result.has_stop || result.stopped) return;
+  const Tick untested = std::max<Tick>(0, ticks - std::max<Tick>(node.store().stop_lag(), 0));
+  result.last_test = untested > 0 ? (untested - 1) / interval * interval : 0;
 }
 
 }  // namespace

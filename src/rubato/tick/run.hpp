@@ -35,10 +35,11 @@ struct NodeResult {
 
 struct RunResult {
   Policy policy;
-  Tick ticks = 0;              // where the run ended
-  bool has_stop = false;       // the model has a stop condition, and it was tested
-  bool stopped = false;        // which has ended the run; otherwise the number of ticks did
-  Nanos wall = 0;              // of the slowest node, virtual in the simulator
+  Tick ticks = 0;         // where the run ended
+  bool has_stop = false;  // the model has a stop condition, and it was tested
+  bool stopped = false;   // which has ended the run; otherwise the number of ticks did
+  Tick last_test = 0;     // of a condition that did not: it was tested up to here; 0: at no tick
+  Nanos wall = 0;         // of the slowest node, virtual in the simulator
   std::uint64_t checksum = 0;  // of the final state
   std::vector<NodeResult> nodes;
 

@@ -19,6 +19,10 @@
 
 namespace rubato::tick {
 
+// Dense stores look for values that are not numbers at each such tick, as well as at the ends of a
+// run: rarely enough to cost nothing.
+inline constexpr Tick kNumbersInterval = 256;
+
 // A hash of one tuple; the sum over all tuples is the checksum of a state, in any order.
 [[nodiscard]] std::uint64_t tuple_hash(std::uint64_t id, ByteView bytes) noexcept;
 

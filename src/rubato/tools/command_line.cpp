@@ -10,6 +10,7 @@
 
 #include "rubato/io/number.hpp"
 #include "rubato/tools/build_info.hpp"
+#include "rubato/tools/last_words.hpp"
 #include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/terminal.hpp"
 
@@ -134,6 +135,8 @@ int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
                   .program = {}};
   ExitCode code = ExitCode::failed;
   try {
+    // Of a job its launcher says it, once.
+    if (!is_guarded_node()) say_last_words(identity_.name);
     code = run_or_throw(words, context);
     out.flush();
     if (!out) throw Error("writing to standard output failed: is the disk full?", ExitCode::failed);

@@ -70,7 +70,7 @@ concept LooksGraph = requires {
 
 template <class U>
 concept GridNumbers = requires {
-  requires std::is_arithmetic_v<typename U::Value>;
+  requires std::is_arithmetic_v<typename U::Value> && Unpadded<typename U::Value>;
   requires U::kDimensions >= 1 && U::kDimensions <= 3;
   requires U::kRadius >= 1 && U::kFields >= 1 && U::kFixed >= 0;
 };
@@ -79,8 +79,8 @@ template <class U>
 consteval void explain_grid() {
   using tick::Index;
   static_assert(
-      requires { requires std::is_arithmetic_v<typename U::Value>; },
-      "a grid model needs: using Value = the type of a number");
+      requires { requires std::is_arithmetic_v<typename U::Value> && Unpadded<typename U::Value>; },
+      "a grid model needs: using Value = the type of a number, and not long double");
   static_assert(
       requires { requires U::kDimensions >= 1 && U::kDimensions <= 3; },
       "a grid model needs: static constexpr int kDimensions, 1 to 3");
@@ -118,7 +118,6 @@ consteval void explain_points() {
   using tick::points::HasInteract;
   using tick::points::HasTuple;
   using tick::points::HasTupleStep;
-  using tick::points::Unpadded;
   using tick::points::Wanted;
   using tick::points::World;
   static_assert(HasTuple<U>,
@@ -157,9 +156,9 @@ consteval void explain_points() {
 template <class U>
 consteval void explain_graph() {
   static_assert(
-      requires { requires Plain<typename U::Value>; },
+      requires { requires Unpadded<typename U::Value>; },
       "a graph model needs: using Value = plain bytes without padding, of a vertex");
-  if constexpr (requires { requires Plain<typename U::Value>; }) {
+  if constexpr (requires { requires Unpadded<typename U::Value>; }) {
     using Value = typename U::Value;
     static_assert(
         requires(const U& u, tick::VertexId v) {

@@ -56,6 +56,7 @@ void ReductionTree::add(Reader& in, const Combine& combine) {
     Segment segment;
     segment.level = in.get<std::uint32_t>();
     segment.index = in.get<std::uint64_t>();
+    RUBATO_ASSERT(segment.level < 64, segment.level, segment.index);
     const ByteView value = in.get_view(in.get<std::uint64_t>());
     segment.value.assign(value.begin(), value.end());
     insert(std::move(segment), combine);

@@ -121,6 +121,8 @@ void Redistribution::on_message(core::Port& port, NodeId from, Bytes bytes) {
         early_.emplace(from, std::move(bytes));
       }
       break;
+    default:
+      RUBATO_ASSERT(false, from, static_cast<std::uint64_t>(type));
   }
 }
 
@@ -180,6 +182,7 @@ void Redistribution::on_finished(core::Port& port, const core::Work& work) {
       if (--packs_left_ == 0) push(Step::keep);
       break;
     case Step::unpack:
+      RUBATO_ASSERT(unpacks_left_ > 0, self_, tick_);
       --unpacks_left_;
       break;
     case Step::keep:

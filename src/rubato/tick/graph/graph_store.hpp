@@ -38,7 +38,6 @@ class GraphStore final : public Store {
   using Model = GraphModel<U>;
   using Value = typename U::Value;
   using Measure = typename Model::Measure;
-  static constexpr Tick kNumbersInterval = 256;
 
   // Both must outlive the store. Calls the user's init on what the node holds.
   GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed,

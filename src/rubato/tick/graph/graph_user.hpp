@@ -48,11 +48,11 @@ class InEdges {
   const double* weights_;
 };
 
-// Value: plain bytes without padding. Both functions are const and pure.
+// Value: plain bytes without padding (Unpadded). Both functions are const and pure.
 template <class U>
 concept GraphUser = requires(const U& u, VertexId v, const typename U::Value& own,
                              const InEdges<typename U::Value>& in, Tick t) {
-  requires Plain<typename U::Value>;
+  requires Unpadded<typename U::Value>;
   { u.init(v) } -> std::convertible_to<typename U::Value>;
   { u.step(v, own, in, t) } -> std::convertible_to<typename U::Value>;
 };

@@ -66,7 +66,7 @@ concept GridUser = requires(const U& u, Index<U::kDimensions> at, std::int64_t n
                             typename U::Value* const* out, const GridSpan<U>& in) {
   requires U::kDimensions >= 1 && U::kDimensions <= 3;
   requires U::kRadius >= 1 && U::kFields >= 1 && U::kFixed >= 0;
-  requires std::is_arithmetic_v<typename U::Value>;
+  requires std::is_arithmetic_v<typename U::Value> && Unpadded<typename U::Value>;
   { u.shape() } -> std::convertible_to<GridShape<U::kDimensions>>;
   // The n cells from `at` along x; fixed fields never change.
   u.init(at, n, out, out);

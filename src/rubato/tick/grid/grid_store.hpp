@@ -42,7 +42,6 @@ template <GridUser U>
 class GridStore final : public Store {
  public:
   static constexpr int kD = U::kDimensions;
-  static constexpr Tick kNumbersInterval = 256;
   using Model = GridModel<U>;
   using Value = typename U::Value;
   using CellBox = Box<std::int64_t, kD>;

@@ -91,13 +91,17 @@ Outputs::Outputs(OutputOptions options, Process process)
     throw Error("--output: cannot make the folder " + options_.folder + ": " +
                 (failed ? failed.message() : "there is a file of that name"));
   }
-  if (process_.first) detail::WorkFolder::remove_dead(options_.folder);
+  if (process_.first) remove_dead(options_.folder);
   work_ = std::make_unique<detail::WorkFolder>(
       detail::WorkFolder::Options{options_.folder, options_.name, process_.job_id,
                                   is_alone() ? 1 : process_.n_nodes / process_.n_local});
 }
 
 Outputs::~Outputs() = default;
+
+void Outputs::remove_dead(const std::string& folder) noexcept {
+  detail::WorkFolder::remove_dead(folder);
+}
 
 std::uint32_t Outputs::n_new_folders(const std::string& path) {
   std::uint32_t n = 0;

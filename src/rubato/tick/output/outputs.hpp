@@ -59,6 +59,8 @@ class Outputs {
   };
   // Folders at the end of a path that are not there.
   [[nodiscard]] static std::uint32_t n_new_folders(const std::string& path);
+  // Removes what jobs that are dead have left half written in `folder`; those that live keep theirs.
+  static void remove_dead(const std::string& folder) noexcept;
 
   // Makes the folder, and removes what jobs that were killed have left in it. Throws Error if that
   // is impossible, or as validate().

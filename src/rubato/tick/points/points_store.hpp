@@ -39,7 +39,6 @@ class PointsStore final : public Store {
   using State = typename Model::State;
   using Query = typename Model::Query;
   static constexpr int kD = Model::kD;
-  static constexpr Tick kNumbersInterval = 256;
 
   // Both must outlive the store; the plan is of the same model. Calls the user's start().
   PointsStore(const Model& model, const TypedPlan<Query>& typed, PointsCosts costs = {})

@@ -109,25 +109,6 @@ struct Batch {
 template <class U>
 using NeighboursOf = Neighbours<typename U::Scalar, U::kDimensions, U::kSeen, typename U::Tuple>;
 
-namespace detail {
-
-// Not a constant expression if T has padding bytes, whose values would be anybody's.
-template <class T>
-constexpr bool read_all_bytes() {
-  const auto bytes = std::bit_cast<std::array<unsigned char, sizeof(T)>>(T{});
-  unsigned sum = 0;
-  for (const unsigned char byte : bytes)
-    sum += byte;
-  return sum < UINT32_MAX;
-}
-
-}  // namespace detail
-
-template <class T>
-concept Unpadded = Plain<T> && std::default_initializable<T> && requires {
-  typename std::bool_constant<detail::read_all_bytes<T>()>;
-};
-
 template <class U>
 concept HasTuple = requires(const typename U::Tuple& tuple) {
   requires std::same_as<typename U::Scalar, float> || std::same_as<typename U::Scalar, double>;

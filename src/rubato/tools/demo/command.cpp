@@ -22,6 +22,26 @@ struct DemoOptions {
   std::string folder;
 };
 
+// The folder of the report; goes again if it was not there and nothing has come into it.
+class DemoFolder {
+ public:
+  explicit DemoFolder(std::string path) : path_(std::move(path)) {
+    std::error_code failure;
+    is_new_ = std::filesystem::create_directories(path_, failure);
+    if (failure) throw Error("cannot make the folder " + path_ + ": " + failure.message());
+  }
+  DemoFolder(const DemoFolder&) = delete;
+  DemoFolder& operator=(const DemoFolder&) = delete;
+  ~DemoFolder() {
+    std::error_code not_empty;
+    if (is_new_) std::filesystem::remove(path_, not_empty);
+  }
+
+ private:
+  std::string path_;
+  bool is_new_ = false;
+};
+
 ChosenModel make_model(const Identity& identity, const Scene& scene) {
   for (const auto& make : identity.models) {
     std::unique_ptr<tick::App> app = make();
@@ -71,9 +91,7 @@ ExitCode run(const DemoOptions& options, const Identity& identity, const Context
   if (names.empty()) throw Error("this program has no model to show", ExitCode::failed);
   const Scene scene = demo_scene(names, options.quick);
   const std::string folder = options.folder.empty() ? identity.name + "-demo" : options.folder;
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) throw Error("cannot make the folder " + folder + ": " + failure.message());
+  const DemoFolder made(folder);
 
   context.err << fmt::format("{}: {} ticks on {} virtual hosts with {} delays, {} rounds ...\n",
                              scene.title, scene.ticks, scene.n_nodes, scene.profile,

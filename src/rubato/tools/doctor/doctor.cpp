@@ -40,7 +40,9 @@ void print_json(const std::vector<Finding>& findings, const Context& context) {
     if (!finding.hint.empty()) entry["hint"] = finding.hint;
     report["findings"][finding.name] = std::move(entry);
   }
-  context.out << report.dump() << '\n';
+  // A path or a host name may hold bytes that are no text.
+  using Json = nlohmann::ordered_json;
+  context.out << report.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace

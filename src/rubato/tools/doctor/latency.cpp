@@ -51,9 +51,16 @@ std::string PingPong::waiting_for() const {
 
 namespace {
 
-double milliseconds(std::vector<Nanos> sorted, double q) {
+double milliseconds(const std::vector<Nanos>& sorted, double q) {
   const auto place = static_cast<std::size_t>(q * static_cast<double>(sorted.size()));
-  return static_cast<double>(sorted[std::min(place, sorted.size() - 1)]) * 1e-6;
+  return static_cast<double>(sorted[std::min(place, sorted.size() - 1)]) / 1e6;
+}
+
+// Whether a sample tells a quantile from its own ends: p99.9 of 100 round trips would be their
+// longest, and say no more than that.
+bool has_quantile(std::size_t n_samples, double q) {
+  const auto n = static_cast<double>(n_samples);
+  return q == 0 || q == 1 || (n * q >= 1 && n * (1 - q) >= 1);
 }
 
 constexpr std::pair<const char*, double> kQuantiles[] = {
@@ -70,8 +77,13 @@ void print(const std::vector<std::vector<Nanos>>& trips, const net::Fabric& fabr
     std::ranges::sort(sorted);
     const auto node = static_cast<net::NodeId>(i + 1);
     table.row().integer(static_cast<std::int64_t>(node)).text(fabric.host(node));
-    for (const auto& [name, q] : kQuantiles)
-      table.number(milliseconds(sorted, q));
+    for (const auto& [name, q] : kQuantiles) {
+      if (has_quantile(sorted.size(), q)) {
+        table.number(milliseconds(sorted, q));
+      } else {
+        table.empty();
+      }
+    }
   }
   if (context.json) {
     io::JsonWriter json;

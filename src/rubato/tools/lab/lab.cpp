@@ -46,11 +46,19 @@ struct LabOptions {
   bool quiet = false;
 };
 
+void set_value(net::Profile& profile, const std::string& key, const std::string& value) {
+  try {
+    net::set_profile_value(profile, key, value);
+  } catch (const Error& error) {
+    throw Error(std::string("--") + error.what(), ExitCode::usage);
+  }
+}
+
 net::Profile profile_of(const LabOptions& options) {
   net::Profile profile = net::parse_profile(options.profile, "--profile");
   for (const auto& [key, values] : options.overrides) {
     for (const std::string& value : values)
-      net::set_profile_value(profile, key, value);
+      set_value(profile, key, value);
   }
   return profile;
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +23,7 @@ namespace rubato::tools {
 namespace {
 
 constexpr std::string_view kMark = "rubato-guard:";
+constexpr std::string_view kOutput = " output ";
 constexpr const char* kGuarded = "RUBATO_GUARDED";  // in the environment of a node
 constexpr int kCannotRun = 127;                     // as shells have it
 
@@ -31,6 +33,13 @@ int rank_of_environment() {
     if (const char* text = std::getenv(name)) return std::atoi(text);
   }
   return -1;
+}
+
+// Whether this process is a guarded node whose words go through its launcher.
+bool writes_to_launcher() {
+  struct stat info {};
+  return is_guarded_node() && fstat(STDERR_FILENO, &info) == 0 &&
+         (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
 }
 
 std::string host_name() {
@@ -114,11 +123,25 @@ int run_guarded(const std::vector<std::string>& program) {
   return code;
 }
 
+bool is_guarded_node() noexcept {
+  return std::getenv(kGuarded) != nullptr;
+}
+
 std::string say_once(const std::string& line) {
-  struct stat info {};
-  const bool to_launcher = std::getenv(kGuarded) != nullptr && fstat(STDERR_FILENO, &info) == 0 &&
-                           (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
-  return to_launcher ? std::string(kOnceMark) + line : line;
+  return writes_to_launcher() ? std::string(kOnceMark) + line : line;
+}
+
+std::string output_report(const std::string& folder) {
+  if (folder.empty() || !writes_to_launcher()) return "";
+  return std::string(kMark) + std::string(kOutput) + std::filesystem::absolute(folder).string() +
+         "\n";
+}
+
+std::optional<std::string> parse_output_report(std::string_view line) {
+  const std::string mark = std::string(kMark) + std::string(kOutput);
+  const std::size_t at = line.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  return std::string(line.substr(at + mark.size()));
 }
 
 std::string to_report(const NodeEnd& end) {

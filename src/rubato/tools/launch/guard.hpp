@@ -36,10 +36,19 @@ inline constexpr int kGraceMs = 1000;
 // "node 2 (host-3)", "a node (host-3)" if its rank is unknown.
 [[nodiscard]] std::string describe(const NodeEnd& end);
 
+// Whether this process is a node that `rubato launch` or `rubato lab` has started.
+[[nodiscard]] bool is_guarded_node() noexcept;
+
 // A line for people that several nodes may say alike, each before it knows of the others: marked
 // for the launcher, which shows it once (output_filter.hpp), if this process is a guarded node that
 // writes to the launcher; otherwise as it is.
 inline constexpr std::string_view kOnceMark = "rubato-once:";
 [[nodiscard]] std::string say_once(const std::string& line);
+
+// A folder of output, said by a guarded node when it begins to write there: what nodes that are
+// killed leave half done in it, the launcher removes when all of the job has ended. "" if this
+// process is no guarded node.
+[[nodiscard]] std::string output_report(const std::string& folder);
+[[nodiscard]] std::optional<std::string> parse_output_report(std::string_view line);
 
 }  // namespace rubato::tools

@@ -27,6 +27,8 @@ class OutputFilter {
   [[nodiscard]] std::string flush();
 
   [[nodiscard]] const std::vector<NodeEnd>& ends() const noexcept { return ends_; }
+  // Where nodes write (output_report).
+  [[nodiscard]] const std::set<std::string>& outputs() const noexcept { return outputs_; }
 
  private:
   void take_line(std::string line, std::string& out);
@@ -37,6 +39,7 @@ class OutputFilter {
   std::vector<std::string> box_;  // lines of an open box
   bool after_hydra_box_ = false;  // three lines of advice follow it
   std::vector<NodeEnd> ends_;
+  std::set<std::string> outputs_;
   std::set<std::string, std::less<>> said_;
 };
 

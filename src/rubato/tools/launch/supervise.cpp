@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "rubato/base/time.hpp"
+#include "rubato/tick/output/outputs.hpp"
 #include "rubato/tools/launch/output_filter.hpp"
 #include "rubato/tools/process.hpp"
 #include "rubato/tools/terminal.hpp"
@@ -105,7 +106,8 @@ class Supervisor {
   Supervisor& operator=(const Supervisor&) = delete;
   ~Supervisor() { close(signals_); }
 
-  // The launcher's exit code. Nothing of the job is alive on this machine when it returns.
+  // The launcher's exit code. Nothing of the job is alive on this machine when it returns, and what
+  // killed nodes have left half written is gone.
   int wait() {
     while (!all_ended_ || streams_[0].from >= 0 || streams_[1].from >= 0) {
       step();
@@ -114,8 +116,11 @@ class Supervisor {
       // A process that has left the job's family may hold a stream open: it is not waited for.
       if (all_ended_ && steady_now() - ended_at_ > 2 * kOrphanGrace) break;
     }
-    for (Stream& stream : streams_)
+    for (Stream& stream : streams_) {
       stream.show(stream.filter.flush());
+      for (const std::string& folder : stream.filter.outputs())
+        tick::Outputs::remove_dead(folder);
+    }
     return exit_code_of(status_);
   }
 
@@ -170,6 +175,9 @@ class Supervisor {
       if (received_ == 0) {
         received_ = static_cast<int>(info.ssi_signo);
         told_at_ = steady_now();
+        streams_[1].show(std::string(is_terminal(STDERR_FILENO) ? "\n" : "") +
+                         "rubato: " + (received_ == SIGINT ? "interrupted" : "terminated") +
+                         ", ending all nodes\n");
       }
       kill(-child_, SIGTERM);
     }

@@ -156,7 +156,7 @@ const std::vector<Wrong> kFiles{
      "rgb.ppm: expected gray samples, found 8-bit RGB samples"},
     {"image_cut", "heat --walls @short.pgm", 3, "short.pgm"},
     {"edges_word", "pagerank --input @word.txt", 3,
-     "word.txt: line 2: column 2: expected a vertex id, found \"three\""},
+     "word.txt: line 2, column 2: expected a vertex id, found \"three\""},
     {"edges_with_a_third_number", "pagerank --input @weighted.txt", 2, "--weight-column: "},
     {"edges_with_a_third_number_by_line", "pagerank --input @weighted.txt", 2,
      "weighted.txt: line 2: the file has a third number in a line, expected --weight-column 3 if "
@@ -276,6 +276,32 @@ TEST_F(Faults, a_signal_ends_a_simulation_as_it_ends_a_run) {
       expect_whole();
       std::remove(said.c_str());
       fs::remove_all(folder_ + "/out");
+    }
+  }
+}
+
+TEST_F(Faults, every_command_says_what_has_ended_it) {
+  for (const std::string command : {"check heat --ticks 1000000", "bench tick-sim-16 --json",
+                                    "compare heat --ticks 1000000", "reproduce ticks"}) {
+    for (const auto& [signal, code, words] : {std::tuple{SIGINT, 130, "rubato: interrupted\n"},
+                                              {SIGTERM, 143, "rubato: terminated\n"}}) {
+      const std::string said = scratch("said");
+      const pid_t child = fork();
+      if (child == 0) {
+        std::freopen(said.c_str(), "w", stderr);
+        std::freopen("/dev/null", "w", stdout);
+        execute({"sh", "-c", "exec \"$0\" " + command, RUBATO_PROGRAM});
+        _exit(99);
+      }
+      nap(700 * kMillisecond);
+      kill(child, signal);
+      int status = 0;
+      waitpid(child, &status, 0);
+      EXPECT_EQ(exit_code_of(status), code) << command;
+      std::ostringstream text;
+      text << std::ifstream(said).rdbuf();
+      EXPECT_NE(text.str().find(words), std::string::npos) << command << ": " << text.str();
+      std::remove(said.c_str());
     }
   }
 }

@@ -177,7 +177,13 @@ std::string epoch_line(const tick::RunResult& result) {
 std::string stop_line(const tick::RunResult& result) {
   if (!result.has_stop) return "";
   if (result.stopped) return fmt::format("stop condition: reached, at tick {}", result.ticks);
-  return fmt::format("stop condition: not reached, the run ended with its {} ticks", result.ticks);
+  if (result.last_test == 0) {
+    return fmt::format("stop condition: not tested, {} ticks are too few for a test to end them",
+                       result.ticks);
+  }
+  return fmt::format(
+      "stop condition: not reached at tick {}, the last test that could end a run of {} ticks",
+      result.last_test, result.ticks);
 }
 
 void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_nodes) {

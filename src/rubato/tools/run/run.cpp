@@ -154,6 +154,16 @@ void add_advanced(CLI::App& parser, RunOptions& options) {
       ->group(kAdvancedGroup);
 }
 
+constexpr const char* kTableWords =
+    "The table of a run, on standard error; shares are of the time of a node's cores:\n"
+    "  stepping  its own part of the state\n"
+    "  replicas  layers of its neighbours' state, computed again instead of waited for\n"
+    "  waiting   nothing to do: a message or another node is late\n"
+    "  sending   messages, with packing and unpacking them\n"
+    "  own       what the runtime takes itself\n"
+    "  ahead     ticks that some region was ahead of the slowest, at most\n"
+    "  MB peak   of the process; MB state, in the simulator, of the state alone\n\n";
+
 RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   auto options = std::make_shared<RunOptions>();
   RunRequest& request = options->request;
@@ -187,9 +197,9 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   add_parameter_options(parser, options->output, group);
   add("--trace", request.trace, "Write a trace for ui.perfetto.dev: cores, waits, messages");
   add_advanced(parser, *options);
-  if (const std::string files = model.files(); !files.empty()) {
-    parser.footer("Files of --output:\n" + files + "\n" + parser.get_footer());
-  }
+  const std::string files = model.files();
+  parser.footer((files.empty() ? "" : "Files of --output:\n" + files + "\n") + kTableWords +
+                parser.get_footer());
   return [options](ChosenModel& chosen, const Context& context) {
     return run(*options, chosen, context);
   };

@@ -179,6 +179,15 @@ TEST(RunCommand, JsonHasTheFiguresOfEachNode) {
   }
 }
 
+TEST(RunCommand, SaysThatAProfileDoesNothingToOneNode) {
+  const std::vector<std::string> heat{"run", "heat",    "--width", "20",        "--height",
+                                      "20",  "--ticks", "3",       "--profile", "ec2-large"};
+  EXPECT_NE(call(heat).err.find("--profile: one node sends no messages"), std::string::npos);
+  std::vector<std::string> simulated = heat;
+  simulated.insert(simulated.end(), {"--simulate", "2"});
+  EXPECT_EQ(call(simulated).err.find("--profile"), std::string::npos);
+}
+
 TEST(RunCommand, SaysWhetherTheStopConditionWasReached) {
   const auto pagerank = [](const char* tolerance, const std::vector<std::string>& more) {
     std::vector<std::string> words{"run", "pagerank", "--vertices", "200",         "--ticks",
@@ -188,7 +197,8 @@ TEST(RunCommand, SaysWhetherTheStopConditionWasReached) {
   };
   for (const auto& more : {std::vector<std::string>{}, {"--simulate", "3"}}) {
     EXPECT_NE(call(pagerank("1e-15", more))
-                  .err.find("stop condition: not reached, the run ended with its 25 ticks\n"),
+                  .err.find("stop condition: not reached at tick 15, the last test that could end "
+                            "a run of 25 ticks\n"),
               std::string::npos);
     EXPECT_NE(call(pagerank("1e-3", more)).err.find("stop condition: reached, at tick "),
               std::string::npos);

@@ -10,6 +10,7 @@
 #include "rubato/core/job.hpp"
 #include "rubato/core/signals.hpp"
 #include "rubato/net/fabric_factory.hpp"
+#include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/run/trace.hpp"
 #include "rubato/tools/run/watched_problem.hpp"
 #include "rubato/tools/terminal.hpp"
@@ -134,6 +135,7 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
     finding = app.finding(node);
   };
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, request.output, host);
+  if (outcome.node == 0) err << output_report(request.output.folder) << std::flush;
   const WatchedProblem watched(*run.problem, watch_of(set_up, "launch -n"));
   outcome.result = run_named(request.model, [&] {
     return tick::execute(watched, request.policy, request.ticks, host, execution);
@@ -159,6 +161,10 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
   auto fabric = net::make_fabric({.profile = request.profile, .seed = request.seed});
   RunOutcome outcome;
   outcome.node = fabric->node();
+  if (fabric->n_nodes() == 1 && !request.profile.empty()) {
+    err << program_invocation_short_name
+        << ": --profile: one node sends no messages that could be late; see --simulate\n";
+  }
   core::JobConfig config;
   config.seed = request.seed;
   core::NodeHostOptions& options = config.host;

@@ -99,15 +99,15 @@ void Trace::add(const Event& event) noexcept {
 void Trace::on_work(net::NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
                     Nanos end) noexcept {
   add({begin, end, work.tick, node, work.index, static_cast<std::uint16_t>(core),
-       static_cast<std::uint8_t>(work.kind), Kind::work});
+       static_cast<std::uint8_t>(work.kind), Kind::work, 0});
 }
 
 void Trace::on_sent(net::NodeId node, net::NodeId peer, std::size_t n_bytes, Nanos when) noexcept {
-  add({when, when, static_cast<std::int64_t>(n_bytes), node, peer, 0, 0, Kind::sent});
+  add({when, when, static_cast<std::int64_t>(n_bytes), node, peer, 0, 0, Kind::sent, 0});
 }
 
 void Trace::on_taken(net::NodeId node, net::NodeId peer, std::size_t n_bytes, Nanos when) noexcept {
-  add({when, when, static_cast<std::int64_t>(n_bytes), node, peer, 0, 0, Kind::taken});
+  add({when, when, static_cast<std::int64_t>(n_bytes), node, peer, 0, 0, Kind::taken, 0});
 }
 
 Bytes Trace::pack() const {

@@ -57,6 +57,7 @@ class Trace final : public core::Observer {
     std::uint16_t core;
     std::uint8_t work_kind;
     Kind kind;
+    std::uint32_t unused;  // 0: no byte that travels is anybody's
   };
   class File;
 

@@ -1,8 +1,10 @@
-// Graphs without an init, with a step that is not const, and with a graph that cannot be used.
+// Graphs without an init, with a step that is not const, with a graph that cannot be used, and with
+// values that have gaps.
 // expect-error: a graph model needs: Value init(VertexId v) const
 // expect-error: a graph model needs: Value step(VertexId v, Value own, const InEdges<Value>& in
 // expect-error: a graph model's graph is: std::shared_ptr<const Digraph> graph() const
 // expect-error: a graph model's take_graph is: void take_graph(const InputGraph&)
+// expect-error: a graph model needs: using Value = plain bytes without padding, of a vertex
 // expect-error: a struct's declare is: void declare(Parameters&)
 #include "rubato/tools/struct_main.hpp"
 
@@ -40,6 +42,22 @@ struct OtherGraph : Whole {
 #endif
 };
 
+struct Padded {
+  struct Value {
+    std::uint64_t wide = 0;
+    std::uint32_t narrow = 0;
+#ifdef RUBATO_RIGHT
+    std::uint32_t unused = 0;
+#endif
+  };
+  Value init(rubato::VertexId v) const {
+    return {.wide = v};
+  }
+  Value step(rubato::VertexId, Value own, const rubato::InEdges<Value>&, rubato::Tick) const {
+    return own;
+  }
+};
+
 struct OtherTake : Whole {
 #ifndef RUBATO_RIGHT
   void take_graph(int) {}
@@ -53,5 +71,6 @@ int main(int argc, char** argv) {
   return rubato::struct_main<NoInit>("a", argc, argv) +
          rubato::struct_main<MutableStep>("b", argc, argv) +
          rubato::struct_main<OtherGraph>("c", argc, argv) +
-         rubato::struct_main<OtherTake>("d", argc, argv);
+         rubato::struct_main<OtherTake>("d", argc, argv) +
+         rubato::struct_main<Padded>("e", argc, argv);
 }

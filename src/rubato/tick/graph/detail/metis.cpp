@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <string>
 
 #include <metis.h>
@@ -22,32 +23,56 @@ struct MetisGraph {
   std::vector<idx_t> vertex_weights;
 };
 
-MetisGraph undirected(const Digraph& graph) {
-  const VertexId n = graph.n_vertices();
-  std::vector<std::vector<VertexId>> adjacent(n);
-  MetisGraph result;
-  for (VertexId v = 0; v < n; ++v) {
-    result.vertex_weights.push_back(static_cast<idx_t>(1 + graph.in_degree(v)));
-    for (const VertexId u : graph.in(v)) {
-      if (u == v) continue;
-      adjacent[u].push_back(v);
-      adjacent[v].push_back(u);
-    }
-  }
-  result.begins.push_back(0);
-  for (auto& list : adjacent) {
-    std::ranges::sort(list);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (i > 0 && list[i] == list[i - 1]) {
-        ++result.edge_weights.back();
+// Sorts each vertex's neighbours; equal ones become one, weighted.
+void merge_equal(MetisGraph& graph) {
+  graph.edge_weights.reserve(graph.neighbours.size());
+  std::size_t begin = 0;
+  std::size_t n_kept = 0;
+  for (std::size_t v = 0; v + 1 < graph.begins.size(); ++v) {
+    const auto end = static_cast<std::size_t>(graph.begins[v + 1]);
+    const std::size_t first = n_kept;
+    const auto all = graph.neighbours.begin();
+    std::sort(all + static_cast<std::ptrdiff_t>(begin), all + static_cast<std::ptrdiff_t>(end));
+    for (std::size_t i = begin; i < end; ++i) {
+      const idx_t neighbour = graph.neighbours[i];
+      if (n_kept > first && graph.neighbours[n_kept - 1] == neighbour) {
+        ++graph.edge_weights.back();
       } else {
-        result.neighbours.push_back(static_cast<idx_t>(list[i]));
-        result.edge_weights.push_back(1);
+        graph.neighbours[n_kept++] = neighbour;
+        graph.edge_weights.push_back(1);
       }
     }
-    result.begins.push_back(static_cast<idx_t>(result.neighbours.size()));
-    std::vector<VertexId>().swap(list);
+    begin = end;
+    graph.begins[v + 1] = static_cast<idx_t>(n_kept);
   }
+  graph.neighbours.resize(n_kept);
+}
+
+MetisGraph undirected(const Digraph& graph) {
+  const VertexId n = graph.n_vertices();
+  MetisGraph result;
+  result.vertex_weights.resize(n);
+  std::vector<idx_t>& begins = result.begins;
+  begins.assign(std::size_t{n} + 1, 0);
+  for (VertexId v = 0; v < n; ++v) {
+    result.vertex_weights[v] = static_cast<idx_t>(1 + graph.in_degree(v));
+    for (const VertexId u : graph.in(v)) {
+      if (u == v) continue;
+      ++begins[u + std::size_t{1}];
+      ++begins[v + std::size_t{1}];
+    }
+  }
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  result.neighbours.resize(static_cast<std::size_t>(begins.back()));
+  std::vector<idx_t> at(begins.begin(), begins.end() - 1);
+  for (VertexId v = 0; v < n; ++v) {
+    for (const VertexId u : graph.in(v)) {
+      if (u == v) continue;
+      result.neighbours[static_cast<std::size_t>(at[u]++)] = static_cast<idx_t>(v);
+      result.neighbours[static_cast<std::size_t>(at[v]++)] = static_cast<idx_t>(u);
+    }
+  }
+  merge_equal(result);
   return result;
 }
 

@@ -291,6 +291,7 @@ void GridStore<U>::unpack(std::uint32_t neighbour, Tick t, ByteView payload,
     const ByteView data = reader.get_view(n_values * sizeof(Value));
     take_box({BlockShape<kD>::dense(box), data.data(), neighbour, t}, fresh);
   }
+  RUBATO_ASSERT(reader.at_end(), neighbour, t, reader.left());
   const auto& regions = typed_.plan.neighbours[neighbour].regions;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     if (fresh[i] != 0) publish(regions_[regions[i]], t);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "rubato/io/csv.hpp"
 #include "rubato/io/number.hpp"
+#include "rubato/io/output_file.hpp"
 #include "rubato/tick/output/detail/grid_frame.hpp"
 
 namespace rubato::tick::detail {
@@ -35,16 +37,19 @@ GridCsv::GridCsv(const OutputSchema& schema, std::span<const int> value_widths)
       extent_(schema.extent),
       value_widths_(value_widths.begin(), value_widths.end()) {
   static constexpr std::array kNames{"x", "y", "z"};
+  std::vector<std::string> names;
   for (std::size_t d = 0; d < static_cast<std::size_t>(dimensions_); ++d) {
     index_widths_[d] = static_cast<int>(std::to_string(extent_[d] - 1).size());
     line_bytes_ += static_cast<std::uint64_t>(index_widths_[d]) + 1;
-    header_ += (d == 0 ? "" : ",") + std::string(kNames[d]);
+    names.emplace_back(kNames[d]);
   }
   for (std::size_t i = 0; i < schema.columns.size(); ++i) {
     line_bytes_ += static_cast<std::uint64_t>(value_widths_[i]) + 1;
-    header_ += "," + schema.columns[i].name;
+    names.push_back(schema.columns[i].name);
   }
-  header_ += "\n";
+  io::StringSink header;
+  const io::CsvWriter writes_names(header, names);
+  header_ = header.text();
 }
 
 std::uint64_t GridCsv::offset(const std::array<std::int64_t, 3>& at) const noexcept {

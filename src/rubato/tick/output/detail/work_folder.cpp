@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rubato/io/number.hpp"
+
 namespace rubato::tick::detail {
 namespace {
 
@@ -150,8 +152,10 @@ void WorkFolder::set_whole(std::int64_t key) const {
 
 std::vector<std::int64_t> WorkFolder::whole() const {
   std::vector<std::int64_t> keys;
-  for (const std::string& name : names_in(scratch(kWhole)))
-    keys.push_back(std::stoll(name));
+  for (const std::string& name : names_in(scratch(kWhole))) {
+    // A file system may keep files of its own there.
+    if (const auto key = io::parse_number<std::int64_t>(name)) keys.push_back(*key);
+  }
   std::ranges::sort(keys);
   return keys;
 }
