@@ -402,4 +402,13 @@ std::vector<tick::OutputColumn> FishModel::output_columns() const {
           {"informed", tick::ColumnType::u64, tick::ColumnUse::marked}};
 }
 
+tick::PictureStyle FishModel::picture_style() const {
+  tick::PictureStyle style;
+  style.title = "A school of fish";
+  style.tuples = "fish";
+  style.kinds = {
+      {"informed", {"informed fish: they know the way", {255, 255, 255}, io::Mark::arrow}}};
+  return style;
+}
+
 }  // namespace rubato::models

@@ -93,6 +93,7 @@ class FishModel {
               tick::points::Offspring<Fish>& out) const;
 
   [[nodiscard]] std::vector<tick::OutputColumn> output_columns() const;
+  [[nodiscard]] tick::PictureStyle picture_style() const;
   void output_row(const Fish& fish, tick::OutputRows& rows) const {
     rows.add(fish.heading[0] * speed_).add(fish.heading[1] * speed_);
     rows.add(std::uint64_t{fish.informed});

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/output/schema.hpp"
 
 namespace rubato::models {
 
 class RasterFile;
+struct HeatRange;
 
 // What files call the temperature of a cell.
 inline constexpr const char* kHeatField = "temperature";
@@ -43,6 +45,9 @@ struct HeatOptions {
   static constexpr const char* kPartsOption = "--parts-x and --parts-y";
 };
 
+// Of the start that UniformHeat makes up.
+[[nodiscard]] HeatRange made_up_range(const HeatOptions& options);
+
 // Uniform material without sources inside: a kernel that is nothing but the mean of four
 // neighbours.
 class UniformHeat {
@@ -64,6 +69,8 @@ class UniformHeat {
   }
   [[nodiscard]] double outside(int /*field*/) const { return o_.edge; }
   [[nodiscard]] std::vector<std::string> field_names() const { return {kHeatField}; }
+  // Without bounds if the start is a table: only a pass over it would tell them.
+  [[nodiscard]] tick::PictureStyle picture_style() const;
   // A warm disc in the middle and a rough surface, so that every cell matters; or what the file
   // says.
   void init(tick::Index<2> at, std::int64_t n, double* const* fields, double* const* fixed) const;

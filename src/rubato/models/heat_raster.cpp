@@ -113,6 +113,41 @@ void HeatMaterial::start(std::int64_t x, std::int64_t y, std::int64_t n, double*
   if (start_) start_->read(x, y, n, out);
 }
 
+std::optional<HeatRange> HeatMaterial::range(double start) const {
+  if (!raster_.source.empty() || !raster_.start.empty()) return std::nullopt;
+  HeatRange all = uniform_ ? made_up_range(*uniform_) : HeatRange{start, start};
+  for (const RasterFile* const file : {start_.get(), sources_.get()}) {
+    if (file == nullptr) continue;
+    const std::optional<HeatRange> bounds = file->bounds();
+    if (!bounds) return std::nullopt;
+    all = file == start_.get() ? *bounds : all.with(*bounds);
+  }
+  return all;
+}
+
+tick::PictureStyle RasterHeat::picture_style() const {
+  tick::PictureStyle style;
+  style.kinds = {{"wall", {"", {128, 128, 128}, io::Mark::fill}},
+                 {"source", {"source: held at its temperature", {255, 255, 255}, io::Mark::hatch}}};
+  std::optional<HeatRange> all = material_->range(o_.common.start);
+  if (all && o_.edge == HeatEdge::held) all = all->with(o_.common.edge);
+  if (!all) return style;
+  style.low = all->low;
+  style.high = all->high;
+  return style;
+}
+
+void RasterHeat::picture_kinds(tick::Index<2> at, std::int64_t n, std::uint8_t* kinds) const {
+  std::vector<double> values(static_cast<std::size_t>(n));
+  material_->conductivity(at[0], at[1], n, values.data());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    kinds[i] = values[i] == 0 ? 1 : 0;
+  material_->sources(at[0], at[1], n, values.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isnan(values[i])) kinds[i] = 2;
+  }
+}
+
 void RasterHeat::init(tick::Index<2> at, std::int64_t n, double* const* fields,
                       double* const* fixed) const {
   const std::int64_t width = material_->width();

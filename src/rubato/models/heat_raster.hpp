@@ -60,6 +60,9 @@ class HeatMaterial {
   void conductivity(std::int64_t x, std::int64_t y, std::int64_t n, double* out) const;
   // NaN where there is no source.
   void sources(std::int64_t x, std::int64_t y, std::int64_t n, double* out) const;
+  // Of the sources, and of the cells at tick 0, which are at `start` where the material does not say
+  // otherwise. Nothing if only a pass over all cells would tell.
+  [[nodiscard]] std::optional<HeatRange> range(double start) const;
   // At tick 0; `out` is left as it is if the material does not say.
   void start(std::int64_t x, std::int64_t y, std::int64_t n, double* out) const;
 
@@ -95,6 +98,10 @@ class RasterHeat {
   }
   [[nodiscard]] double outside(int field) const { return field == 0 ? o_.common.edge : 0; }
   [[nodiscard]] std::vector<std::string> field_names() const { return {kHeatField}; }
+  // Walls are gray: they have a temperature, but nobody feels it. Sources are striped, with their
+  // own temperature between the stripes.
+  [[nodiscard]] tick::PictureStyle picture_style() const;
+  void picture_kinds(tick::Index<2> at, std::int64_t n, std::uint8_t* kinds) const;
 
   // Throws Error, naming the cell, if the time step is too long to be stable there.
   void init(tick::Index<2> at, std::int64_t n, double* const* fields, double* const* fixed) const;

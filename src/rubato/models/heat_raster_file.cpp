@@ -113,6 +113,11 @@ void RasterFile::scan_cells(io::CsvReader& reader) {
               std::to_string(n_cells % width_) + " in the last");
 }
 
+std::optional<HeatRange> RasterFile::bounds() const noexcept {
+  if (!is_image_) return std::nullopt;
+  return HeatRange{options_.low, options_.low}.with(options_.high);
+}
+
 void RasterFile::read(std::int64_t x, std::int64_t y, std::int64_t n, double* out) const {
   RUBATO_REQUIRE(x >= 0 && n >= 0 && x + n <= width_ && y >= 0 && y < height_, x, y, n);
   const std::lock_guard lock(mutex_);

@@ -4,9 +4,11 @@
 // header `x,y,NAME` and a line for each cell, x fastest. A node keeps a few rows around those it was
 // asked for, never the whole raster.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,20 @@ class CsvReader;
 }
 
 namespace rubato::models {
+
+// Bounds of temperatures. A tick takes means, so what bounds the start, the sources and the edge
+// bounds every tick: the pictures of a run share it as the range of their colours.
+struct HeatRange {
+  double low;
+  double high;
+
+  [[nodiscard]] HeatRange with(double temperature) const {
+    return {std::min(low, temperature), std::max(high, temperature)};
+  }
+  [[nodiscard]] HeatRange with(const HeatRange& other) const {
+    return with(other.low).with(other.high);
+  }
+};
 
 class RasterFile {
  public:
@@ -37,6 +53,9 @@ class RasterFile {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::int64_t width() const noexcept { return width_; }
   [[nodiscard]] std::int64_t height() const noexcept { return height_; }
+
+  // Of the values of an image; a table may have any.
+  [[nodiscard]] std::optional<HeatRange> bounds() const noexcept;
 
   // Cells [x, x + n) of row y; NaN where there is no value. May be called on several threads.
   // Throws Error with file, line and column for what is no number, is not finite or too small.

@@ -3,9 +3,12 @@
 
 #include "rubato/models/heat_raster.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -13,6 +16,7 @@
 #include "rubato/io/image.hpp"
 #include "rubato/models/heat_verifier.hpp"
 #include "rubato/tick/check/runs.hpp"
+#include "rubato/tick/output/outputs.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::models {
@@ -225,6 +229,80 @@ TEST_F(HeatFiles, an_image_gives_sources_and_walls) {
   EXPECT_EQ(found[0], 1);
   EXPECT_EQ(found[1], 0);
   EXPECT_EQ(found[2], 1);
+}
+
+TEST(RasterHeat, walls_and_sources_are_kinds_of_its_pictures) {
+  HeatRaster raster;
+  raster.width = 3;
+  raster.height = 2;
+  raster.conductivity = {1, 0, 1, 0, 1, 1};
+  raster.source = {kFree, kFree, 5, 7, kFree, kFree};
+  const RasterHeat heat(std::make_shared<const HeatMaterial>(raster), {});
+  std::vector<std::uint8_t> kinds(6, 0);
+  heat.picture_kinds({0, 0}, 3, kinds.data());
+  heat.picture_kinds({0, 1}, 1, kinds.data() + 3);
+  heat.picture_kinds({1, 1}, 2, kinds.data() + 4);
+  EXPECT_EQ(kinds, (std::vector<std::uint8_t>{0, 1, 2, 2, 0, 0}));
+  const tick::PictureStyle style = heat.picture_style();
+  ASSERT_EQ(style.kinds.size(), 2U);
+  EXPECT_EQ(style.kinds[0].name, "wall");
+  EXPECT_EQ(style.kinds[1].name, "source");
+}
+
+TEST_F(HeatFiles, pictures_of_a_run_share_the_range_of_their_colors_if_it_is_known) {
+  using Bounds = std::pair<std::optional<double>, std::optional<double>>;
+  HeatMaterial::Files files;
+  RasterHeatOptions options;
+  options.common.start = -4;
+  options.common.edge = 120;
+  const auto bounds = [&] {
+    const RasterHeat heat(std::make_shared<const HeatMaterial>(files), options);
+    return Bounds(heat.picture_style().low, heat.picture_style().high);
+  };
+  files.sources = pgm("sources.pgm", 3, {0, 1, 255}, 255);
+  files.source_low = 20;
+  files.source_high = 90;
+  EXPECT_EQ(bounds(), Bounds(-4, 120));
+  options.edge = HeatEdge::insulated;
+  EXPECT_EQ(bounds(), Bounds(-4, 90));
+  files.start = pgm("start.pgm", 3, {0, 1, 255}, 255);
+  EXPECT_EQ(bounds(), Bounds(20, 90));
+  files.sources = write("sources.csv", "1,2,3000\n");
+  EXPECT_EQ(bounds(), Bounds());
+  options.common.edge = 0;
+  EXPECT_EQ(UniformHeat(options.common).picture_style().low, -4);
+  EXPECT_EQ(UniformHeat(options.common).picture_style().high, 97);
+}
+
+// Through the files of a run: what people see.
+TEST_F(HeatFiles, walls_in_a_picture_have_no_color_of_a_temperature) {
+  HeatMaterial::Files files;
+  files.walls = pgm("walls.pgm", 4, {9, 9, 9, 9, 9, 0, 0, 9, 9, 9, 9, 9}, 9);
+  RasterHeatOptions options;
+  options.common.edge = 50;
+  const Problem problem(tick::GridModel<RasterHeat>(
+      RasterHeat(std::make_shared<const HeatMaterial>(files), options)));
+  tick::SimulationOptions simulation;
+  simulation.n_nodes = 2;
+  tick::OutputOptions output;
+  output.folder = folder_;
+  output.formats = "png";
+  output.name = "heat";
+  const auto outputs = tick::add_outputs(simulation, output);
+  (void)tick::simulate(problem, tick::Policy::parse("local"), 3, simulation);
+  const io::Image image =
+      io::read_image(folder_ + "/heat.png", {.kind = io::ImageKind::rgb, .bits = 8});
+  std::size_t n_gray = 0;
+  for (std::size_t y = 0; y < image.info.height; ++y) {
+    for (std::size_t x = 0; x < image.info.width; ++x) {
+      const bool is_gray = image.at(x, y, 0) == 128 && image.at(x, y, 1) == 128;
+      n_gray += is_gray && image.at(x, y, 2) == 128 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(n_gray, 2U * 160 * 160 + 200) << "two cells and the legend's patch";
+  EXPECT_LT(n_gray, 2U * 160 * 160 + 400);
+  const auto& colors = io::ColorMap::sequential().colors();
+  EXPECT_EQ(std::ranges::find(colors, io::Rgb{128, 128, 128}), colors.end());
 }
 
 TEST_F(HeatFiles, a_node_reads_the_rows_that_it_needs) {

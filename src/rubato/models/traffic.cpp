@@ -371,14 +371,26 @@ TrafficQuery TrafficModel::sample_query(RandomStream& random) const {
 std::vector<tick::OutputColumn> TrafficModel::output_columns() const {
   using tick::ColumnType;
   using tick::ColumnUse;
-  return {{"kind", ColumnType::text},
+  return {{"kind", ColumnType::text, ColumnUse::kind},
           {"x", ColumnType::i64, ColumnUse::x},
           {"y", ColumnType::i64, ColumnUse::y},
           {"heading_x", ColumnType::i64, ColumnUse::heading_x},
           {"heading_y", ColumnType::i64, ColumnUse::heading_y},
-          {"is_signal", ColumnType::i64, ColumnUse::marked},
+          {"is_signal", ColumnType::i64},
           {"lane", ColumnType::i64},
           {"speed", ColumnType::i64}};
+}
+
+// A junction is two bars, as the streets see its signal; their colours are brighter than those of
+// any heading.
+tick::PictureStyle TrafficModel::picture_style() const {
+  tick::PictureStyle style;
+  style.title = "Cars and signals on one-way streets";
+  style.tuples = "car";
+  style.kinds = {{"junction", {"signal: red for this street", {240, 50, 40}, io::Mark::across}},
+                 {"junction", {"signal: green for this street", {60, 220, 70}, io::Mark::along}},
+                 {"gate", {"gate: cars come in", {255, 255, 255}, io::Mark::disc}}};
+  return style;
 }
 
 // A signal's heading is that of the street which has green.

@@ -180,6 +180,7 @@ class TrafficModel {
   [[nodiscard]] Query sample_query(RandomStream& random) const;
   // For files and pictures (tick/output/schema.hpp).
   [[nodiscard]] std::vector<tick::OutputColumn> output_columns() const;
+  [[nodiscard]] tick::PictureStyle picture_style() const;
   void output_rows(const State& state, tick::OutputRows& rows) const;
   [[nodiscard]] std::pair<std::array<double, 3>, std::array<double, 3>> picture_world() const;
 

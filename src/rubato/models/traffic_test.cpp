@@ -329,5 +329,25 @@ TEST(Traffic, rows_of_a_file_have_every_tuple) {
   EXPECT_EQ(rows.number(1, 0), state.cars.front().x);
 }
 
+TEST(Traffic, a_picture_tells_cars_from_signals_and_green_from_red) {
+  const TrafficModel model(TrafficOptions{});
+  const auto columns = model.output_columns();
+  const auto kind = std::ranges::find(columns, tick::ColumnUse::kind, &tick::OutputColumn::use);
+  ASSERT_NE(kind, columns.end());
+  tick::OutputRows rows(columns);
+  model.output_rows(model.init(TrafficModel::everything()), rows);
+  const auto& kinds = std::get<std::vector<std::string>>(
+      rows.values()[static_cast<std::size_t>(kind - columns.begin())]);
+  const tick::PictureStyle style = model.picture_style();
+  EXPECT_EQ(style.tuples, "car");
+  std::map<std::string, std::set<io::Mark>> marks;
+  for (const tick::PictureKind& each : style.kinds) {
+    EXPECT_NE(std::ranges::find(kinds, each.name), kinds.end()) << each.name;
+    marks[each.name].insert(each.look.mark);
+  }
+  EXPECT_FALSE(marks.contains("car"));
+  EXPECT_EQ(marks["junction"], (std::set{io::Mark::along, io::Mark::across}));
+}
+
 }  // namespace
 }  // namespace rubato::models

@@ -37,7 +37,9 @@
 namespace rubato {
 
 // What the struct names.
+using io::Mark;
 using tick::ColumnType;
+using tick::ColumnUse;
 using tick::Digraph;
 using tick::GridShape;
 using tick::GridSpan;
@@ -46,6 +48,8 @@ using tick::InEdges;
 using tick::OutputColumn;
 using tick::OutputRows;
 using tick::Parameters;
+using tick::PictureKind;
+using tick::PictureStyle;
 using tick::Tick;
 using tick::VertexId;
 using tick::points::NeighboursOf;

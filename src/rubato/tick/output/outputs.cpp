@@ -156,8 +156,10 @@ void Outputs::attach(NodeId node, NodeRun& run) {
                     " does not say how its tuples are written (tick/output/schema.hpp)",
                 ExitCode::usage);
   }
-  if (!schema_) schema_ = source->schema();
+  const bool is_first = !schema_;
+  if (is_first) schema_ = source->schema();
   formats_ = formats_of(*schema_);
+  if (is_first && formats_.png) schema_->sample_kinds = detail::sample_kinds(*source);
   follow(node, run, std::move(source));
   if (options_.every > 0) take_all(node, 0, 0);
 }

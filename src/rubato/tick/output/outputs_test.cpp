@@ -228,6 +228,124 @@ TEST(Outputs, tuples_that_move_are_written_by_id_whoever_has_them) {
   }
 }
 
+// Pixels of that color, but for those in the `below` lowest rows.
+std::size_t count(const std::string& path, io::Rgb color, std::size_t below = 0) {
+  const io::Image image = io::read_image(path, {.kind = io::ImageKind::rgb, .bits = 8});
+  std::size_t n = 0;
+  for (std::size_t y = 0; y + below < image.info.height; ++y) {
+    for (std::size_t x = 0; x < image.info.width; ++x) {
+      if (image.at(x, y, 0) == color.r && image.at(x, y, 1) == color.g &&
+          image.at(x, y, 2) == color.b) {
+        ++n;
+      }
+    }
+  }
+  return n;
+}
+
+constexpr io::Rgb kPink{250, 10, 200};
+constexpr io::Rgb kLime{120, 250, 20};
+
+// A pillar at x in [10, 20), y in [5, 8).
+struct Walled : Grid {
+  [[nodiscard]] PictureStyle picture_style() const {
+    PictureStyle style;
+    style.kinds = {{"pillar", {"", kPink, io::Mark::fill}}};
+    return style;
+  }
+  void picture_kinds(Index<2> at, std::int64_t n, std::uint8_t* kinds) const {
+    for (std::int64_t x = at[0]; x < at[0] + n; ++x, ++kinds) {
+      if (x >= 10 && x < 20 && at[1] >= 5 && at[1] < 8) *kinds = 1;
+    }
+  }
+  void step(const GridSpan<Walled>& in, double* const* out, Index<2> /*at*/, std::int64_t n,
+            Tick /*t*/) const {
+    for (int f = 0; f < 2; ++f)
+      std::copy_n(in.field[static_cast<std::size_t>(f)], n, out[f]);
+  }
+  void measure(double&, const GridSpan<Walled>&, const double* const*, std::int64_t) const {}
+};
+
+TEST(Outputs, cells_of_a_kind_have_its_color_in_pictures_from_any_cut) {
+  Walled walled;
+  walled.grid = small_grid().grid;
+  const ProblemOf<GridModel<Walled>, GridStore<Walled>> problem{GridModel<Walled>(walled, 60)};
+  const TemporaryFolder one;
+  OutputOptions output = every_three(one);
+  run(problem, {"local", 1, 1}, output, 7);
+  // 17 x 17 pixels a cell, and the patch of the legend.
+  for (const char* name : {"/mix.png", "/mix-00000003.png"}) {
+    const std::size_t n = count(one.path() + name, kPink);
+    EXPECT_GT(n, 30U * 289U + 200U);
+    EXPECT_LT(n, 30U * 289U + 400U);
+  }
+  const TemporaryFolder six;
+  output.folder = six.path();
+  run(problem, {"k2m3d2", 6, 2}, output, 7);
+  EXPECT_TRUE(one.read("mix.png") == six.read("mix.png"));
+}
+
+TEST(Outputs, marked_tuples_without_a_style_are_white_and_called_as_their_column) {
+  const SwarmProblem problem(WrittenSwarm(testing::SwarmModel::Options{}));
+  const TemporaryFolder folder;
+  OutputOptions output = every_three(folder);
+  output.every = 0;
+  run(problem, {"local", 1, 1}, output, 0);
+  // Above the world and its scale the legend's patch has the world's ground.
+  EXPECT_GT(count(folder.path() + "/mix.png", {17, 24, 39}, 800 + 24), 100U);
+}
+
+// Agents of three kinds, two of which are drawn in a way of their own, one of these by two marks.
+struct KindSwarm : WrittenSwarm {
+  using WrittenSwarm::WrittenSwarm;
+  [[nodiscard]] std::vector<OutputColumn> output_columns() const {
+    return {{"x", ColumnType::i64, ColumnUse::x},
+            {"y", ColumnType::i64, ColumnUse::y},
+            {"kind", ColumnType::text, ColumnUse::kind}};
+  }
+  void output_rows(const State& state, OutputRows& rows) const {
+    static const std::array<std::string, 3> kKinds{"plain", "signal", "gate"};
+    for (const auto& agent : state) {
+      rows.begin(agent.id).add(std::int64_t{agent.x}).add(std::int64_t{agent.y});
+      rows.add(kKinds[with_kinds ? agent.id % 3 : 0]);
+    }
+  }
+  [[nodiscard]] PictureStyle picture_style() const {
+    PictureStyle style;
+    style.tuples = "plain ones";
+    style.kinds = {{"signal", {"green", kLime, io::Mark::fill}},
+                   {"gate", {"", {250, 250, 0}, io::Mark::disc}},
+                   {"signal", {"red", kPink, io::Mark::across}}};
+    return style;
+  }
+  [[nodiscard]] static std::pair<std::array<double, 3>, std::array<double, 3>> picture_world() {
+    return {{0, 0, 0}, {40, 30, 1}};
+  }
+  bool with_kinds = true;
+};
+
+TEST(Outputs, a_text_column_tells_kinds_each_with_all_its_marks) {
+  OutputOptions output;
+  output.formats = "png";
+  output.name = "mix";
+  std::array<std::array<std::size_t, 3>, 2> n{};
+  for (const bool with_kinds : {false, true}) {
+    KindSwarm model(testing::SwarmModel::Options{});
+    model.with_kinds = with_kinds;
+    const ProblemOf<KindSwarm, FragmentStore<KindSwarm>> problem(model);
+    const TemporaryFolder folder;
+    output.folder = folder.path();
+    run(problem, {"local", 3, 1}, output, 2);
+    n[with_kinds ? 1 : 0] = {count(folder.path() + "/mix.png", kLime),
+                             count(folder.path() + "/mix.png", kPink),
+                             count(folder.path() + "/mix.png", {250, 250, 0})};
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_GT(n[0][i], 10U) << "the legend's patch " << i;
+    EXPECT_GT(n[1][i], 2 * n[0][i]) << "and marks in the world " << i;
+  }
+}
+
 // Swarms whose values are shares of the whole, with a text that needs quotes before them.
 struct SharingSwarm : WrittenSwarm {
   using WrittenSwarm::WrittenSwarm;

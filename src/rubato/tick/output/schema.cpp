@@ -6,6 +6,15 @@
 
 namespace rubato::tick {
 
+std::vector<io::LegendEntry> looks_of(const std::vector<PictureKind>& kinds) {
+  std::vector<io::LegendEntry> looks;
+  for (const PictureKind& kind : kinds) {
+    looks.push_back(kind.look);
+    if (looks.back().label.empty()) looks.back().label = kind.name;
+  }
+  return looks;
+}
+
 double OutputRows::number(std::size_t column, std::size_t row) const {
   return std::visit(
       [row](const auto& list) -> double {

@@ -6,9 +6,14 @@
 //   std::vector<std::string> field_names() const    names the first fields, and only those are
 //                                                   written (fixed fields follow the others)
 //   PictureStyle picture_style() const              has title, unit and bounds in the picture
+//   void picture_kinds(Index<D> at, std::int64_t n, std::uint8_t* kinds) const
+//                                                   sets those of the n cells from `at` along x
+//                                                   that are of a kind of that style, counted from
+//                                                   1: walls; the others are 0 and stay it
 // Points are written with id and position; a user adds columns by
 //   std::vector<OutputColumn> output_columns() const
 //   void output_row(const Tuple& tuple, OutputRows& rows) const    one rows.add() a column
+// and names what the picture shows by picture_style(), as below.
 // Vertices of a graph are written by id if the user gives
 //   std::vector<OutputColumn> output_columns() const
 //   void output_row(VertexId v, const Value& value, OutputRows& rows) const
@@ -16,6 +21,10 @@
 //   std::vector<OutputColumn> output_columns() const
 //   void output_rows(const State& state, OutputRows& rows) const   rows.begin(id), then one
 //                                                                  rows.add() a column, each tuple
+//   PictureStyle picture_style() const              has title and legend in the picture
+//   std::pair<std::array<double, 3>, std::array<double, 3>> picture_world() const
+//                                                   is the part of the world that it shows, from ..
+//                                                   to; the unit square without it
 
 #include <array>
 #include <cstdint>
@@ -26,7 +35,7 @@
 #include <vector>
 
 #include "rubato/base/error.hpp"
-#include "rubato/io/colormap.hpp"
+#include "rubato/io/picture.hpp"
 #include "rubato/io/vtk.hpp"
 
 namespace rubato::tick {
@@ -41,7 +50,8 @@ enum class ColumnUse : std::uint8_t {
   z,
   heading_x,  // drawn as the direction of an arrow
   heading_y,
-  marked,  // a number: not 0 is drawn in a second colour, above the others
+  marked,  // a number: not 0 is of the kind (PictureKind) of the column's name, white if none is
+  kind,    // of type text: the name of a kind, or of none
   // CSV has it divided by its sum over all tuples of the tick, so that the column sums to 1; VTK
   // leaves it out. Of type f64, the last column, and positive somewhere.
   share,
@@ -55,12 +65,26 @@ struct OutputColumn {
   bool operator==(const OutputColumn&) const = default;
 };
 
+// Cells or tuples that a picture draws in a way of their own, above the others, and that its legend
+// explains.
+struct PictureKind {
+  // What ColumnUse says of tuples. Those of several entries of one name get the mark of each, as a
+  // signal that is green one way and red the other.
+  std::string name;
+  io::LegendEntry look;  // its label is the name if ""
+};
+
+// Each with a label.
+[[nodiscard]] std::vector<io::LegendEntry> looks_of(const std::vector<PictureKind>& kinds);
+
 struct PictureStyle {
   std::string title;                         // "" for the name of the run
-  std::string unit;                          // of the colour bar
+  std::string unit;                          // of the colour bar; the first field's name if ""
   std::optional<double> low = std::nullopt;  // of the colours; the values' own bounds if absent
   std::optional<double> high = std::nullopt;
   const io::ColorMap* map = nullptr;  // the sequential one if null
+  std::string tuples = "";            // in the legend, those of no kind: "fish"; not there if ""
+  std::vector<PictureKind> kinds = {};
 };
 
 struct OutputSchema {
@@ -72,6 +96,8 @@ struct OutputSchema {
   int dimensions = 0;
   std::array<std::int64_t, 3> extent{1, 1, 1};
   io::VtkArray::Values grid_type;  // an empty span of the cells' type
+  // The kinds of the cells that pictures show, if there are pictures and kinds.
+  std::vector<std::uint8_t> sample_kinds;
 
   // Of a grid: the fields. Of a table: the columns behind the id.
   std::vector<OutputColumn> columns;

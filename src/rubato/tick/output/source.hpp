@@ -5,6 +5,7 @@
 // before anybody may overwrite the version (the inner cells of a grid keep only two of them). So
 // read() is called on several cores at once, for different regions.
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -47,6 +48,9 @@ class OutputSource {
   virtual void read(RegionId region, Tick t, OutputReader& out) const = 0;
   // All own tuples at t: at tick 0 before the run, or at the end after it.
   virtual void read_all(Tick t, OutputReader& out) const = 0;
+  // Of a grid: sets the kinds of the cells along x from `at`, which are 0 (picture_kinds()).
+  virtual void picture_kinds(const std::array<std::int64_t, 3>& /*at*/,
+                             std::span<std::uint8_t> /*kinds*/) const {}
 };
 
 namespace detail {
@@ -57,6 +61,16 @@ template <class T>
   if constexpr (std::same_as<T, double>) return ColumnType::f64;
   if constexpr (std::signed_integral<T>) return ColumnType::i64;
   return ColumnType::u64;
+}
+
+// The default if the model, or the user in it, has none.
+template <class U>
+[[nodiscard]] PictureStyle style_of(const U& user) {
+  if constexpr (requires { user.picture_style(); }) {
+    return user.picture_style();
+  } else {
+    return {};
+  }
 }
 
 template <class M, class S>
@@ -74,7 +88,8 @@ concept GridSourced = requires(const M& m, const S& store, RegionId region, Tick
 template <class M, class S>
 class GridSource final : public OutputSource {
  public:
-  GridSource(const M& model, const S& store, std::uint32_t n_own) : store_(store), n_own_(n_own) {
+  GridSource(const M& model, const S& store, std::uint32_t n_own)
+      : model_(model), store_(store), n_own_(n_own) {
     using U = typename M::User;
     schema_.kind = OutputSchema::Kind::grid;
     schema_.dimensions = U::kDimensions;
@@ -91,9 +106,7 @@ class GridSource final : public OutputSource {
     }
     for (std::string& name : names)
       schema_.columns.push_back({std::move(name), column_type<typename M::Value>()});
-    if constexpr (requires { model.user().picture_style(); }) {
-      schema_.style = model.user().picture_style();
-    }
+    schema_.style = style_of(model.user());
   }
 
   [[nodiscard]] const OutputSchema& schema() const override { return schema_; }
@@ -113,8 +126,18 @@ class GridSource final : public OutputSource {
     for (RegionId region = 0; region < n_own_; ++region)
       read(region, t, out);
   }
+  void picture_kinds(const std::array<std::int64_t, 3>& at,
+                     std::span<std::uint8_t> kinds) const override {
+    std::array<std::int64_t, M::User::kDimensions> where{};
+    std::copy_n(at.begin(), where.size(), where.begin());
+    const auto n = static_cast<std::int64_t>(kinds.size());
+    if constexpr (requires { model_.user().picture_kinds(where, n, kinds.data()); }) {
+      model_.user().picture_kinds(where, n, kinds.data());
+    }
+  }
 
  private:
+  const M& model_;
   const S& store_;
   std::uint32_t n_own_;
   OutputSchema schema_;
@@ -163,9 +186,7 @@ template <class M>
     for (OutputColumn& column : model.user().output_columns())
       schema.columns.push_back(std::move(column));
   }
-  if constexpr (requires { model.user().picture_style(); }) {
-    schema.style = model.user().picture_style();
-  }
+  schema.style = style_of(model.user());
   return schema;
 }
 
@@ -176,13 +197,14 @@ class TableSource final : public OutputSource {
     if constexpr (WritesRows<M>) {
       schema_.columns = model.output_columns();
       if constexpr (requires { model.output_id_name(); }) schema_.id_name = model.output_id_name();
-      if constexpr (requires { model.picture_style(); }) schema_.style = model.picture_style();
+      schema_.style = style_of(model);
       if constexpr (requires { model.picture_world(); }) {
         std::tie(schema_.world_low, schema_.world_high) = model.picture_world();
       }
     } else if constexpr (WritesVertices<M>) {
       schema_.columns = model.user().output_columns();
       schema_.id_name = "vertex";
+      schema_.style = style_of(model.user());
     } else {
       schema_ = points_schema(model);
     }

@@ -56,6 +56,10 @@ class Frame {
   [[nodiscard]] virtual std::string vtk_extension() const = 0;
 };
 
+// Of the cells that a picture of the grid `source` shows: row by row, for its schema; empty if no
+// cell can be of a kind. Asks for all rows that are shown, so once a run, before its first frame.
+[[nodiscard]] std::vector<std::uint8_t> sample_kinds(const OutputSource& source);
+
 // `schema` outlives the frame.
 [[nodiscard]] std::unique_ptr<Frame> make_grid_frame(const OutputSchema& schema,
                                                      const FrameOptions& options);

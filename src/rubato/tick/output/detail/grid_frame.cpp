@@ -1,5 +1,6 @@
 #include "rubato/tick/output/detail/grid_frame.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -153,12 +154,13 @@ class GridFrame final : public Frame, private OutputReader {
     io::RasterPicture picture;
     picture.title = (schema_.style.title.empty() ? options_.name : schema_.style.title) +
                     ", tick " + std::to_string(options_.tick);
-    picture.unit = schema_.style.unit;
+    picture.unit = schema_.style.unit.empty() ? schema_.columns.front().name : schema_.style.unit;
     picture.low = schema_.style.low;
     picture.high = schema_.style.high;
     picture.map = schema_.style.map;
+    picture.kinds = looks_of(schema_.style.kinds);
     const io::RasterView view{values, static_cast<std::size_t>(samples_.width()),
-                              static_cast<std::size_t>(samples_.height())};
+                              static_cast<std::size_t>(samples_.height()), schema_.sample_kinds};
     io::write_png(options_.path(".png"), io::draw_raster(view, picture));
   }
 
@@ -202,6 +204,26 @@ class GridFrame final : public Frame, private OutputReader {
 };
 
 }  // namespace
+
+std::vector<std::uint8_t> sample_kinds(const OutputSource& source) {
+  const OutputSchema& schema = source.schema();
+  if (schema.kind != OutputSchema::Kind::grid || schema.style.kinds.empty()) return {};
+  constexpr std::int64_t kCellsMost = 1 << 16;  // at once, of a row that may be long
+  const GridSamples samples(schema);
+  std::vector<std::uint8_t> result;
+  std::vector<std::uint8_t> kinds;
+  for (std::int64_t j = 0; j < samples.height(); ++j) {
+    std::int64_t i = 0;
+    for (std::int64_t x = 0; x < schema.extent[0]; x += kCellsMost) {
+      const std::int64_t end = std::min(x + kCellsMost, schema.extent[0]);
+      kinds.assign(static_cast<std::size_t>(end - x), 0);
+      source.picture_kinds({x, samples.cell(1, j), samples.plane()}, kinds);
+      for (; i < samples.width() && samples.cell(0, i) < end; ++i)
+        result.push_back(kinds[static_cast<std::size_t>(samples.cell(0, i) - x)]);
+    }
+  }
+  return result;
+}
 
 std::unique_ptr<Frame> make_grid_frame(const OutputSchema& schema, const FrameOptions& options) {
   return std::make_unique<GridFrame>(schema, options);

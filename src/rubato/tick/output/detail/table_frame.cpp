@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::size_t kArrows = 20'000;
 constexpr std::size_t kMarkedArrows = 4'000;
+constexpr io::Rgb kMarked{255, 255, 255};
 
 // Bijective, so that different ids stay different (the finaliser of SplitMix64, G. Steele et al.,
 // "Fast splittable pseudorandom number generators", 2014).
@@ -42,7 +43,7 @@ std::uint64_t mixed(std::uint64_t id) noexcept {
 class TableFrame final : public Frame {
  public:
   TableFrame(const OutputSchema& schema, FrameOptions options)
-      : schema_(schema), options_(std::move(options)) {
+      : schema_(schema), options_(std::move(options)), kinds_(schema.style.kinds) {
     for (NodeId node = 0; node < options_.n_nodes; ++node)
       readers_.push_back(nullptr);
     const auto& columns = schema_.columns;
@@ -50,6 +51,12 @@ class TableFrame final : public Frame {
       RUBATO_REQUIRE(*at + 1 == columns.size() && columns[*at].type == ColumnType::f64, *at);
       has_share_ = true;
     }
+    marked_ = schema_.find(ColumnUse::marked);
+    if (marked_ && kind_called(columns[*marked_].name) == 0) {
+      kinds_.push_back({columns[*marked_].name, {"", kMarked, io::Mark::arrow}});
+    }
+    text_kind_ = schema_.find(ColumnUse::kind);
+    RUBATO_REQUIRE(!text_kind_ || columns[*text_kind_].type == ColumnType::text, *text_kind_);
   }
 
   OutputReader& reader(NodeId node) override {
@@ -251,16 +258,27 @@ class TableFrame final : public Frame {
     return options_.path(piece_extension(node));
   }
 
+  // The first kind of that name, counted from 1; 0 if there is none.
+  [[nodiscard]] std::size_t kind_called(const std::string& name) const {
+    const auto found = std::ranges::find(kinds_, name, &PictureKind::name);
+    return found == kinds_.end() ? 0 : static_cast<std::size_t>(found - kinds_.begin()) + 1;
+  }
+  [[nodiscard]] std::size_t kind_of(const OutputRows& rows, std::size_t row) const {
+    if (marked_ && rows.number(*marked_, row) != 0) {
+      return kind_called(schema_.columns[*marked_].name);
+    }
+    if (!text_kind_) return 0;
+    return kind_called(std::get<std::vector<std::string>>(rows.values()[*text_kind_])[row]);
+  }
+
   struct ArrowRecord {
     double x, y, dx, dy;
+    std::uint64_t kind;
   };
   void write_arrows(const OutputRows& rows, NodeId node) const {
-    const auto marked = schema_.find(ColumnUse::marked);
     std::vector<std::pair<std::uint64_t, std::size_t>> chosen[2];
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const bool is_marked = marked && rows.number(*marked, i) != 0;
-      chosen[is_marked ? 1 : 0].emplace_back(mixed(rows.ids()[i]), i);
-    }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      chosen[kind_of(rows, i) != 0 ? 1 : 0].emplace_back(mixed(rows.ids()[i]), i);
     for (const bool is_marked : {false, true}) {
       auto& list = chosen[is_marked ? 1 : 0];
       std::ranges::sort(list);
@@ -272,42 +290,56 @@ class TableFrame final : public Frame {
           return column ? rows.number(*column, row) : 0.0;
         };
         const ArrowRecord record{value(ColumnUse::x), value(ColumnUse::y),
-                                 value(ColumnUse::heading_x), value(ColumnUse::heading_y)};
+                                 value(ColumnUse::heading_x), value(ColumnUse::heading_y),
+                                 kind_of(rows, i)};
         part.add(key, {reinterpret_cast<const char*>(&record), sizeof record});
       }
       part.finish();
     }
   }
-  // The first `most` arrows of all nodes.
-  void read_arrows(const std::string& path, std::size_t most, bool is_marked,
-                   std::vector<io::Arrow>& arrows) const {
+  // Adds the marks of the first `most` tuples of all nodes, and returns how many these were.
+  std::size_t read_arrows(const std::string& path, std::size_t most,
+                          std::vector<io::Arrow>& arrows) const {
     io::merge_parts(path, options_.job_id, options_.n_nodes, "");
     std::ifstream in(path, std::ios::binary);
     ArrowRecord record{};
-    for (std::size_t i = 0; i < most; ++i) {
-      if (!in.read(reinterpret_cast<char*>(&record), sizeof record)) break;
-      arrows.push_back({record.x, record.y, record.dx, record.dy, is_marked});
+    std::size_t n = 0;
+    for (; n < most && in.read(reinterpret_cast<char*>(&record), sizeof record); ++n) {
+      io::Arrow arrow{record.x, record.y, record.dx, record.dy, record.kind};
+      arrows.push_back(arrow);
+      for (std::size_t k = record.kind; k != 0 && k < kinds_.size(); ++k) {
+        if (kinds_[k].name != kinds_[record.kind - 1].name) continue;
+        arrow.kind = k + 1;
+        arrows.push_back(arrow);
+      }
     }
+    return n;
   }
   void draw() const {
     std::vector<io::Arrow> arrows;
-    read_arrows(options_.path(".arrows"), kArrows, false, arrows);
-    const bool all = arrows.size() < kArrows;
-    read_arrows(options_.path(".marked"), kMarkedArrows, true, arrows);
+    const std::size_t n_plain = read_arrows(options_.path(".arrows"), kArrows, arrows);
+    const std::size_t n_of_kinds = read_arrows(options_.path(".marked"), kMarkedArrows, arrows);
+    const bool all = n_plain < kArrows && n_of_kinds < kMarkedArrows;
     io::ArrowPicture picture;
     picture.title = schema_.style.title.empty() ? options_.name : schema_.style.title;
     picture.note = "tick " + std::to_string(options_.tick) + ", " +
-                   (all ? "" : "an even choice of ") + std::to_string(arrows.size()) + " shown";
+                   (all ? "" : "an even choice of ") + std::to_string(n_plain + n_of_kinds) +
+                   " shown";
     picture.x_low = schema_.world_low[0];
     picture.x_high = schema_.world_high[0];
     picture.y_low = schema_.world_low[1];
     picture.y_high = schema_.world_high[1];
     picture.color_by_direction = schema_.find(ColumnUse::heading_x).has_value();
+    picture.label = schema_.style.tuples;
+    picture.kinds = looks_of(kinds_);
     io::write_png(options_.path(".png"), io::draw_arrows(arrows, picture));
   }
 
   const OutputSchema& schema_;
   FrameOptions options_;
+  std::vector<PictureKind> kinds_;  // the style's, and one for the marked column if it has none
+  std::optional<std::size_t> marked_;
+  std::optional<std::size_t> text_kind_;
   bool has_share_ = false;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Reader>> readers_;  // [n_nodes] of this process's nodes
