@@ -9,14 +9,13 @@
 #include "rubato/base/random.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/seeds.hpp"
-#include "rubato/tick/testing/shuffled_run.hpp"
 
 namespace rubato::models {
 namespace {
 
 using tick::testing::n_seeds;
-using tick::testing::ShuffledCase;
 
 TrafficOptions random_options(std::uint64_t seed) {
   RandomStream random(seed, 31);
@@ -52,21 +51,16 @@ TEST(TrafficProperty, every_policy_partition_and_interleaving_equals_the_referen
   std::size_t n_stopped = 0;
   std::int64_t n_replica_units = 0;
   for (std::uint64_t seed = 0; seed < n_seeds(); ++seed) {
-    ShuffledCase c = tick::testing::random_shuffled_case(seed);
+    tick::testing::RunCase c = tick::testing::random_run(seed);
     const TrafficModel model(random_options(seed));
     c.n_nodes = std::min(
         c.n_nodes, static_cast<std::uint32_t>(model.options().columns * model.options().rows));
     c.ticks += 10;
-    SCOPED_TRACE(c.describe());
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + tick::testing::describe(c));
     const auto reference = tick::run_reference(model, TrafficModel::everything(), c.ticks);
-    tick::testing::ShuffledRun<TrafficModel> run;
-    try {
-      run = tick::testing::run_shuffled<tick::FragmentStore<TrafficModel>>(model, c);
-    } catch (const Error& error) {
-      FAIL() << error.what();
-    }
-    ASSERT_EQ(run.end, reference.ticks);
-    ASSERT_TRUE(run.state == reference.state);
+    const auto run = tick::testing::expect_equal_run<tick::FragmentStore<TrafficModel>>(
+        model, c, seed, reference);
+    if (HasFailure()) return;
     n_stopped += reference.ticks < c.ticks ? 1 : 0;
     n_replica_units += run.replica_units;
   }

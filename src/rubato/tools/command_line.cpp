@@ -219,6 +219,11 @@ void CommandLine::throw_unknown_word(const std::string& word) const {
   }
   if (is_flag(word)) throw_unknown_flag(word, chosen);
   if (command == nullptr) {
+    for (const auto& make : identity_.models) {
+      if (identity_.single_model || make()->name() != word) continue;
+      throw Error("\"" + word + "\" is a model: " + identity_.name + " run " + word + " ..",
+                  ExitCode::usage);
+    }
     throw Error("unknown command \"" + word + "\"" + did_you_mean(word, names) + "; see " +
                     identity_.name + " --help",
                 ExitCode::usage);

@@ -42,7 +42,8 @@ TupleList tuples_of_run(const Problem& problem, const RunCase& c, const CheckRep
 
 CheckReport check_problem(const Problem& problem, const CheckOptions& options) {
   CheckReport report = problem.check(options);
-  report.rules.push_back({"same-bits", "[design 6]", "every run ends in the reference's bits"});
+  report.rules.push_back(
+      {"same-bits", "[tick/model.hpp]", "every run ends in the reference's bits"});
   detail::Rule rule(report.rules.back());
   static constexpr RunCase kCases[] = {
       {"local", 1, 2}, {"bulk", 2, 1}, {"schedule(3)", 4, 1}, {"k2m3d2", 3, 2}, {"k3m5", 7, 1}};

@@ -11,7 +11,7 @@ namespace rubato::tick::detail {
 template <Model M>
 void check_deterministic(CheckContext<M>& c, CheckReport& report) {
   check_rule(report,
-             {"deterministic", "[design 6]",
+             {"deterministic", "[tick/model.hpp]",
               "stepping twice, in whatever order of calls, gives equal bits"},
              [&](Rule& rule) {
                // Backwards through the ticks, with parts of others between: numbers that are drawn
@@ -100,7 +100,7 @@ template <Model M>
 void check_one_by_one(CheckContext<M>& c, CheckReport& report) {
   if constexpr (kFilters<M>) {
     check_rule(report,
-               {"one-by-one", "[design 6]",
+               {"one-by-one", "[tick/model.hpp]",
                 "a tuple stepped alone gets the bits that it gets among others"},
                [&](Rule& rule) {
                  for (const auto& sample : c.samples)

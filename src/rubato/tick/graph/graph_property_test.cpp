@@ -7,8 +7,8 @@
 #include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/reference.hpp"
 #include "rubato/tick/testing/late_run.hpp"
+#include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/seeds.hpp"
-#include "rubato/tick/testing/shuffled_run.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -95,19 +95,14 @@ void expect_reference(std::uint64_t first_seed) {
   std::int64_t n_replica_units = 0;
   std::int64_t n_compared = 0;
   for (std::uint64_t seed = first_seed; seed < first_seed + n_seeds(); ++seed) {
-    const testing::ShuffledCase c = testing::random_shuffled_case(seed);
+    const testing::RunCase c = testing::random_run(seed);
     const GraphModel<Mixing> model = random_model(seed);
-    SCOPED_TRACE(c.describe() + ", " + std::to_string(model.graph().n_vertices()) + " vertices, " +
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c) + ", " +
+                 std::to_string(model.graph().n_vertices()) + " vertices, " +
                  std::to_string(model.graph().n_edges()) + " edges");
     const auto reference = run_reference(model, model.everything(), c.ticks);
-    testing::ShuffledRun<GraphModel<Mixing>> run;
-    try {
-      run = testing::run_shuffled<S>(model, c);
-    } catch (const Error& error) {
-      FAIL() << error.what();
-    }
-    ASSERT_EQ(run.end, reference.ticks);
-    ASSERT_TRUE(run.state == reference.state);
+    const auto run = testing::expect_equal_run<S>(model, c, seed, reference);
+    if (::testing::Test::HasFailure()) return;
     n_replica_units += run.replica_units;
     n_compared += run.compared_regions;
   }
@@ -127,10 +122,10 @@ TEST(GraphProperty, dense_arrays_equal_the_reference_under_every_policy) {
 TEST(GraphProperty, late_networks_do_not_show_in_the_state) {
   using P = ProblemOf<GraphModel<Mixing>, GraphStore<Mixing>, GraphStoreOptions>;
   for (std::uint64_t seed = 9000; seed < 9000 + n_seeds() && !HasFailure(); ++seed) {
-    const testing::ShuffledCase c = testing::random_shuffled_case(seed);
+    const testing::RunCase c = testing::random_run(seed);
     const P problem(random_model(seed));
     const auto& model = problem.model();
-    testing::expect_equal_when_late(problem, {c.policy, c.n_nodes, c.n_cores, c.ticks}, 0, seed,
+    testing::expect_equal_when_late(problem, c, 0, seed,
                                     run_reference(model, model.everything(), c.ticks));
   }
 }

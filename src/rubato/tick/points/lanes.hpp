@@ -3,7 +3,7 @@
 //
 // A sum over n values adds value i to lane i % 16 and adds up the lanes in a fixed tree, whatever
 // the machine's vectors are wide: the compiler splits Lanes into what there is, and IEEE arithmetic
-// without contraction gives the same bits on all of them [design 6: same bits].
+// without contraction gives the same bits on all of them.
 
 #include <cstddef>
 #include <cstdint>

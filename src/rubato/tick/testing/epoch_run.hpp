@@ -1,5 +1,5 @@
 #pragma once
-// A whole run with epochs over virtual nodes in a random order: like shuffled_run.hpp, in segments,
+// A whole run with epochs over virtual nodes in a random order: like property.hpp, in segments,
 // with the moves between them under the same ShuffleDriver.
 
 #include <cstdint>

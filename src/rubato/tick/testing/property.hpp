@@ -42,10 +42,17 @@ inline RunCase random_run(RandomStream& random) {
   return c;
 }
 
+inline RunCase random_run(std::uint64_t seed) {
+  RandomStream random(seed, 3);
+  return random_run(random);
+}
+
 template <class State>
 struct Outcome {
-  State state;
-  Tick end = 0;
+  State state;   // the union of what the nodes own at the end
+  Tick end = 0;  // the same on every node
+  std::int64_t replica_units = 0;
+  std::int64_t compared_regions = 0;
 };
 
 // Runs `model` on c.n_nodes virtual nodes, each with a StoreType, in an order drawn from the seed.
@@ -61,8 +68,8 @@ Outcome<typename M::State> run_shuffled(const M& model, const RunCase& c, std::u
     plans.push_back(std::make_unique<TypedPlan<Query>>(
         build_plan(model, std::span<const Query>(parts), node, c.policy)));
     stores.push_back(std::make_unique<StoreType>(model, *plans.back()));
-    flows.push_back(
-        std::make_unique<Dataflow>(plans.back()->plan, *stores.back(), Dataflow::Options{c.ticks}));
+    flows.push_back(std::make_unique<Dataflow>(plans.back()->plan, *stores.back(),
+                                               Dataflow::Options{c.ticks, c.n_cores}));
     engines.push_back(flows.back().get());
   }
   ShuffleDriver(engines, c.n_cores, seed).run();
@@ -71,6 +78,8 @@ Outcome<typename M::State> run_shuffled(const M& model, const RunCase& c, std::u
     model.merge(outcome.state, stores[node]->own_state(flows[node]->end()));
     EXPECT_TRUE(node == 0 || flows[node]->end() == outcome.end);
     outcome.end = flows[node]->end();
+    outcome.replica_units += flows[node]->figures().replica_units;
+    outcome.compared_regions += flows[node]->figures().compared_regions;
     // Rounds that wait are bounded by the window, however slow a node is.
     EXPECT_LE(flows[node]->figures().inbox_most,
               static_cast<std::size_t>(plans[node]->plan.window() / c.policy.period + 1));
@@ -79,12 +88,13 @@ Outcome<typename M::State> run_shuffled(const M& model, const RunCase& c, std::u
 }
 
 template <class StoreType, Model M>
-void expect_equal_run(const M& model, const RunCase& c, std::uint64_t seed,
-                      const ReferenceRun<typename M::State>& reference) {
+Outcome<typename M::State> expect_equal_run(const M& model, const RunCase& c, std::uint64_t seed,
+                                            const ReferenceRun<typename M::State>& reference) {
   Outcome<typename M::State> outcome;
-  ASSERT_NO_THROW((outcome = run_shuffled<StoreType>(model, c, seed)));
+  EXPECT_NO_THROW((outcome = run_shuffled<StoreType>(model, c, seed)));
   EXPECT_EQ(outcome.end, reference.ticks);
   EXPECT_TRUE(outcome.state == reference.state);
+  return outcome;
 }
 
 }  // namespace rubato::tick::testing

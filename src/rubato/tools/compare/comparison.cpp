@@ -88,8 +88,9 @@ std::vector<tick::Policy> parse_policies(std::string_view text) {
   std::string word;
   int depth = 0;
   const auto finish = [&] {
-    const bool blank = word.find_first_not_of(' ') == std::string::npos;
-    if (!blank) {
+    const std::size_t first = word.find_first_not_of(' ');
+    if (first != std::string::npos) {
+      word = word.substr(first, word.find_last_not_of(' ') + 1 - first);
       const tick::Policy policy = tick::Policy::parse(word);
       if (std::ranges::find(policies, policy) != policies.end()) {
         throw Error("policy " + policy.to_string() + " is given twice", ExitCode::usage);

@@ -93,9 +93,9 @@ ExitCode run(const DemoOptions& options, const Identity& identity, const Context
   const std::string folder = options.folder.empty() ? identity.name + "-demo" : options.folder;
   const DemoFolder made(folder);
 
-  context.err << fmt::format("{}: {} ticks on {} virtual hosts with {} delays, {} rounds ...\n",
-                             scene.title, scene.ticks, scene.n_nodes, scene.profile,
-                             scene.n_rounds);
+  context.err << fmt::format("{}: {} ticks on {} virtual hosts with {} delays, {} round{} ...\n",
+                             scene.title, scene.ticks, scene.n_nodes, scene.profile, scene.n_rounds,
+                             scene.n_rounds == 1 ? "" : "s");
   ChosenModel model = make_model(identity, scene);
   RunRequest request;
   request.ticks = scene.ticks;

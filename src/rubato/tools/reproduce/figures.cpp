@@ -38,8 +38,9 @@ class Experiment {
       const tick::Policy policy = tick::Policy::parse(text);
       if (std::ranges::find(parsed, policy) == parsed.end()) parsed.push_back(policy);
     }
-    err_ << fmt::format("{} on {} hosts: {} policies, {} rounds of {} ticks\n", workload_.model,
-                        n_hosts_, parsed.size(), options_.n_rounds, options_.ticks);
+    err_ << fmt::format("{} on {} hosts: {} policies, {} round{} of {} ticks\n", workload_.model,
+                        n_hosts_, parsed.size(), options_.n_rounds,
+                        options_.n_rounds == 1 ? "" : "s", options_.ticks);
     RunRequest request;
     request.ticks = options_.ticks;
     request.profile = options_.profile;

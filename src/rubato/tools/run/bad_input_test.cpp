@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -250,31 +251,42 @@ TEST_F(Faults, a_full_device_is_named) {
   EXPECT_NE(out.out.find("standard output failed"), std::string::npos) << out.out;
 }
 
+// A program that is sent a signal, once `ready` says so: its exit code and what it has said.
+Answer interrupt(const std::vector<std::string>& words, int signal,
+                 const std::function<void()>& ready) {
+  const std::string said = scratch("said");
+  const pid_t child = fork();
+  if (child == 0) {
+    std::freopen(said.c_str(), "w", stderr);
+    std::freopen("/dev/null", "w", stdout);
+    execute(words);
+    _exit(99);
+  }
+  ready();
+  kill(child, signal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::ostringstream text;
+  text << std::ifstream(said).rdbuf();
+  std::remove(said.c_str());
+  return {exit_code_of(status), "", text.str()};
+}
+
 TEST_F(Faults, a_signal_ends_a_simulation_as_it_ends_a_run) {
   for (const char* where : {"", " --simulate 4"}) {
-    for (const auto& [signal, code, word] :
-         {std::tuple{SIGINT, 130, "interrupted"}, {SIGTERM, 143, "terminated"}}) {
-      const std::string said = scratch("said");
-      const pid_t child = fork();
-      if (child == 0) {
-        std::freopen(said.c_str(), "w", stderr);
-        execute(writing("heat --width 40 --height 300 --ticks 100000" + std::string(where)));
-        _exit(99);
-      }
-      for (int i = 0; i < 200 && left().size() < 5; ++i)
-        nap(50 * kMillisecond);
-      kill(child, signal);
-      int status = 0;
-      waitpid(child, &status, 0);
-      EXPECT_EQ(exit_code_of(status), code) << where;
-      std::ostringstream text;
-      text << std::ifstream(said).rdbuf();
-      EXPECT_NE(text.str().find("rubato: " + std::string(word) + "\n"), std::string::npos)
-          << text.str() << where;
+    for (const auto& [signal, code, word] : {std::tuple{SIGINT, 130, "rubato: interrupted\n"},
+                                             {SIGTERM, 143, "rubato: terminated\n"}}) {
+      const auto words =
+          writing("heat --width 40 --height 300 --ticks 100000" + std::string(where));
+      const Answer answer = interrupt(words, signal, [this] {
+        for (int i = 0; i < 200 && left().size() < 5; ++i)
+          nap(50 * kMillisecond);
+      });
+      EXPECT_EQ(answer.code, code) << where;
+      EXPECT_NE(answer.err.find(word), std::string::npos) << answer.err << where;
       for (const std::string& name : left())
         EXPECT_FALSE(name.starts_with(".")) << name << where;
       expect_whole();
-      std::remove(said.c_str());
       fs::remove_all(folder_ + "/out");
     }
   }
@@ -285,23 +297,10 @@ TEST_F(Faults, every_command_says_what_has_ended_it) {
                                     "compare heat --ticks 1000000", "reproduce ticks"}) {
     for (const auto& [signal, code, words] : {std::tuple{SIGINT, 130, "rubato: interrupted\n"},
                                               {SIGTERM, 143, "rubato: terminated\n"}}) {
-      const std::string said = scratch("said");
-      const pid_t child = fork();
-      if (child == 0) {
-        std::freopen(said.c_str(), "w", stderr);
-        std::freopen("/dev/null", "w", stdout);
-        execute({"sh", "-c", "exec \"$0\" " + command, RUBATO_PROGRAM});
-        _exit(99);
-      }
-      nap(700 * kMillisecond);
-      kill(child, signal);
-      int status = 0;
-      waitpid(child, &status, 0);
-      EXPECT_EQ(exit_code_of(status), code) << command;
-      std::ostringstream text;
-      text << std::ifstream(said).rdbuf();
-      EXPECT_NE(text.str().find(words), std::string::npos) << command << ": " << text.str();
-      std::remove(said.c_str());
+      const Answer answer = interrupt({"sh", "-c", "exec \"$0\" " + command, RUBATO_PROGRAM},
+                                      signal, [] { nap(700 * kMillisecond); });
+      EXPECT_EQ(answer.code, code) << command;
+      EXPECT_NE(answer.err.find(words), std::string::npos) << command << ": " << answer.err;
     }
   }
 }

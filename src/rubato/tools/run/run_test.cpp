@@ -39,6 +39,10 @@ TEST(RunCommand, NamesTheNearestModel) {
   EXPECT_EQ(answer.out, "");
   EXPECT_NE(answer.err.find("unknown model \"haet\" (did you mean \"heat\"?)"), std::string::npos)
       << answer.err;
+  const Answer no_command = call({"heat", "--ticks", "3"});
+  EXPECT_EQ(no_command.code, 2);
+  EXPECT_NE(no_command.err.find("\"heat\" is a model: rubato run heat"), std::string::npos)
+      << no_command.err;
 }
 
 TEST(RunCommand, NamesTheNearestParameter) {
