@@ -2,18 +2,10 @@
 // SignalledEngine: another engine that ends with an Error once SIGINT or SIGTERM has come, for
 // hosts that do not look at signals themselves: those in virtual time.
 
-#include <signal.h>
-
 #include "rubato/core/signals.hpp"
 #include "rubato/core/wrapped_engine.hpp"
 
 namespace rubato::core {
-
-// What a run ends with after that signal, on whatever host.
-[[nodiscard]] inline Error error_of_signal(int number) {
-  return number == SIGINT ? Error("interrupted", ExitCode::interrupted)
-                          : Error("terminated", ExitCode::terminated);
-}
 
 class SignalledEngine final : public WrappedEngine {
  public:
@@ -21,7 +13,7 @@ class SignalledEngine final : public WrappedEngine {
   using WrappedEngine::WrappedEngine;
 
   void run(const Work& work, std::uint32_t core) override {
-    if (const int number = SignalScope::received(); number != 0) throw error_of_signal(number);
+    throw_if_signalled();
     WrappedEngine::run(work, core);
   }
 };

@@ -43,10 +43,20 @@ SignalScope::~SignalScope() {
   if (--n_scopes > 0) return;
   sigaction(SIGINT, &former_int, nullptr);
   sigaction(SIGTERM, &former_term, nullptr);
+  signal_received.store(0, std::memory_order_relaxed);
 }
 
 int SignalScope::received() noexcept {
   return signal_received.load(std::memory_order_relaxed);
+}
+
+Error error_of_signal(int number) {
+  return number == SIGINT ? Error("interrupted", ExitCode::interrupted)
+                          : Error("terminated", ExitCode::terminated);
+}
+
+void throw_if_signalled() {
+  if (const int number = SignalScope::received(); number != 0) throw error_of_signal(number);
 }
 
 }  // namespace rubato::core

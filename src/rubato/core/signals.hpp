@@ -5,6 +5,8 @@
 // default ends the process at once. Process-wide state, so only a host that owns its process makes
 // a scope.
 
+#include "rubato/base/error.hpp"
+
 namespace rubato::core {
 
 class SignalScope {
@@ -14,8 +16,14 @@ class SignalScope {
   SignalScope& operator=(const SignalScope&) = delete;
   ~SignalScope();
 
-  // The signal that came since the outermost scope began, or 0.
+  // The signal that came since the outermost scope began, or 0; 0 outside of scopes.
   [[nodiscard]] static int received() noexcept;
 };
+
+// What a run ends with after that signal, on whatever host.
+[[nodiscard]] Error error_of_signal(int number);
+
+// For work outside of a host's run that may take long: throws that Error if a signal has come.
+void throw_if_signalled();
 
 }  // namespace rubato::core

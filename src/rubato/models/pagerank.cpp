@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <unistd.h>
-
+#include "rubato/base/memory.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/io/number.hpp"
 
@@ -33,14 +32,41 @@ void refuse_more_than_memory(const std::string& path, const io::EdgeList32& edge
   constexpr std::uint64_t kBytesPerVertex = 64;  // structure, slots and two versions
   constexpr std::uint64_t kBytesPerEdge = 24;
   const std::uint64_t bytes = edges.n_vertices * kBytesPerVertex + edges.n_edges() * kBytesPerEdge;
-  const auto memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                      static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  const std::uint64_t memory = physical_memory();
   if (bytes <= memory) return;
   throw Error("reading " + path + ": " + std::to_string(edges.n_vertices) +
               " vertices (the largest id and one) and " + std::to_string(edges.n_edges()) +
               " edges need " + std::to_string(bytes >> 30) + " GiB, expected at most the " +
               std::to_string(memory >> 30) +
               " GiB of this machine; if few ids are in use, read them as names: --labels text");
+}
+
+// Null if all weights are 1.
+std::shared_ptr<const std::vector<double>> sum_out_weights(const tick::Digraph& graph) {
+  if (graph.in_weights(0) == nullptr) return nullptr;
+  auto sums = std::make_shared<std::vector<double>>(graph.n_vertices(), 0.0);
+  for (VertexId v = 0; v < graph.n_vertices(); ++v) {
+    const double* weights = graph.in_weights(v);
+    const auto sources = graph.in(v);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      RUBATO_REQUIRE(weights[i] >= 0, sources[i], v, weights[i]);
+      (*sums)[sources[i]] += weights[i];
+    }
+  }
+  return sums;
+}
+
+// A rank is divided by such a sum and multiplied by its terms: both have to stay numbers.
+void refuse_weights_beyond_numbers(const PageRankGraph& input) {
+  constexpr double kLeast = 1e-290;
+  constexpr double kMost = 1e290;
+  const auto sums = sum_out_weights(*input.graph);
+  for (VertexId v = 0; sums != nullptr && v < input.graph->n_vertices(); ++v) {
+    const double sum = (*sums)[v];
+    if (sum == 0 || (sum >= kLeast && sum <= kMost)) continue;
+    throw Error("the edges out of vertex " + input.name(v) + " weigh " + io::number_text(sum) +
+                " together, expected 0 or 1e-290 to 1e290");
+  }
 }
 
 }  // namespace
@@ -59,6 +85,13 @@ PageRankGraph read_pagerank_graph(const std::string& path, const io::EdgeListOpt
   }
   if (!edges.labels.empty()) {
     result.labels = std::make_shared<const std::vector<std::string>>(std::move(edges.labels));
+  }
+  if (options.weight_least == 0) {
+    try {
+      refuse_weights_beyond_numbers(result);
+    } catch (const Error& error) {
+      throw error.in("reading " + path);
+    }
   }
   return result;
 }
@@ -95,25 +128,6 @@ void PageRankOptions::validate() const {
   if (test_interval < 1) refuse("test interval", "1 or more", std::to_string(test_interval));
   if (test_lag < 0) refuse("test lag", "0 or more", std::to_string(test_lag));
 }
-
-namespace {
-
-// Null if all weights are 1.
-std::shared_ptr<const std::vector<double>> sum_out_weights(const tick::Digraph& graph) {
-  if (graph.in_weights(0) == nullptr) return nullptr;
-  auto sums = std::make_shared<std::vector<double>>(graph.n_vertices(), 0.0);
-  for (VertexId v = 0; v < graph.n_vertices(); ++v) {
-    const double* weights = graph.in_weights(v);
-    const auto sources = graph.in(v);
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      RUBATO_REQUIRE(weights[i] >= 0, sources[i], v, weights[i]);
-      (*sums)[sources[i]] += weights[i];
-    }
-  }
-  return sums;
-}
-
-}  // namespace
 
 PageRank::PageRank(PageRankGraph input, PageRankOptions options)
     : input_(std::move(input)),

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -161,6 +162,10 @@ std::vector<Quantile> to_quantiles(std::string_view key, std::string_view text) 
 }
 
 std::string read_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw Error(path + ": cannot be read: Is a directory");
+  }
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error(path + ": cannot be read");
   std::string text(kFileBytesMax + 1, '\0');

@@ -89,6 +89,22 @@ std::string bad_value(std::string text) {
                   text.substr(at + value.size(), in - at - value.size()));
 }
 
+// CLI11 reads "-1" into an unsigned number as the largest of all. Counts have ranges of their own.
+void refuse_negative_seeds(CLI::App& app) {
+  for (const char* name : {"--seed", "--net-seed"}) {
+    CLI::Option* option = app.get_option_no_throw(name);
+    if (option == nullptr) continue;
+    option->check(CLI::Validator(
+        [](const std::string& text) {
+          if (text.empty() || text.front() != '-') return std::string();
+          return "expected a whole number of 0 or more, found \"" + text + "\"";
+        },
+        ""));
+  }
+  for (CLI::App* choice : app.get_subcommands([](const CLI::App*) { return true; }))
+    refuse_negative_seeds(*choice);
+}
+
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -193,6 +209,7 @@ ExitCode CommandLine::run_or_throw(const std::vector<std::string>& words, Contex
 
 void CommandLine::parse(std::vector<std::string> words, const Context& context) {
   std::reverse(words.begin(), words.end());  // the order that CLI11 wants
+  refuse_negative_seeds(*app_);
   try {
     app_->parse(words);
   } catch (const CLI::Success& answer) {

@@ -440,10 +440,13 @@ TEST(Outputs, what_a_killed_job_has_left_is_removed_by_the_next_and_that_of_a_li
   // A folder with a lock that nobody holds, as a kill -9 leaves it.
   fs::create_directories(folder.path() + "/.other.job1/ticks/3");
   std::ofstream(folder.path() + "/.other.job1/lock").flush();
+  // One that was being removed.
+  fs::create_directories(folder.path() + "/.other.job0.dead/ticks/3");
   const Outputs living(every_three(folder), {2, 1, true, 2});
   EXPECT_TRUE(folder.names().contains(".mix.job2"));
   run(problem, {"local", 1, 1}, every_three(folder), 2);
   EXPECT_FALSE(folder.names().contains(".other.job1"));
+  EXPECT_FALSE(folder.names().contains(".other.job0.dead"));
   EXPECT_TRUE(folder.names().contains(".mix.job2"));
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/base/memory.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/plan_builder.hpp"
 #include "rubato/tick/points/partition.hpp"
@@ -51,7 +52,9 @@ class PointsModel {
   [[nodiscard]] const Lattice& lattice() const noexcept { return lattice_; }
   [[nodiscard]] Query everything() const { return Query(lattice_.space().world); }
 
+  // Throws Error for a world whose cells no machine like this one has room for.
   [[nodiscard]] std::vector<Query> part(std::uint32_t n) const {
+    refuse_more_than_memory(n);
     if (options_.partition == PointsPartition::grid) {
       return queries(points::part_by_grid<kD>(lattice_.space().world, n));
     }
@@ -196,6 +199,7 @@ class PointsModel {
     return cell;
   }
   [[nodiscard]] auto count_start() const -> points::CellCounts<kD>;
+  void refuse_more_than_memory(std::uint32_t n_nodes) const;
   [[nodiscard]] std::int64_t tile_edge() const;
 
   // A tuple of the context by the order in which it contributes.
@@ -320,6 +324,22 @@ void PointsModel<U>::check_move(const Tuple& before, const Tuple& after, Tick t)
     if (lattice_.periodic(d)) way = std::min(way, lattice_.n_units(d) - way);
     if (way > lattice_.reachability()) throw too_far(after, t);
   }
+}
+
+template <points::PointsUser U>
+void PointsModel<U>::refuse_more_than_memory(std::uint32_t n_nodes) const {
+  constexpr double kBytesPerCell = 12;  // tables and lists of a version
+  double n_cells = 1;
+  for (const std::int64_t n : lattice_.n_cells())
+    n_cells *= static_cast<double>(n);
+  const double bytes = kBytesPerCell * n_cells / n_nodes;
+  const auto memory = static_cast<double>(physical_memory());
+  if (bytes <= memory) return;
+  const auto whole = [](double value) { return std::to_string(static_cast<std::uint64_t>(value)); };
+  throw Error(lattice_.describe() + " has " + whole(n_cells) +
+              " cells as wide as what is seen, which take " + whole(bytes * 0x1p-30) +
+              " GiB on a node, expected at most the " + whole(memory * 0x1p-30) +
+              " GiB of this machine: a smaller world, or one in which more is seen");
 }
 
 template <points::PointsUser U>

@@ -26,6 +26,7 @@ class JobFaults : public ::testing::TestWithParam<std::string> {
   // Starts 3 nodes of a run, which say their process ids first, and waits until all compute.
   void start_run(const std::string& words) {
     output_ = scratch("job");
+    std::remove(output_.c_str());  // of the job before
     child_ = fork();
     if (child_ == 0) {
       std::freopen(output_.c_str(), "w", stdout);

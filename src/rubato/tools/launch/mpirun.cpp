@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -189,6 +190,10 @@ void choose_mpi(std::string_view name, JobPlan& plan) {
 }
 
 std::vector<Host> read_hostfile(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw Error("cannot read the hostfile " + path + ": Is a directory");
+  }
   std::ifstream file(path);
   if (!file) throw Error("cannot read the hostfile " + path);
   std::vector<Host> hosts;

@@ -60,6 +60,7 @@ void OutputFilter::take_line(std::string line, std::string& out) {
     line.erase(at, is_new ? kOnceMark.size() : std::string::npos);
     if (line.empty()) return;
   }
+  if (is_launchers_own(line)) return;
   if (!box_.empty() || is_rule(line, '-') || is_rule(line, '=')) {
     take_boxed_line(std::move(line), out);
     return;
@@ -85,6 +86,16 @@ void OutputFilter::take_boxed_line(std::string line, std::string& out) {
   for (const std::string& boxed : box_)
     out += boxed + "\n";
   box_.clear();
+}
+
+// Open MPI's: "[host:pid] *** Process received signal ***" with a stack, and a complaint.
+bool OutputFilter::is_launchers_own(std::string_view line) const {
+  if (ending_launcher_ == 0) return false;
+  const std::size_t end = line.find("] ");
+  const std::string own = ":" + std::to_string(ending_launcher_);
+  const bool of_launcher =
+      line.starts_with("[") && end != std::string_view::npos && line.substr(0, end).ends_with(own);
+  return of_launcher || contains(line, "abort is already in progress");
 }
 
 bool OutputFilter::is_failure_box() const {

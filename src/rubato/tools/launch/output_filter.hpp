@@ -26,6 +26,10 @@ class OutputFilter {
   // line (a prompt, a progress line) must not wait for its end.
   [[nodiscard]] std::string flush();
 
+  // From now on the launcher, process `pid`, only ends the job: that it complains of being told so
+  // twice, or crashes at it, is no news.
+  void ignore_launcher(int pid) { ending_launcher_ = pid; }
+
   [[nodiscard]] const std::vector<NodeEnd>& ends() const noexcept { return ends_; }
   // Where nodes write (output_report).
   [[nodiscard]] const std::set<std::string>& outputs() const noexcept { return outputs_; }
@@ -34,12 +38,14 @@ class OutputFilter {
   void take_line(std::string line, std::string& out);
   void take_boxed_line(std::string line, std::string& out);
   [[nodiscard]] bool is_failure_box() const;
+  [[nodiscard]] bool is_launchers_own(std::string_view line) const;
 
   std::string partial_;           // of the line that has not ended
   std::vector<std::string> box_;  // lines of an open box
   bool after_hydra_box_ = false;  // three lines of advice follow it
   std::vector<NodeEnd> ends_;
   std::set<std::string> outputs_;
+  int ending_launcher_ = 0;  // 0: it still runs the job
   std::set<std::string, std::less<>> said_;
 };
 

@@ -51,6 +51,23 @@ TEST(OutputFilter, DropsTheBoxesAboutFailedProcesses) {
   EXPECT_EQ(filtered("a\n" + open_mpi + "b\n" + hydra + "c\n", 11, filter), "a\nb\nc\n");
 }
 
+TEST(OutputFilter, DropsWhatTheLauncherSaysOfItselfOnceItEndsTheJob) {
+  const std::string crash =
+      "mpirun: abort is already in progress...hit ctrl-c again to forcibly terminate\n"
+      "[vm:77] *** Process received signal ***\n[vm:77] Signal: Segmentation fault (11)\n";
+  const std::string of_a_node = "[vm:78] *** Process received signal ***\n[0] 3\n";
+  OutputFilter filter;
+  EXPECT_EQ(filtered(crash, 9, filter), crash);
+  filter.ignore_launcher(77);
+  EXPECT_EQ(filtered("a\n" + crash + of_a_node, 9, filter), "a\n" + of_a_node);
+}
+
+TEST(OutputFilter, OutputFoldersAreKeptAndNotShown) {
+  OutputFilter filter;
+  EXPECT_EQ(filtered("a\nrubato-guard: output /tmp/a b\nc\n", 4, filter), "a\nc\n");
+  EXPECT_EQ(filter.outputs(), std::set<std::string>{"/tmp/a b"});
+}
+
 TEST(OutputFilter, ALongBoxThatNeverClosesIsShown) {
   std::string text = kDashes + "\n";
   for (int i = 0; i < 100; ++i)

@@ -157,6 +157,10 @@ class Supervisor {
   // Ends the launcher if a node has failed or we were told to end, gently first.
   void end_in_time(Nanos now) {
     if (ended_) return;
+    if (failed_at_ != kNever || told_at_ != kNever) {
+      for (Stream& stream : streams_)
+        stream.filter.ignore_launcher(child_);
+    }
     if (failed_at_ == kNever &&
         !(streams_[0].filter.ends().empty() && streams_[1].filter.ends().empty())) {
       failed_at_ = now;

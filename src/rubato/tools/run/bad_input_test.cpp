@@ -72,6 +72,8 @@ class BadInput : public WithFolder<::testing::TestWithParam<Wrong>> {
     put("short.pgm", "P5 4 4 255\nabc");
     put("word.txt", "1 2\n2 three\n");
     put("weighted.txt", "# from to weight\n0 1 2.5\n1 0 -1\n");
+    put("heavy.txt", "0 1 1e308\n0 2 1e308\n");
+    put("light.txt", "0 1 1e-310\n1 0 1\n");
     put("large.txt", "1 2\n1 5000000000\n");
     put("holes.txt", "1 4294967290\n");
     put("wrong.profile", "ec2-large\nbase=-3\n");
@@ -98,6 +100,8 @@ const std::vector<Wrong> kArguments{
     {"fraction", "heat --ticks 1e3", 2,
      "--ticks: expected a whole number from 0 to 9007199254740992, found \"1e3\""},
     {"word", "heat --seed x", 2, "--seed: expected a number, found \"x\""},
+    {"negative_seed", "heat --seed -1", 2,
+     "--seed: expected a whole number of 0 or more, found \"-1\""},
     {"slowdown", "heat --simulate 2 --slowdown -1", 2,
      "--slowdown: expected a number from 1e-06 to 1e+06, found \"-1\""},
     {"size_beside_a_file", "heat --walls @house.csv --width 4", 2,
@@ -165,6 +169,12 @@ const std::vector<Wrong> kFiles{
      "is a weight, or --weight-column 0 if not, found 2.5"},
     {"edges_that_weigh_less_than_nothing", "pagerank --input @weighted.txt --weight-column 3", 3,
      "weighted.txt: line 3: expected a weight of 0 or more, found -1"},
+    {"edges_that_weigh_too_much", "pagerank --input @heavy.txt --weight-column 3", 3,
+     "heavy.txt: the edges out of vertex 0 weigh inf together, expected 0 or 1e-290 to 1e290"},
+    {"edges_that_weigh_too_little", "pagerank --input @light.txt --weight-column 3", 3,
+     "light.txt: the edges out of vertex 0 weigh 1e-310 together, expected 0 or 1e-290"},
+    {"profile_folder", "heat --profile @.", 3, "cannot be read: Is a directory"},
+    {"world_beyond_memory", "fish --fish 3 --width 2e6", 3, "cells as wide as what is seen"},
     {"edges_beyond_32_bits", "pagerank --input @large.txt", 3,
      "large.txt: line 2: vertex id 5000000000 does not fit 32 bits"},
     {"edges_of_a_graph_of_holes", "pagerank --input @holes.txt", 3, "--labels text"},
@@ -289,6 +299,37 @@ TEST_F(Faults, a_signal_ends_a_simulation_as_it_ends_a_run) {
       expect_whole();
       fs::remove_all(folder_ + "/out");
     }
+  }
+}
+
+TEST_F(Faults, a_signal_while_files_are_written_leaves_no_part_of_them) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const auto words = words_of("heat --width 2500 --height 2500 --ticks 2 --output @out", folder_);
+    std::vector<std::string> program{RUBATO_PROGRAM};
+    program.insert(program.end(), words.begin(), words.end());
+    const Answer answer = interrupt(program, signal, [this] {
+      for (int i = 0; i < 2000 && left().empty(); ++i)
+        nap(5 * kMillisecond);
+      nap(100 * kMillisecond);
+    });
+    EXPECT_EQ(answer.code, signal == SIGINT ? 130 : 143) << answer.err;
+    EXPECT_FALSE(fs::exists(folder_ + "/out")) << "the folder is new, and nothing is whole";
+  }
+}
+
+TEST_F(Faults, a_signal_ends_the_partitioning_of_a_graph) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Nanos begin = steady_now();
+    Nanos sent = begin;
+    const Answer answer = interrupt({RUBATO_PROGRAM, "run", "pagerank", "--vertices", "400000",
+                                     "--simulate", "4", "--ticks", "1000000"},
+                                    signal, [&] {
+                                      nap(4 * kSecond);
+                                      sent = steady_now();
+                                    });
+    EXPECT_LT(steady_now() - sent, 2 * kSecond);
+    EXPECT_EQ(answer.code, signal == SIGINT ? 130 : 143) << answer.err;
+    EXPECT_EQ(answer.err.find("METIS"), std::string::npos) << answer.err;
   }
 }
 

@@ -183,6 +183,15 @@ TEST(RunCommand, JsonHasTheFiguresOfEachNode) {
   }
 }
 
+TEST(RunCommand, NoLibraryWritesBetweenTheFigures) {
+  // METIS has a word for parts that it finds nothing for.
+  for (const auto& [n_vertices, n_nodes] : {std::pair{"20", "20"}, {"30", "15"}, {"100", "50"}}) {
+    const auto json = json_of(
+        {"run", "pagerank", "--vertices", n_vertices, "--simulate", n_nodes, "--ticks", "3"});
+    EXPECT_EQ(json.at("nodes").size(), static_cast<std::size_t>(std::stoi(n_nodes)));
+  }
+}
+
 TEST(RunCommand, SaysThatAProfileDoesNothingToOneNode) {
   const std::vector<std::string> heat{"run", "heat",    "--width", "20",        "--height",
                                       "20",  "--ticks", "3",       "--profile", "ec2-large"};

@@ -122,6 +122,8 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   std::optional<SetUpWatch> set_up;
   if (outcome.node == 0) set_up.emplace(err, is_terminal(STDERR_FILENO), title, request.inputs);
   host.agree([&] { run.problem = app.build(); });
+  // From here on there is something to take back, in the run and around it.
+  const core::SignalScope signals;
   tick::ExecutionOptions execution;
   execution.paced = request.paced;
   execution.epoch = request.epoch;
@@ -186,7 +188,9 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
   } catch (const Error& error) {
     // All nodes have it, or the job has been taken down. It is said before any node may leave: the
     // first that ends with another code than 0 makes Open MPI end the others where they stand.
-    if (outcome.node == 0)
+    // That a job was told to end, its launcher says.
+    const bool told = error.code() == ExitCode::interrupted || error.code() == ExitCode::terminated;
+    if (outcome.node == 0 && !(told && is_guarded_node()))
       err << program_invocation_short_name << ": " << error.what() << std::endl;
     outcome.code = error.code();
   }

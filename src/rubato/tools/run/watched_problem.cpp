@@ -1,5 +1,7 @@
 #include "rubato/tools/run/watched_problem.hpp"
 
+#include "rubato/core/signals.hpp"
+
 namespace rubato::tools {
 
 class WatchedProblem::Parts final : public tick::Partition {
@@ -10,6 +12,7 @@ class WatchedProblem::Parts final : public tick::Partition {
   [[nodiscard]] std::unique_ptr<tick::NodeRun> make_node(
       tick::NodeId self, const tick::Policy& policy,
       const tick::Dataflow::Options& options) const override {
+    core::throw_if_signalled();
     if (problem_.watch_.on_node) problem_.watch_.on_node(self);
     return parts_->make_node(self, policy, options);
   }
@@ -20,6 +23,7 @@ class WatchedProblem::Parts final : public tick::Partition {
 };
 
 std::unique_ptr<tick::Partition> WatchedProblem::partition(std::uint32_t n_nodes) const {
+  core::throw_if_signalled();
   if (watch_.on_cut) watch_.on_cut(n_nodes);
   try {
     return std::make_unique<Parts>(*this, problem_.partition(n_nodes));

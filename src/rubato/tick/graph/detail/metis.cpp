@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <mutex>
 #include <numeric>
 #include <string>
 
 #include <metis.h>
 
+#include "rubato/base/bytes.hpp"
 #include "rubato/base/error.hpp"
+#include "rubato/tick/graph/detail/child.hpp"
 
 namespace rubato::tick::detail {
 namespace {
@@ -76,6 +77,35 @@ MetisGraph undirected(const Digraph& graph) {
   return result;
 }
 
+// METIS's code and the part of each vertex.
+Bytes call_metis(const Digraph& graph, std::uint32_t n_parts) {
+  MetisGraph metis = undirected(graph);
+  std::array<idx_t, METIS_NOPTIONS> options{};
+  METIS_SetDefaultOptions(options.data());
+  options[METIS_OPTION_SEED] = 1;
+  options[METIS_OPTION_NUMBERING] = 0;
+  auto n_vertices = static_cast<idx_t>(graph.n_vertices());
+  idx_t n_constraints = 1;
+  auto k = static_cast<idx_t>(n_parts);
+  idx_t cut = 0;
+  std::vector<idx_t> parts(graph.n_vertices());
+  const int code =
+      METIS_PartGraphKway(&n_vertices, &n_constraints, metis.begins.data(), metis.neighbours.data(),
+                          metis.vertex_weights.data(), nullptr, metis.edge_weights.data(), &k,
+                          nullptr, nullptr, options.data(), &cut, parts.data());
+  Writer out;
+  out.put(code);
+  if (code == METIS_OK) out.put_span(std::span<const idx_t>(parts));
+  return out.take();
+}
+
+bool has_edges(const Digraph& graph) {
+  for (VertexId v = 0; v < graph.n_vertices(); ++v) {
+    if (std::ranges::any_of(graph.in(v), [v](VertexId u) { return u != v; })) return true;
+  }
+  return false;
+}
+
 // METIS leaves parts empty when vertices are few: each takes the last vertex of the largest part.
 void fill_empty_parts(std::vector<std::uint32_t>& owner, std::uint32_t n_parts) {
   std::vector<std::uint64_t> sizes(n_parts, 0);
@@ -110,35 +140,28 @@ std::vector<std::uint32_t> cut_with_metis(const Digraph& graph, std::uint32_t n_
   }
   std::vector<std::uint32_t> owner(n, 0);
   if (n_parts == 1) return owner;
-  MetisGraph metis = undirected(graph);
-  if (metis.neighbours.empty()) {
+  if (!has_edges(graph)) {
     // METIS refuses a graph without edges; any even cut is as good as another.
     for (VertexId v = 0; v < n; ++v)
       owner[v] = static_cast<std::uint32_t>(std::uint64_t{v} * n_parts / n);
     return owner;
   }
-  std::array<idx_t, METIS_NOPTIONS> options{};
-  METIS_SetDefaultOptions(options.data());
-  options[METIS_OPTION_SEED] = 1;
-  options[METIS_OPTION_NUMBERING] = 0;
-  auto n_vertices = static_cast<idx_t>(n);
-  idx_t n_constraints = 1;
-  auto k = static_cast<idx_t>(n_parts);
-  idx_t cut = 0;
-  std::vector<idx_t> parts(n);
-  // It draws from the C library's generator: two cuts at once would disturb each other's sequence.
-  static std::mutex one_at_a_time;
-  const std::lock_guard lock(one_at_a_time);
-  const int code =
-      METIS_PartGraphKway(&n_vertices, &n_constraints, metis.begins.data(), metis.neighbours.data(),
-                          metis.vertex_weights.data(), nullptr, metis.edge_weights.data(), &k,
-                          nullptr, nullptr, options.data(), &cut, parts.data());
-  if (code != METIS_OK) {
+  // METIS prints to standard output, takes SIGTERM for itself, draws from the C library's
+  // generator, cannot be told to stop and wants some 100 bytes an edge.
+  const Bytes answer = compute_in_child([&] { return call_metis(graph, n_parts); });
+  const std::size_t n_bytes = n * sizeof(idx_t);
+  int code = METIS_ERROR_MEMORY;  // the usual death of a child
+  if (answer.size() >= sizeof code) code = Reader(answer).get<int>();
+  if (code != METIS_OK || answer.size() != sizeof code + n_bytes) {
     throw Error("METIS could not cut a graph of " + std::to_string(n) + " vertices into " +
                     std::to_string(n_parts) + " parts (code " + std::to_string(code) +
                     (code == METIS_ERROR_MEMORY ? ", out of memory)" : ")"),
                 ExitCode::failed);
   }
+  Reader reader(answer);
+  (void)reader.get<int>();
+  std::vector<idx_t> parts(n);
+  reader.get_span(std::span<idx_t>(parts));
   std::ranges::transform(parts, owner.begin(),
                          [](idx_t part) { return static_cast<std::uint32_t>(part); });
   fill_empty_parts(owner, n_parts);

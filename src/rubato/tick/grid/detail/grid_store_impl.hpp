@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rubato/core/signals.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
 
 namespace rubato::tick {
@@ -90,6 +91,7 @@ void GridStore<U>::fill_initial(Block& block) {
   std::array<Value*, static_cast<std::size_t>(U::kFields) + 1> fields{};
   std::array<Value*, static_cast<std::size_t>(U::kFixed) + 1> fixed_fields{};
   const auto init_row = [&](const Index<kD>& at, std::int64_t n, const Index<kD>& shift) {
+    core::throw_if_signalled();  // the first touch of much memory
     const std::int64_t offset = block.shape.offset(at);
     for (std::size_t f = 0; f < U::kFields; ++f)
       fields[f] = values(block, 0, f) + offset;

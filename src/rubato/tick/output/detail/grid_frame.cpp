@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 
+#include "rubato/core/signals.hpp"
 #include "rubato/io/output_file.hpp"
 #include "rubato/io/picture.hpp"
 #include "rubato/tick/output/detail/frame.hpp"
@@ -89,6 +90,7 @@ class GridFrame final : public Frame, private OutputReader {
  private:
   void row(const std::array<std::int64_t, 3>& at, std::int64_t n,
            std::span<const io::VtkArray::Values> fields) override {
+    core::throw_if_signalled();
     refuse_nan(at, fields);
     if (csv_file_) csv_file_->write_at(csv().offset(at), csv().lines(at, n, fields));
     if (vtk_file_) {

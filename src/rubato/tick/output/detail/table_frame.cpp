@@ -20,6 +20,7 @@
 
 #include "rubato/base/bytes.hpp"
 #include "rubato/base/exact_sum.hpp"
+#include "rubato/core/signals.hpp"
 #include "rubato/io/csv.hpp"
 #include "rubato/io/output_file.hpp"
 #include "rubato/io/picture.hpp"
@@ -111,6 +112,7 @@ class TableFrame final : public Frame {
       RUBATO_REQUIRE(false, "a table has no cells");
     }
     void rows(OutputRows rows) override {
+      core::throw_if_signalled();
       const std::lock_guard lock(mutex);
       all.append(rows);
     }

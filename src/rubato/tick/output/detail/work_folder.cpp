@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLock = "lock";
+constexpr const char* kDead = ".dead";
 constexpr const char* kMarks = "marks";
 constexpr const char* kClaimed = "claimed";
 constexpr const char* kTicks = "ticks";
@@ -57,11 +58,13 @@ bool is_same_file(int fd, const std::string& path) {
 // Removes a work folder unless a process that lives holds its lock. Under another name first, so
 // that nobody who comes in between finds half a folder.
 void remove_if_dead(const std::string& path) noexcept {
+  std::error_code ignored;
+  // Dead before; whoever was to remove it has died as well.
+  if (path.ends_with(kDead)) fs::remove_all(path, ignored);
   const int fd = ::open((path + "/" + kLock).c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return;
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    const std::string dead = path + ".dead";
-    std::error_code ignored;
+    const std::string dead = path + kDead;
     if (::rename(path.c_str(), dead.c_str()) == 0) fs::remove_all(dead, ignored);
   }
   ::close(fd);
