@@ -238,8 +238,9 @@ void CommandLine::throw_unknown_word(const std::string& word) const {
   if (command == nullptr) {
     for (const auto& make : identity_.models) {
       if (identity_.single_model || make()->name() != word) continue;
-      throw Error("\"" + word + "\" is a model: " + identity_.name + " run " + word + " ..",
-                  ExitCode::usage);
+      std::string hint = "\"" + word + "\" is a model: ";
+      hint += identity_.name + " run " + word + " ..";
+      throw Error(hint, ExitCode::usage);
     }
     throw Error("unknown command \"" + word + "\"" + did_you_mean(word, names) + "; see " +
                     identity_.name + " --help",
