@@ -65,8 +65,10 @@ class PnmDecoder final : public ImageDecoder {
       if (c == '\0') break;
     }
     // A comment that touches the number ends with its line.
-    for (const bool touches = c == '#'; touches && c != '\n' && c != EOF;)
-      c = get();
+    if (c == '#') {
+      while (c != '\n' && c != EOF)
+        c = get();
+    }
     const auto value = parse_number<std::uint32_t>(word);
     if (!value || *value < low || *value > high) {
       line_ = line;

@@ -92,8 +92,12 @@ class PageRankApp final : public tick::App {
     PageRankGraph graph = input_.empty() ? trial_graph() : read();
     named_ = graph;
     const auto structure = graph.graph;
-    return std::make_unique<PageRankProblem>(
-        PageRankModel(structure, PageRank(std::move(graph), options_)), cost_);
+    try {
+      return std::make_unique<PageRankProblem>(
+          PageRankModel(structure, PageRank(std::move(graph), options_)), cost_);
+    } catch (const Error& error) {
+      throw input_.empty() ? error : error.in("reading " + input_);
+    }
   }
 
  private:

@@ -41,34 +41,6 @@ void refuse_more_than_memory(const std::string& path, const io::EdgeList32& edge
               " GiB of this machine; if few ids are in use, read them as names: --labels text");
 }
 
-// Null if all weights are 1.
-std::shared_ptr<const std::vector<double>> sum_out_weights(const tick::Digraph& graph) {
-  if (graph.in_weights(0) == nullptr) return nullptr;
-  auto sums = std::make_shared<std::vector<double>>(graph.n_vertices(), 0.0);
-  for (VertexId v = 0; v < graph.n_vertices(); ++v) {
-    const double* weights = graph.in_weights(v);
-    const auto sources = graph.in(v);
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      RUBATO_REQUIRE(weights[i] >= 0, sources[i], v, weights[i]);
-      (*sums)[sources[i]] += weights[i];
-    }
-  }
-  return sums;
-}
-
-// A rank is divided by such a sum and multiplied by its terms: both have to stay numbers.
-void refuse_weights_beyond_numbers(const PageRankGraph& input) {
-  constexpr double kLeast = 1e-290;
-  constexpr double kMost = 1e290;
-  const auto sums = sum_out_weights(*input.graph);
-  for (VertexId v = 0; sums != nullptr && v < input.graph->n_vertices(); ++v) {
-    const double sum = (*sums)[v];
-    if (sum == 0 || (sum >= kLeast && sum <= kMost)) continue;
-    throw Error("the edges out of vertex " + input.name(v) + " weigh " + io::number_text(sum) +
-                " together, expected 0 or 1e-290 to 1e290");
-  }
-}
-
 }  // namespace
 
 PageRankGraph read_pagerank_graph(const std::string& path, const io::EdgeListOptions& options,
@@ -85,13 +57,6 @@ PageRankGraph read_pagerank_graph(const std::string& path, const io::EdgeListOpt
   }
   if (!edges.labels.empty()) {
     result.labels = std::make_shared<const std::vector<std::string>>(std::move(edges.labels));
-  }
-  if (options.weight_least == 0) {
-    try {
-      refuse_weights_beyond_numbers(result);
-    } catch (const Error& error) {
-      throw error.in("reading " + path);
-    }
   }
   return result;
 }
@@ -129,12 +94,44 @@ void PageRankOptions::validate() const {
   if (test_lag < 0) refuse("test lag", "0 or more", std::to_string(test_lag));
 }
 
+namespace {
+
+// A rank is divided by such a sum and multiplied by its terms: both have to stay numbers.
+void refuse_beyond_numbers(const PageRankGraph& input, const std::vector<double>& sums) {
+  constexpr double kLeast = 1e-290;
+  constexpr double kMost = 1e290;
+  for (VertexId v = 0; v < input.graph->n_vertices(); ++v) {
+    if (sums[v] == 0 || (sums[v] >= kLeast && sums[v] <= kMost)) continue;
+    throw Error("the edges out of vertex " + input.name(v) + " weigh " + io::number_text(sums[v]) +
+                " together, expected 0 or 1e-290 to 1e290");
+  }
+}
+
+// Null if all weights are 1.
+std::shared_ptr<const std::vector<double>> sum_out_weights(const tick::Digraph& graph) {
+  if (graph.in_weights(0) == nullptr) return nullptr;
+  auto sums = std::make_shared<std::vector<double>>(graph.n_vertices(), 0.0);
+  for (VertexId v = 0; v < graph.n_vertices(); ++v) {
+    const double* weights = graph.in_weights(v);
+    const auto sources = graph.in(v);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      RUBATO_REQUIRE(weights[i] >= 0, sources[i], v, weights[i]);
+      (*sums)[sources[i]] += weights[i];
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
 PageRank::PageRank(PageRankGraph input, PageRankOptions options)
     : input_(std::move(input)),
       options_(options),
       base_((1 - options.damping) / static_cast<double>(input_.graph->n_vertices())) {
   options_.validate();
-  if (options_.weighted) out_weights_ = sum_out_weights(*input_.graph);
+  if (!options_.weighted) return;
+  out_weights_ = sum_out_weights(*input_.graph);
+  if (out_weights_ != nullptr) refuse_beyond_numbers(input_, *out_weights_);
 }
 
 void Ranking::add(VertexId v, double y) {

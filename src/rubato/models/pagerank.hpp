@@ -72,6 +72,8 @@ class PageRank {
  public:
   using Value = double;
 
+  // Throws Error as PageRankOptions::validate, and naming the vertex if the weights of its edges
+  // have a sum that ranks cannot be divided by.
   PageRank(PageRankGraph input, PageRankOptions options);
 
   [[nodiscard]] Value init(VertexId v) const {
