@@ -1,7 +1,9 @@
 // Question: what does the runtime itself take of a run, waiting and stepping excluded?
 // Hypothesis: with pieces of 30 us and more, under 1 % of wall [Ticks 6.3 has 0.02 % with one unit
-// a tick and no threads].
+// a tick and no threads]. Most of it is lines that the cores take from each other, so the time of
+// that stands beside it.
 
+#include "bench/core_to_core.hpp"
 #include "bench/harness.hpp"
 #include "bench/sim_heat.hpp"
 #include "rubato/core/job.hpp"
@@ -19,8 +21,10 @@ Report run(const Options& options) {
   core::NodeHost& host = job.host();
   std::vector<double> shares;
   std::vector<double> unit_us;
+  std::vector<double> core_ns;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
+    core_ns.push_back(core_to_core_ns(host.shape().n_cores));
     const tick::RunResult result =
         tick::execute(problem, tick::Policy::parse("local"), ticks, host, {});
     const core::CoreFigures total = result.nodes.front().time.total();
@@ -32,7 +36,8 @@ Report run(const Options& options) {
   Report report;
   report.cores = host.shape().n_cores;
   report.rows = {value_row("own-share", "of wall", shares, "value <= 0.01"),
-                 value_row("unit", "us", unit_us, "value >= 30")};
+                 value_row("unit", "us", unit_us, "value >= 30"),
+                 value_row("core-to-core", "ns, there and back", core_ns, "")};
   return report;
 }
 

@@ -53,6 +53,11 @@ class Port {
   [[nodiscard]] virtual Nanos now() const noexcept = 0;
 };
 
+// Asks for the cache line at `address`, to be written soon; does not wait for it.
+inline void prefetch_for_write(const void* address) noexcept {
+  __builtin_prefetch(address, 1, 3);
+}
+
 class Engine {
  public:
   Engine() = default;
@@ -71,6 +76,12 @@ class Engine {
   // False if next_work() would surely return false for every core: then no idle core is woken,
   // which spares a system call of 1-2 us. Asked after each event while a core sleeps.
   [[nodiscard]] virtual bool more_work() const { return true; }
+
+  // A core is about to hand in `work` (which is run) and to ask for the next. What on_finished() and
+  // next_work() will write was last written by other cores, and each line of it that they wait for
+  // takes 50 to 250 ns; here they can all be asked for at once. Without the lock: nothing that
+  // events change may be read, only its address taken.
+  virtual void prefetch(const Work& /*work*/, std::uint32_t /*core*/) const {}
 
   // Does the work. Without the lock; may throw Error, which ends the job with its message.
   virtual void run(const Work& work, std::uint32_t core) = 0;

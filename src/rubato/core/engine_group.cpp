@@ -79,6 +79,10 @@ bool EngineGroup::more_work() const {
   return std::any_of(engines_.begin(), engines_.end(), [](Engine* e) { return e->more_work(); });
 }
 
+void EngineGroup::prefetch(const Work& work, std::uint32_t core) const {
+  engine_of(work).prefetch(inner(work), core);
+}
+
 void EngineGroup::run(const Work& work, std::uint32_t core) {
   engine_of(work).run(inner(work), core);
 }

@@ -24,6 +24,9 @@ class WrappedEngine : public Engine {
     return engine_.next_work(core, work);
   }
   [[nodiscard]] bool more_work() const override { return engine_.more_work(); }
+  void prefetch(const Work& work, std::uint32_t core) const override {
+    engine_.prefetch(work, core);
+  }
   void run(const Work& work, std::uint32_t core) override { engine_.run(work, core); }
   [[nodiscard]] Nanos cost(const Work& work) const override { return engine_.cost(work); }
   [[nodiscard]] Nanos message_cost(std::size_t n_bytes) const override {

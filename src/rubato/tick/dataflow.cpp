@@ -13,18 +13,16 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
       store_(store),
       window_(plan.window()),
       segment_end_(std::min(options.ticks, options.until)),
+      cells_(plan.regions.size() * static_cast<std::size_t>(plan.window())),
+      empty_cells_(plan.regions.size()),
+      counts_(static_cast<std::size_t>(plan.window())),
+      lanes_(std::max<std::uint32_t>(options.n_cores, 1)),
+      links_(plan.neighbours.size()),
+      source_links_(plan.n_own),
       end_(segment_end_),
       floor_(options.begin),
       own_min_(options.begin),
       watched_tick_(options.begin),
-      cells_(plan.regions.size() * static_cast<std::size_t>(plan.window())),
-      empty_cells_(plan.regions.size()),
-      own_at_(plan.n_own, options.begin),
-      own_present_(static_cast<std::size_t>(plan.window()), 0),
-      external_missing_(static_cast<std::size_t>(plan.window()), 0),
-      lanes_(std::max<std::uint32_t>(options.n_cores, 1)),
-      links_(plan.neighbours.size()),
-      source_links_(plan.n_own),
       barrier_(plan.self, plan.n_nodes, options.begin),
       stop_(plan.self, plan.n_nodes, store, options.begin, options.ticks) {
   RUBATO_REQUIRE(options.begin >= 0 && options.begin <= segment_end_, options.begin, segment_end_);
@@ -59,11 +57,8 @@ Dataflow::~Dataflow() = default;
 
 // Makes the slot of tick t empty: nothing there, every unit lacks all of its inputs.
 void Dataflow::reset_tick(Tick t) {
-  for (RegionId region = 0; region < plan_.regions.size(); ++region) {
-    cell(region, t) = empty_cells_[region];
-  }
-  own_present_[slot(t)] = 0;
-  external_missing_[slot(t)] = n_external_inputs_;
+  std::ranges::copy(empty_cells_, &cell(0, t));
+  counts_[slot(t)] = {n_external_inputs_, 0};
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     links_[i].missing_sources[slot(t)] =
         static_cast<std::uint32_t>(plan_.neighbours[i].sources.size());
@@ -75,7 +70,7 @@ void Dataflow::start(core::Port& port) {
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
     cell(region, own_min_).status = Status::present;
   }
-  own_present_[slot(own_min_)] = plan_.n_own;
+  counts_[slot(own_min_)].own_present = plan_.n_own;
   // After all are marked, so that no unit counts as waiting in between.
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
     for (const RegionId reader : plan_.readers[region]) {
@@ -96,8 +91,7 @@ void Dataflow::set_present(RegionId region, Tick t) {
   for (const RegionId reader : plan_.readers[region])
     input_arrived(reader, t, own);
   if (own) {
-    own_at_[region] = t;
-    ++own_present_[slot(t)];
+    ++counts_[slot(t)].own_present;
     figures_.most_ahead = std::max(figures_.most_ahead, t - own_min_);
     source_arrived(region, t);
   }
@@ -111,7 +105,7 @@ void Dataflow::input_arrived(RegionId reader, Tick t, bool own_input) {
     --unit.missing_replica;
   }
   const bool own = plan_.regions[reader].own();
-  if (own && !own_input) --external_missing_[slot(t)];
+  if (own && !own_input) --counts_[slot(t)].external_missing;
   if (unit.missing_own != 0) return;
   if (unit.missing_replica == 0) {
     const Cell& target = cell(reader, t + 1);
@@ -224,6 +218,23 @@ void Dataflow::run(const core::Work& work, std::uint32_t core) {
   }
 }
 
+void Dataflow::prefetch(const core::Work& work, std::uint32_t core) const {
+  core::prefetch_for_write(&end_);
+  core::prefetch_for_write(&free_jobs_);
+  core::prefetch_for_write(&lanes_[core % lanes_.size()]);
+  if (work.kind != step_own && work.kind != step_replica) return;
+  const Job* job = static_cast<const Job*>(work.detail);
+  const std::size_t n_steps = job == nullptr ? 1 : job->chain.size();
+  core::prefetch_for_write(&counts_[slot(work.tick + 1)]);
+  for (std::size_t i = 0; i < n_steps; ++i) {
+    const Tick t = work.tick + static_cast<Tick>(i) + 1;
+    const RegionId region = job == nullptr ? work.index : job->chain[i];
+    // The units of its readers, too: most are beside it.
+    core::prefetch_for_write(&cell(region, t));
+    if (i + 1 == n_steps) core::prefetch_for_write(&cell(region, t + 1));
+  }
+}
+
 Nanos Dataflow::cost(const core::Work& work) const {
   if (work.detail == nullptr) return store_.step_cost(work.index, work.tick);
   const Job& job = *static_cast<const Job*>(work.detail);
@@ -300,7 +311,7 @@ void Dataflow::finish_own(core::Port& port, RegionId region, Tick t) {
   set_present(region, t);
   if (stop_.tests(t)) {
     stop_.add(t, store_.measure(region, t));
-    if (own_present_[slot(t)] == plan_.n_own) stop_.complete(port, t);
+    if (counts_[slot(t)].own_present == plan_.n_own) stop_.complete(port, t);
     end_ = std::min(segment_end_, stop_.end());
   }
   advance_own(port);
@@ -331,7 +342,7 @@ void Dataflow::tell_taken(core::Port& port, std::uint32_t neighbour, Tick t) {
 }
 
 void Dataflow::advance_own(core::Port& port) {
-  while (own_min_ < end_ && own_present_[slot(own_min_ + 1)] == plan_.n_own) {
+  while (own_min_ < end_ && counts_[slot(own_min_ + 1)].own_present == plan_.n_own) {
     ++own_min_;
     watched_tick_.store(own_min_, std::memory_order_relaxed);
     own_min_since_ = port.now();

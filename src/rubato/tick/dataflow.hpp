@@ -88,6 +88,7 @@ class Dataflow final : public core::Engine {
   [[nodiscard]] bool next_work(std::uint32_t core, core::Work& work) override;
   [[nodiscard]] bool more_work() const override;
   [[nodiscard]] std::string work_name(const core::Work& work) const override;
+  void prefetch(const core::Work& work, std::uint32_t core) const override;
   void run(const core::Work& work, std::uint32_t core) override;
   [[nodiscard]] Nanos cost(const core::Work& work) const override;
   [[nodiscard]] Nanos message_cost(std::size_t n_bytes) const override;
@@ -120,6 +121,11 @@ class Dataflow final : public core::Engine {
     Status status : 2 = Status::absent;  // of the fragment
   };
   static_assert(sizeof(Cell) == 4);
+  // Of all own regions, at one tick of the window.
+  struct TickCounts {
+    std::uint64_t external_missing = 0;  // replica inputs that own units lack
+    std::uint32_t own_present = 0;       // own regions that have the tick
+  };
   static constexpr std::size_t kInputsMax = (1U << 14) - 1;
   // A unit that may run. The urgency of (A, t) is the tick at which the border, of which neighbours
   // wait to hear, needs it: t + depth for own regions, t + layer for replicas. The most urgent runs
@@ -170,10 +176,10 @@ class Dataflow final : public core::Engine {
     return static_cast<std::size_t>(t % window_);
   }
   [[nodiscard]] Cell& cell(RegionId region, Tick t) noexcept {
-    return cells_[region * static_cast<std::size_t>(window_) + slot(t)];
+    return cells_[slot(t) * empty_cells_.size() + region];
   }
   [[nodiscard]] const Cell& cell(RegionId region, Tick t) const noexcept {
-    return cells_[region * static_cast<std::size_t>(window_) + slot(t)];
+    return cells_[slot(t) * empty_cells_.size() + region];
   }
   [[nodiscard]] bool steppable(RegionId region) const noexcept {
     return plan_.regions[region].layer <= plan_.policy.replica_layers;
@@ -218,33 +224,33 @@ class Dataflow final : public core::Engine {
   Store& store_;
   const Tick window_;
   const Tick segment_end_;  // if no stop condition comes before
-  Tick end_;
+  std::uint64_t n_external_inputs_ = 0;
+  std::vector<Cell> cells_;         // [window][regions]
+  std::vector<Cell> empty_cells_;   // [regions] of a tick of which nothing is there
+  std::vector<TickCounts> counts_;  // [window]
+  std::vector<Lane> lanes_;         // [n_cores]
+  std::vector<Link> links_;         // [neighbours]
+  std::vector<std::vector<std::uint32_t>> source_links_;  // [n_own] neighbours it is packed for
+  std::map<NodeId, std::uint32_t> neighbour_of_;
+  std::function<void(RegionId, Tick)> own_step_;
+
+  // What each event writes is together, on lines that nothing else is read from.
+  alignas(64) Tick end_;
   Tick floor_;
   Tick own_min_;
-  std::atomic<Tick> watched_tick_;               // a copy of own_min_
-  std::vector<Cell> cells_;                      // [regions][window]
-  std::vector<Cell> empty_cells_;                // [regions] of a tick of which nothing is there
-  std::vector<Tick> own_at_;                     // [n_own] last version of each own region
-  std::vector<std::uint32_t> own_present_;       // [window] own regions that have the tick
-  std::vector<std::uint64_t> external_missing_;  // [window] replica inputs that own units lack
-  std::uint64_t n_external_inputs_ = 0;
-  std::vector<Lane> lanes_;  // [n_cores]
-  ReadyHeap ready_replica_;
-  std::deque<core::Work> ready_packs_;
-  std::vector<Link> links_;                               // [neighbours]
-  std::vector<std::vector<std::uint32_t>> source_links_;  // [n_own] neighbours it is packed for
-  std::vector<Tick> running_replicas_;
-  std::map<NodeId, std::uint32_t> neighbour_of_;
-  std::vector<std::unique_ptr<Job>> jobs_;  // as many as were under way at once
+  Nanos own_min_since_ = 0;
+  Tick gated_limit_ = 0;            // of own_limit() when units were last gated
+  std::atomic<Tick> watched_tick_;  // a copy of own_min_
+  std::uint32_t n_running_ = 0;
   std::vector<Job*> free_jobs_;
+  NodeFigures figures_;
+  alignas(64) ReadyHeap ready_replica_;
+  std::deque<core::Work> ready_packs_;
+  std::vector<Tick> running_replicas_;
+  std::vector<std::unique_ptr<Job>> jobs_;  // as many as were under way at once
   detail::Barrier barrier_;
   detail::StopTest stop_;
-  std::uint32_t n_running_ = 0;
-  Tick gated_limit_ = 0;  // of own_limit() when units were last gated
-  Nanos own_min_since_ = 0;
   Nanos started_ = 0;
-  NodeFigures figures_;
-  std::function<void(RegionId, Tick)> own_step_;
 };
 
 }  // namespace rubato::tick

@@ -8,7 +8,7 @@ namespace rubato::tick {
 
 // The last tick at which all that the own query reads is here.
 Tick Dataflow::complete_tick() const noexcept {
-  return external_missing_[slot(own_min_)] == 0 ? own_min_ : own_min_ - 1;
+  return counts_[slot(own_min_)].external_missing == 0 ? own_min_ : own_min_ - 1;
 }
 
 // The last tick that own units may step now.

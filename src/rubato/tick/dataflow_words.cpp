@@ -54,9 +54,8 @@ std::size_t Dataflow::bytes() const noexcept {
   const auto of_messages = [](const std::map<Tick, Bytes>& messages) {
     return messages.size() * (kMapNode + sizeof(*messages.begin()));
   };
-  std::size_t n = sizeof *this + plan_.bytes() + of(cells_) + of(empty_cells_) + of(own_at_) +
-                  of(own_present_) + of(external_missing_) + of(lanes_) + of(links_) +
-                  of(source_links_) + of(running_replicas_) + of(jobs_) +
+  std::size_t n = sizeof *this + plan_.bytes() + of(cells_) + of(empty_cells_) + of(counts_) +
+                  of(lanes_) + of(links_) + of(source_links_) + of(running_replicas_) + of(jobs_) +
                   free_jobs_.capacity() * sizeof(void*) + ready_replica_.size() * sizeof(Ready) +
                   ready_packs_.size() * sizeof(core::Work) +
                   neighbour_of_.size() * (kMapNode + sizeof(*neighbour_of_.begin()));

@@ -80,8 +80,8 @@ class NodeLink {
 
   net::Fabric& fabric_;
   JobShape shape_;
-  AdaptiveMutex mutex_;
-  Wire wire_;
+  alignas(64) AdaptiveMutex mutex_;
+  alignas(64) Wire wire_;
   WirePort wire_port_;
   TaggedPort control_port_;
   TaggedPort last_words_port_;

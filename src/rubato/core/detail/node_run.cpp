@@ -121,9 +121,14 @@ bool NodeRun::take(std::uint32_t core, bool has_run) {
   Core& me = cores_[core];
   bool found = false;
   Wake wake = Wake::nobody;
+  if (has_run) {
+    prefetch_for_write(&event_time_);
+    engine_.prefetch(me.work, core);
+  }
   {
     const std::lock_guard lock(link_.mutex());
     const Nanos now = steady_now();
+    const std::uint64_t n_events = n_events_;
     if (has_run) {
       me.since = kNever;
       event_time_ = now;
@@ -131,9 +136,14 @@ bool NodeRun::take(std::uint32_t core, bool has_run) {
     }
     if (timer_at_ <= now) run_timer(now);
     if (state_ != State::running) return false;
+    if (me.idle) --n_idle_;
+    me.idle = false;
     try {
       found = engine_.next_work(core, me.work);
-      wake = found ? began_work(me, now) : found_nothing(me, now);
+      if (found) me.since = now;
+      // The next one who is free learns what this one left, when it has taken its own.
+      if (n_events_ != n_events || found) wake = offer();
+      if (!found) wake = std::max(wake, found_nothing(me, now));
     } catch (const std::exception& e) {
       fail(as_error(e));
     }
@@ -143,21 +153,27 @@ bool NodeRun::take(std::uint32_t core, bool has_run) {
   return found && state_ == State::running;
 }
 
-NodeRun::Wake NodeRun::began_work(Core& me, Nanos now) {
-  me.since = now;
-  return cores_sleeper_.anyone() && engine_.more_work() ? Wake::one : Wake::nobody;
+// Idle cores leave the lock alone until something was offered: one that looked after each event
+// would be in the way of those that have work.
+NodeRun::Wake NodeRun::offer() {
+  if (n_idle_ == 0 || !engine_.more_work()) return Wake::nobody;
+  offers_.fetch_add(1, std::memory_order_relaxed);
+  return cores_sleeper_.anyone() ? Wake::one : Wake::nobody;
 }
 
 NodeRun::Wake NodeRun::found_nothing(Core& me, Nanos now) {
-  me.idle_epoch = epoch_;
+  me.idle = true;
+  ++n_idle_;
+  me.idle_epoch = n_events_;
   look_for_end(now);
   // The end is found when every core has looked since the last event.
   const auto has_not_looked = [&](const Core& c) {
-    return c.since == kNever && c.idle_epoch != epoch_;
+    return c.since == kNever && c.idle_epoch != n_events_;
   };
-  const bool all = cores_sleeper_.anyone() && engine_.finished() &&
-                   std::any_of(cores_.begin(), cores_.end(), has_not_looked);
-  return all ? Wake::all : Wake::nobody;
+  const bool all = engine_.finished() && std::ranges::any_of(cores_, has_not_looked);
+  if (all) offers_.fetch_add(1, std::memory_order_relaxed);
+  me.offers = offers_.load(std::memory_order_relaxed);
+  return all && cores_sleeper_.anyone() ? Wake::all : Wake::nobody;
 }
 
 void NodeRun::execute(std::uint32_t core) {
@@ -172,8 +188,8 @@ void NodeRun::execute(std::uint32_t core) {
   }
   const Nanos end = steady_now();
   me.figures.add_busy(work.kind, end - begin);
-  const Nanos mean = work_time_.load(std::memory_order_relaxed);
-  work_time_.store(mean + (end - begin - mean) / kWorkTimeShare, std::memory_order_relaxed);
+  const Nanos mean = me.work_time.load(std::memory_order_relaxed);
+  me.work_time.store(mean + (end - begin - mean) / kWorkTimeShare, std::memory_order_relaxed);
   if (options_.observer != nullptr) {
     options_.observer->on_work(link_.shape().node, core, work, begin, end);
   }
@@ -193,10 +209,10 @@ void NodeRun::idle(std::uint32_t core, std::uint32_t seen, IdleSpell& spell) {
     cores_sleeper_.nap(seen, nap_time(polls, spell, now));
     ++spell.n_naps;
   }
-  // Nothing can be found before the next event, so the lock is left alone until then.
+  // Nothing can be found before the next offer, so the lock is left alone until then.
   while (n_delivered == 0 && spell.n_naps == 0 && !spell.crowded &&
          now - spell.begin < kYieldTime && timer_at_ > now && state_ == State::running &&
-         epoch_.load(std::memory_order_relaxed) == cores_[core].idle_epoch) {
+         offers_.load(std::memory_order_relaxed) == cores_[core].offers) {
     sched_yield();
     const Nanos yielded = steady_now();
     spell.crowded = yielded - now > kCrowdedYield;
@@ -232,7 +248,7 @@ Nanos NodeRun::nap_time(bool polls, const IdleSpell& spell, Nanos now) const {
 template <class F>
 void NodeRun::event(F call) {
   if (state_ != State::running) return;
-  epoch_.fetch_add(1, std::memory_order_relaxed);
+  ++n_events_;
   try {
     call();
   } catch (const std::exception& e) {
@@ -260,7 +276,7 @@ void NodeRun::on_message(NodeId from, Bytes bytes) {
     options_.observer->on_taken(link_.shape().node, from, bytes.size(), event_time_);
   }
   event([&] { engine_.on_message(port_, from, std::move(bytes)); });
-  if (cores_sleeper_.anyone() && engine_.more_work()) cores_sleeper_.wake_one();
+  if (offer() == Wake::one) cores_sleeper_.wake_one();
 }
 
 void NodeRun::send(NodeId to, Bytes bytes) {
@@ -284,7 +300,7 @@ void NodeRun::run_timer(Nanos now) {
 
 bool NodeRun::passive() const {
   return std::all_of(cores_.begin(), cores_.end(), [&](const Core& core) {
-    return core.since == kNever && core.idle_epoch == epoch_;
+    return core.since == kNever && core.idle_epoch == n_events_;
   });
 }
 
@@ -421,7 +437,9 @@ void NodeRun::serve() {
 // has not for a while has lost its processor, which this thread would only keep from it for longer.
 bool NodeRun::cores_are_deaf(Nanos now) const {
   const Nanos age = now - link_.wire().last_poll();
-  if (polled_ || work_time_ < options_.serve_interval / 2) return age > kServeNapMax;
+  const bool all_short = std::ranges::all_of(
+      cores_, [&](const Core& core) { return core.work_time < options_.serve_interval / 2; });
+  if (polled_ || all_short) return age > kServeNapMax;
   return age > options_.serve_interval;
 }
 

@@ -36,8 +36,12 @@ class NodeRun {
     // Under the lock.
     Work work;
     Nanos since = kNever;          // its work began; kNever: it has none
+    bool idle = false;             // its last look was in vain
+    std::uint64_t offers = 0;      // made when it looked
     std::uint64_t idle_epoch = 0;  // no work was found when this many events had happened
-    // Of the core's thread; read after it has ended.
+    // Of the core's thread; looked at by the service thread.
+    std::atomic<Nanos> work_time = 0;  // a running mean over the latest pieces of work
+    // Read after it has ended.
     CoreFigures figures;
     std::string place;
   };
@@ -74,8 +78,8 @@ class NodeRun {
 
   // Under the lock.
   enum class Wake : std::uint8_t { nobody, one, all };  // to be done after it
-  Wake began_work(Core& me, Nanos now);
   Wake found_nothing(Core& me, Nanos now);
+  Wake offer();
   void start();
   void on_message(NodeId from, Bytes bytes);
   void send(NodeId to, Bytes bytes);
@@ -107,16 +111,17 @@ class NodeRun {
   alignas(64) std::atomic<State> state_{State::running};
   std::atomic<Nanos> timer_at_{kNever};
   std::atomic<std::uint32_t> n_threads_{0};
-  // Counts events; a core is idle for sure if it looked in this epoch. Written under the lock.
-  std::atomic<std::uint64_t> epoch_{1};
+  // Changes when idle cores may find something. Written under the lock.
+  std::atomic<std::uint64_t> offers_{0};
   Sleeper cores_sleeper_;
   Sleeper server_sleeper_;
   alignas(64) std::atomic<bool> polled_{false};  // an idle core looks for messages
   std::atomic<Nanos> idle_{0};                   // of all cores so far; counts for glances alone
-  std::atomic<Nanos> work_time_{0};  // a running mean over the latest pieces of work of any core
 
-  alignas(64) std::vector<Core> cores_;
+  alignas(64) std::uint64_t n_events_ = 1;  // a core is idle for sure if it looked after the last
+  std::uint32_t n_idle_ = 0;                // cores whose last look was in vain
   Nanos event_time_ = 0;
+  std::vector<Core> cores_;
   Nanos start_time_ = 0;
   Nanos end_time_ = 0;
   Nanos failed_at_ = kNever;

@@ -56,9 +56,10 @@ class Wire {
   AdaptiveMutex& node_mutex_;
   Deliver deliver_;
   std::vector<std::pair<net::NodeId, Bytes>> outbox_;  // under the node's lock
-  std::atomic<bool> posted_{false};
-  std::atomic<Nanos> last_poll_{0};
+  std::atomic<bool> posted_{false};                    // read after each piece of work
 
+  // What an idle core writes all the time lies on lines of its own.
+  alignas(64) std::atomic<Nanos> last_poll_{0};
   std::mutex fabric_mutex_;
   std::vector<std::pair<net::NodeId, Bytes>> taken_;  // under fabric_mutex_, as the following
   std::map<net::NodeId, std::deque<Bytes>> refused_;  // in order, for each node that is full
