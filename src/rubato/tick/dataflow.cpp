@@ -35,7 +35,8 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     const Neighbour& neighbour = plan_.neighbours[i];
     neighbour_of_[neighbour.node] = i;
     links_[i].missing_sources.resize(static_cast<std::size_t>(window_));
-    links_[i].base = options.begin;
+    links_[i].base = neighbour.sends_here || neighbour.receives ? options.begin : kNoTick;
+    links_[i].missing_pieces.resize(static_cast<std::size_t>(window_));
     for (const RegionId source : neighbour.sources)
       source_links_[source].push_back(i);
   }
@@ -49,6 +50,7 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     empty_cells_[region].missing_own = n_own & kInputsMax;
     empty_cells_[region].missing_replica = (inputs.size() - n_own) & kInputsMax;
   }
+  if (plan_.policy.pieces && store_.interacts()) parts_.resize(plan_.n_own);
   for (Tick t = floor_; t < floor_ + window_; ++t)
     reset_tick(t);
 }
@@ -62,6 +64,8 @@ void Dataflow::reset_tick(Tick t) {
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     links_[i].missing_sources[slot(t)] =
         static_cast<std::uint32_t>(plan_.neighbours[i].sources.size());
+    links_[i].missing_pieces[slot(t)] =
+        static_cast<std::uint32_t>(plan_.neighbours[i].pieces.size());
   }
 }
 
@@ -106,12 +110,17 @@ void Dataflow::input_arrived(RegionId reader, Tick t, bool own_input) {
   }
   const bool own = plan_.regions[reader].own();
   if (own && !own_input) --counts_[slot(t)].external_missing;
+  if (own && !parts_.empty() && (unit.missing_own != 0 || unit.missing_replica != 0)) {
+    queue_part(reader, t);
+    return;
+  }
   if (unit.missing_own != 0) return;
   if (unit.missing_replica == 0) {
     const Cell& target = cell(reader, t + 1);
     if (target.status != Status::absent) return;  // of a chain
     if (own) {
-      push_own(reader, t);
+      // Its step follows its asynchronous part.
+      if (parts_.empty() || !parts_[reader].running) push_own(reader, t);
     } else if (target.demanded != 0) {
       push_replica(reader, t);
     }
@@ -142,7 +151,10 @@ void Dataflow::push_own(RegionId region, Tick t) {
   Lane& lane = lanes_[lane_of(region)];
   const Tick depth = plan_.regions[region].depth;
   const Tick from = depth > 0 ? t - t % plan_.skew : t;
-  const Ready unit{from + depth, t, region};
+  // Pieces run by alpha * D + beta * tick [AsyTick 4.3, equation 1], D < 1 being the distance from
+  // the border and beta > alpha: the earlier tick first, then what is nearer to the border.
+  const Tick urgency = plan_.policy.pieces ? t * (plan_.policy.depth + 1) + depth : from + depth;
+  const Ready unit{urgency, t, region};
   if (plan_.neighbours.empty()) {
     lane.fresh.push_back(unit);
   } else {
@@ -159,6 +171,14 @@ void Dataflow::push_replica(RegionId region, Tick t) {
 void Dataflow::source_arrived(RegionId region, Tick t) {
   if (!is_round(t)) return;
   for (const std::uint32_t i : source_links_[region]) {
+    if (plan_.policy.pieces) {
+      const auto& sources = plan_.neighbours[i].sources;
+      source_is_piece(
+          i,
+          static_cast<std::uint32_t>(std::ranges::lower_bound(sources, region) - sources.begin()),
+          t);
+      continue;
+    }
     if (--links_[i].missing_sources[slot(t)] != 0) continue;
     links_[i].packing.push_back(t);
     ready_packs_.push_back({pack_round, i, t, nullptr});
@@ -170,6 +190,14 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
   RUBATO_ASSERT(bytes.size() >= sizeof header, bytes.size());
   std::memcpy(&header, bytes.data(), sizeof header);
   const auto at = neighbour_of_.find(from);
+  now_ = port.now();
+  if (header.type == MessageType::pieces) {
+    RUBATO_ASSERT(at != neighbour_of_.end() && plan_.neighbours[at->second].sends_here, from);
+    Link& link = links_[at->second];
+    link.piece_inbox.push_back(std::move(bytes));
+    figures_.inbox_most = std::max(figures_.inbox_most, link.piece_inbox.size());
+    return;
+  }
   if (header.type == MessageType::round) {
     RUBATO_ASSERT(at != neighbour_of_.end() && plan_.neighbours[at->second].sends_here, from);
     Link& link = links_[at->second];
@@ -207,6 +235,14 @@ void Dataflow::run(const core::Work& work, std::uint32_t core) {
     }
     return;
   }
+  if (work.kind == interact_own) {
+    store_.interact(work.index, work.tick, job.chain, core);
+    return;
+  }
+  if (plan_.policy.pieces) {
+    run_pieces(job, work.kind == pack_round);
+    return;
+  }
   if (work.kind == pack_round) {
     Writer out;
     out.put(MessageHeader{MessageType::round, 0, work.tick});
@@ -238,6 +274,7 @@ void Dataflow::prefetch(const core::Work& work, std::uint32_t core) const {
 Nanos Dataflow::cost(const core::Work& work) const {
   if (work.detail == nullptr) return store_.step_cost(work.index, work.tick);
   const Job& job = *static_cast<const Job*>(work.detail);
+  if (work.kind == interact_own) return store_.interact_cost(work.index);
   if (work.kind == pack_round || work.kind == unpack_round)
     return store_.copy_cost(job.bytes.size());
   Nanos sum = 0;
@@ -254,6 +291,7 @@ Nanos Dataflow::message_cost(std::size_t n_bytes) const {
 
 void Dataflow::on_finished(core::Port& port, const core::Work& work) {
   --n_running_;
+  now_ = port.now();
   switch (work.kind) {
     case step_own:
       if (Job* job = static_cast<Job*>(work.detail); job != nullptr) {
@@ -274,27 +312,18 @@ void Dataflow::on_finished(core::Port& port, const core::Work& work) {
         finish_replica(work.index, work.tick + 1);
       }
       break;
-    case pack_round: {
-      Job* job = static_cast<Job*>(work.detail);
-      Link& link = links_[job->neighbour];
-      link.packed.emplace(job->tick, std::move(job->bytes));
-      // Two cores may pack two rounds at once; the receiver counts on their order.
-      while (!link.packing.empty() && link.packed.contains(link.packing.front())) {
-        Bytes bytes = std::move(link.packed.extract(link.packing.front()).mapped());
-        link.packing.pop_front();
-        ++figures_.messages_sent;
-        figures_.bytes_sent += static_cast<std::int64_t>(bytes.size());
-        port.send(plan_.neighbours[job->neighbour].node, std::move(bytes));
-      }
-      drop_job(job);
+    case interact_own:
+      drop_job(static_cast<Job*>(work.detail));
+      finish_part(work.index, work.tick);
       break;
-    }
-    default: {
-      Job* job = static_cast<Job*>(work.detail);
-      finish_unpack(port, *job);
-      drop_job(job);
+    case pack_round:
+      finish_pack(port, *static_cast<Job*>(work.detail));
+      drop_job(static_cast<Job*>(work.detail));
       break;
-    }
+    default:
+      finish_unpack(port, *static_cast<Job*>(work.detail));
+      drop_job(static_cast<Job*>(work.detail));
+      break;
   }
   advance_floor();
 }
@@ -317,15 +346,41 @@ void Dataflow::finish_own(core::Port& port, RegionId region, Tick t) {
   advance_own(port);
 }
 
+void Dataflow::finish_pack(core::Port& port, Job& job) {
+  if (plan_.policy.pieces) {
+    finish_pieces_sent(port, job);
+    return;
+  }
+  Link& link = links_[job.neighbour];
+  link.packed.emplace(job.tick, std::move(job.bytes));
+  // Two cores may pack two rounds at once; the receiver counts on their order.
+  while (!link.packing.empty() && link.packed.contains(link.packing.front())) {
+    Bytes bytes = std::move(link.packed.extract(link.packing.front()).mapped());
+    link.packing.pop_front();
+    ++figures_.messages_sent;
+    figures_.bytes_sent += static_cast<std::int64_t>(bytes.size());
+    port.send(plan_.neighbours[job.neighbour].node, std::move(bytes));
+  }
+}
+
+// All of round t is here.
+void Dataflow::round_taken(std::uint32_t neighbour, Tick t, Nanos now) {
+  Link& link = links_[neighbour];
+  link.rounds.push_back(t);
+  if (t > own_min_) return;
+  link.base = t;
+  // Own work has stood at this tick without the round.
+  if (t == own_min_) figures_.late[neighbour].time += now - own_min_since_;
+}
+
 void Dataflow::finish_unpack(core::Port& port, const Job& job) {
   Link& link = links_[job.neighbour];
   link.unpacking = 0;
-  link.rounds.push_back(job.tick);
-  if (job.tick <= own_min_) {
-    link.base = job.tick;
-    // Own work has stood at this tick without the round.
-    if (job.tick == own_min_) figures_.late[job.neighbour].time += port.now() - own_min_since_;
+  if (plan_.policy.pieces) {
+    finish_pieces_taken(port, job);
+    return;
   }
+  round_taken(job.neighbour, job.tick, port.now());
   const auto& regions = plan_.neighbours[job.neighbour].regions;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     if (job.fresh[i] != 0) set_present(regions[i], job.tick);
@@ -365,10 +420,15 @@ void Dataflow::advance_own(core::Port& port) {
 
 void Dataflow::advance_floor() {
   Tick floor = own_min_;
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    floor = std::min(floor, links_[i].base);
-    for (const Tick t : links_[i].packing)
+  if (floor == floor_) return;
+  for (const Link& link : links_) {
+    floor = std::min(floor, link.base);
+    for (const Tick t : link.packing)
       floor = std::min(floor, t);
+    for (const Fragment& fragment : link.outgoing)
+      floor = std::min(floor, fragment.tick);
+    for (const Fragment& fragment : link.leaving)
+      floor = std::min(floor, fragment.tick);
   }
   for (const Tick t : running_replicas_)
     floor = std::min(floor, t);
@@ -382,7 +442,9 @@ void Dataflow::advance_floor() {
 bool Dataflow::finished() const {
   // A test of this segment may end the run in a later one; who goes on has to know.
   if (own_min_ < end_ || n_running_ != 0 || !stop_.has_decided(end_)) return false;
-  return std::ranges::all_of(links_, [](const Link& link) { return link.packing.empty(); });
+  return std::ranges::all_of(links_, [](const Link& link) {
+    return link.packing.empty() && link.outgoing.empty() && link.leaving.empty();
+  });
 }
 
 }  // namespace rubato::tick

@@ -10,6 +10,9 @@
 //   - round t (k divides t) goes to a neighbour once its source regions are at t, even if empty;
 //   - a neighbour that only receives tells which rounds it has taken, so that nobody runs away from
 //     it: every node is within window() of its neighbours, and so is every inbox;
+//   - with policy pieces a source sends its fragment alone, with what other sources have by then for
+//     the same node; and a core that would be idle runs the asynchronous part of a unit some of
+//     whose inputs are there [AsyTick 3.2, 4.3];
 //   - ticks below floor() are released: every own region is past them, every neighbour's replicas
 //     can be recomputed from a round at or above it, and they are packed.
 // Differs from the paper: Algorithms 2 and 3 wait for the messages of all neighbours together, here
@@ -38,7 +41,8 @@ enum WorkKind : std::uint32_t {
   step_replica = 1,
   pack_round = 2,
   unpack_round = 3,
-  move_state = 4
+  move_state = 4,
+  interact_own = 5  // the asynchronous part of an own unit, ahead of its step
 };
 
 // How long a node's own work stood still for want of rounds of another node.
@@ -52,6 +56,7 @@ struct Lateness {
 struct NodeFigures {
   std::int64_t own_units = 0;
   std::int64_t replica_units = 0;
+  std::int64_t interactions = 0;  // asynchronous parts that ran ahead of their steps
   std::int64_t messages_sent = 0;
   std::int64_t bytes_sent = 0;
   std::int64_t compared_regions = 0;  // replicas that a late message confirmed
@@ -152,6 +157,12 @@ class Dataflow final : public core::Engine {
     std::vector<Ready> fresh;
   };
 
+  // What the i-th source of a neighbour produced at a tick, or what it gets of this node's.
+  struct Fragment {
+    std::uint32_t source = 0;
+    Tick tick = 0;
+  };
+
   // What one neighbour has sent and is owed.
   struct Link {
     std::map<Tick, Bytes> inbox;  // rounds that came and are not taken; bounded by the protocol
@@ -161,6 +172,12 @@ class Dataflow final : public core::Engine {
     std::vector<std::uint32_t> missing_sources;  // [window] of the round to it
     std::deque<Tick> packing;      // rounds that are ready, being packed or wait for an earlier one
     std::map<Tick, Bytes> packed;  // done before an earlier one; sent in order
+    // Policy pieces.
+    std::deque<Bytes> piece_inbox;              // messages that came and are not taken, in order
+    std::vector<std::uint32_t> missing_pieces;  // [window] of the neighbour's fragments
+    std::vector<Fragment> outgoing;             // that are to be packed
+    Nanos outgoing_since = 0;                   // the first of them
+    std::vector<Fragment> leaving;              // that are being packed
   };
   // A pack or unpack on its way through run(); reached by Work::detail, so that run() needs no
   // lock.
@@ -170,6 +187,14 @@ class Dataflow final : public core::Engine {
     Bytes bytes;                      // header and payload
     std::vector<RegionId> chain;      // of steps: region chain[i] from tick + i to tick + i + 1
     std::vector<std::uint8_t> fresh;  // of an unpack
+    std::vector<Fragment> fragments;  // of a message of policy pieces
+  };
+  // The asynchronous part of the next unit of an own region.
+  struct Part {
+    Tick tick = -1;             // that it was last run for
+    std::size_t n_present = 0;  // inputs that it had then
+    bool queued = false;        // in ready_parts_
+    bool running = false;
   };
 
   [[nodiscard]] std::size_t slot(Tick t) const noexcept {
@@ -197,7 +222,20 @@ class Dataflow final : public core::Engine {
   void source_arrived(RegionId region, Tick t);
   void advance_own(core::Port& port);
   void advance_floor();
+  void finish_pack(core::Port& port, Job& job);
   void finish_unpack(core::Port& port, const Job& job);
+  // Policy pieces (dataflow_pieces.cpp).
+  void run_pieces(Job& job, bool pack);
+  void source_is_piece(std::uint32_t link, std::uint32_t source, Tick t);
+  void finish_pieces_sent(core::Port& port, Job& job);
+  void finish_pieces_taken(core::Port& port, const Job& job);
+  [[nodiscard]] bool take_pieces_out(bool all, core::Work& work);
+  [[nodiscard]] bool take_pieces_in(core::Work& work);
+  [[nodiscard]] bool pieces_fit(const Link& link) const;
+  void queue_part(RegionId region, Tick t);
+  [[nodiscard]] bool take_part(core::Work& work);
+  void finish_part(RegionId region, Tick t);
+  void round_taken(std::uint32_t neighbour, Tick t, Nanos now);
   void tell_taken(core::Port& port, std::uint32_t neighbour, Tick t);
   [[nodiscard]] bool may_unpack(const Link& link, std::uint32_t neighbour) const;
   [[nodiscard]] Job* new_job(std::uint32_t neighbour, Tick t);
@@ -243,11 +281,14 @@ class Dataflow final : public core::Engine {
   std::atomic<Tick> watched_tick_;  // a copy of own_min_
   std::uint32_t n_running_ = 0;
   std::vector<Job*> free_jobs_;
+  Nanos now_ = 0;  // of the latest event; of policy pieces
   NodeFigures figures_;
   alignas(64) ReadyHeap ready_replica_;
   std::deque<core::Work> ready_packs_;
   std::vector<Tick> running_replicas_;
   std::vector<std::unique_ptr<Job>> jobs_;  // as many as were under way at once
+  std::vector<Part> parts_;                 // [n_own]; empty where there are no asynchronous parts
+  ReadyHeap ready_parts_;
   detail::Barrier barrier_;
   detail::StopTest stop_;
   Nanos started_ = 0;

@@ -22,6 +22,14 @@ Tick Dataflow::own_limit() const noexcept {
 }
 
 bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
+  if (plan_.policy.pieces) {
+    // What is sent waits for more of it until a core has nothing else to do, or a deadline.
+    const bool found = (own_min_ < end_ && take_pieces_in(work)) || take_pieces_out(false, work) ||
+                       (own_min_ < end_ && take_own(core, work)) || take_pieces_out(true, work) ||
+                       (own_min_ < end_ && take_part(work));
+    if (found) ++n_running_;
+    return found;
+  }
   if (own_min_ >= end_ && ready_packs_.empty()) return false;
   bool taken = take_unpack(work) || take_pack(work);
   if (!taken) {
@@ -38,10 +46,15 @@ bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
 
 // Errs on the side of yes: an idle core that looks in vain costs less than one that sleeps on.
 bool Dataflow::more_work() const {
+  const auto sends = [](const Link& link) {
+    return !link.outgoing.empty() && link.leaving.empty();
+  };
+  if (plan_.policy.pieces && std::ranges::any_of(links_, sends)) return true;
   if (own_min_ >= end_) return !ready_packs_.empty();
+  if (!ready_parts_.empty()) return true;
   if (!ready_packs_.empty() || !ready_replica_.empty()) return true;
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    if (may_unpack(links_[i], i)) return true;
+    if (may_unpack(links_[i], i) || pieces_fit(links_[i])) return true;
   }
   const Tick limit = own_limit();
   return std::ranges::any_of(lanes_, [&](const Lane& lane) {
@@ -173,7 +186,8 @@ void Dataflow::start_own(const Ready& unit, Tick limit, core::Work& work) {
     const auto next = std::ranges::find_if(readers, [&](RegionId reader) {
       const Cell& reads = cell(reader, t);
       return reader < plan_.n_own && reads.missing_own == 1 && reads.missing_replica == 0 &&
-             lane_of(reader) == lane && cell(reader, t + 1).status == Status::absent;
+             lane_of(reader) == lane && cell(reader, t + 1).status == Status::absent &&
+             (parts_.empty() || !parts_[reader].running);
     });
     if (next == readers.end()) break;
     cell(*next, t + 1).status = Status::running;
@@ -249,6 +263,7 @@ void Dataflow::drop_job(Job* job) {
   job->bytes = {};
   job->chain.clear();
   job->fresh.clear();
+  job->fragments.clear();
   free_jobs_.push_back(job);
 }
 

@@ -48,7 +48,7 @@ TEST(DataflowProperty, migration_with_rare_rounds_and_late_messages_equals_the_r
     SwarmModel::Options world = random_world(seed, random);
     world.reachability = 3;
     testing::RunCase c = testing::random_run(random);
-    c.policy.barrier = false;
+    c.policy.barrier = c.policy.pieces = false;
     c.policy.period = 2 + static_cast<int>(seed % 2);
     c.policy.replica_layers = c.policy.period - 1 + static_cast<int>(seed / 2 % 4);
     c.n_nodes = 2 + static_cast<std::uint32_t>(seed % 4);

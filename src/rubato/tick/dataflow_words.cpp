@@ -14,6 +14,8 @@ std::string Dataflow::work_name(const core::Work& work) const {
       return "region " + std::to_string(work.index) + " from tick" + tick;
     case step_replica:
       return "replica " + std::to_string(work.index) + " from tick" + tick;
+    case interact_own:
+      return "asynchronous part of region " + std::to_string(work.index) + " from tick" + tick;
     case pack_round:
       return "packing round" + tick + " for node " + node();
     default:
@@ -55,15 +57,16 @@ std::size_t Dataflow::bytes() const noexcept {
     return messages.size() * (kMapNode + sizeof(*messages.begin()));
   };
   std::size_t n = sizeof *this + plan_.bytes() + of(cells_) + of(empty_cells_) + of(counts_) +
-                  of(lanes_) + of(links_) + of(source_links_) + of(running_replicas_) + of(jobs_) +
-                  free_jobs_.capacity() * sizeof(void*) + ready_replica_.size() * sizeof(Ready) +
-                  ready_packs_.size() * sizeof(core::Work) +
+                  of(parts_) + of(lanes_) + of(links_) + of(source_links_) + of(running_replicas_) +
+                  of(jobs_) + free_jobs_.capacity() * sizeof(void*) +
+                  ready_replica_.size() * sizeof(Ready) + ready_packs_.size() * sizeof(core::Work) +
                   neighbour_of_.size() * (kMapNode + sizeof(*neighbour_of_.begin()));
   for (const Lane& lane : lanes_)
     n += lane.ready.size() * sizeof(Ready) + of(lane.gated) + of(lane.fresh);
   for (const Link& link : links_) {
-    n += of(link.missing_sources) + of_messages(link.inbox) + of_messages(link.packed) +
-         (link.rounds.size() + link.packing.size()) * sizeof(Tick);
+    n += of(link.missing_sources) + of(link.missing_pieces) + of(link.outgoing) + of(link.leaving) +
+         link.piece_inbox.size() * sizeof(Bytes) + of_messages(link.inbox) +
+         of_messages(link.packed) + (link.rounds.size() + link.packing.size()) * sizeof(Tick);
   }
   for (const auto& list : source_links_)
     n += of(list);

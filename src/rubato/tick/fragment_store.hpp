@@ -100,6 +100,17 @@ class FragmentStore final : public Store {
     }
   }
 
+  void pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) override {
+    const RegionId source = typed_.plan.neighbours[neighbour].sources[i];
+    model_.write(out, model_.select(*at(source, t), typed_.targets[neighbour]));
+  }
+  void unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, ByteView payload) override {
+    Reader reader(payload);
+    const auto piece = std::make_shared<const State>(model_.read(reader));
+    for (const RegionId region : typed_.plan.neighbours[neighbour].pieces[i])
+      at(region, t) = piece;
+  }
+
   void release(Tick floor) override {
     for (; released_ < floor; ++released_) {
       for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {

@@ -104,6 +104,12 @@ class Recorder final : public core::Engine, public Store {
               std::span<const std::uint8_t> fresh) override {
     fragments.unpack(from, t, payload, fresh);
   }
+  void pack_piece(std::uint32_t to, std::uint32_t i, Tick t, Writer& out) override {
+    fragments.pack_piece(to, i, t, out);
+  }
+  void unpack_piece(std::uint32_t from, std::uint32_t i, Tick t, ByteView payload) override {
+    fragments.unpack_piece(from, i, t, payload);
+  }
   void release(Tick floor) override { fragments.release(floor); }
   Bytes measure(RegionId region, Tick t) override { return fragments.measure(region, t); }
   void combine(Bytes& into, ByteView from) override { fragments.combine(into, from); }

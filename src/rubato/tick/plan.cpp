@@ -8,7 +8,8 @@ std::size_t Plan::bytes() const noexcept {
   std::size_t n = sizeof *this + regions.capacity() * sizeof(Region) + inputs.bytes() +
                   readers.bytes() + neighbours.capacity() * sizeof(Neighbour);
   for (const Neighbour& each : neighbours)
-    n += each.sources.capacity() * sizeof(RegionId) + each.regions.capacity() * sizeof(RegionId);
+    n += each.sources.capacity() * sizeof(RegionId) + each.regions.capacity() * sizeof(RegionId) +
+         each.pieces.bytes();
   return n;
 }
 

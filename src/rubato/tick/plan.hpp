@@ -63,6 +63,8 @@ struct Neighbour {
   bool receives = false;          // Q meets (W_D o R_D)^(m+1)(its query)
   std::vector<RegionId> sources;  // own regions that a round to it is packed from
   std::vector<RegionId> regions;  // its replica and halo regions here
+  // Policy pieces: what each of its sources, in its own order, fills of those regions.
+  RegionLists pieces;
 };
 
 struct Plan {

@@ -158,22 +158,31 @@ class PlanBuilder {
   }
 
   void add_own_regions() {
-    if constexpr (HasTiles<M>) {
-      for (Query& tile : model_.own_tiles(typed_.own, policy_))
-        push({{tile}, {}}, 0, kNoNeighbour);
-      if constexpr (requires { model_.skew(typed_.own, policy_); }) {
-        typed_.plan.skew = model_.skew(typed_.own, policy_);
-      }
-    } else {
-      Query layer = typed_.own;
-      for (int depth = 0; depth < policy_.depth; ++depth) {
-        Query inner = model_.read_exclusive(model_.write_exclusive(layer));
-        push({{layer}, {inner}}, -depth, kNoNeighbour);
-        layer = std::move(inner);
-      }
-      push({{layer}, {}}, -policy_.depth, kNoNeighbour);
+    int layer = 0;
+    for (RegionQuery<Query>& region : cut_own(typed_.own))
+      push(std::move(region), HasTiles<M> ? 0 : layer--, kNoNeighbour);
+    if constexpr (HasTiles<M> && requires { model_.skew(typed_.own, policy_); }) {
+      typed_.plan.skew = model_.skew(typed_.own, policy_);
     }
     typed_.plan.n_own = static_cast<std::uint32_t>(typed_.plan.regions.size());
+  }
+
+  // The own regions of the node whose query is `own`: the model's tiles, or rings inwards.
+  [[nodiscard]] std::vector<RegionQuery<Query>> cut_own(const Query& own) const {
+    std::vector<RegionQuery<Query>> regions;
+    if constexpr (HasTiles<M>) {
+      for (Query& tile : model_.own_tiles(own, policy_))
+        regions.push_back({{std::move(tile)}, {}});
+    } else {
+      Query layer = own;
+      for (int depth = 0; depth < policy_.depth; ++depth) {
+        Query inner = model_.read_exclusive(model_.write_exclusive(layer));
+        regions.push_back({{layer}, {inner}});
+        layer = std::move(inner);
+      }
+      regions.push_back({{std::move(layer)}, {}});
+    }
+    return regions;
   }
 
   void add_neighbours() {
@@ -191,12 +200,34 @@ class PlanBuilder {
       typed_.targets.push_back(model_.read_dependencies(theirs[m]));
       far_.push_back(theirs[m + 1]);
       if (!typed_.plan.neighbours[index].sends_here) continue;
+      if (policy_.pieces) {
+        add_pieces_of(index);
+        continue;
+      }
       for (std::size_t layer = 1; layer <= m + 1; ++layer) {
         if (model_.disjoint(queries_[node], outer_[layer])) continue;
         add_replica({{outer_[layer], queries_[node]}, {outer_[layer - 1]}}, static_cast<int>(layer),
                     index);
       }
     }
+  }
+
+  // What each piece of a neighbour fills here. The neighbour cuts its query likewise, and finds the
+  // same pieces to be sources for this node (add_sources).
+  void add_pieces_of(std::uint32_t index) {
+    const std::vector<Query> reach{outer_[1]};
+    for (RegionQuery<Query>& piece : cut_own(queries_[typed_.plan.neighbours[index].node])) {
+      if (!meets(piece, reach)) continue;
+      const auto begin = static_cast<RegionId>(typed_.plan.regions.size());
+      piece.includes.push_back(outer_[1]);
+      piece.excludes.push_back(typed_.own);
+      add_replica(std::move(piece), 1, index);
+      std::vector<RegionId> filled(typed_.plan.regions.size() - begin);
+      std::iota(filled.begin(), filled.end(), begin);
+      typed_.plan.neighbours[index].pieces.append(filled);
+    }
+    Neighbour& neighbour = typed_.plan.neighbours[index];
+    neighbour.sends_here = neighbour.pieces.size() != 0;
   }
 
   // B is an input of A if stepping B can yield what A reads. Beside DISJOINT, the layers tell: Lj
@@ -241,6 +272,11 @@ class PlanBuilder {
         if (policy_.depth == 0 || meets(typed_.regions[b], std::vector<Query>{far_[i]})) {
           sources.push_back(b);
         }
+      }
+      if (policy_.pieces) {
+        // No piece is read there, whatever DISJOINT says of the whole.
+        plan.neighbours[i].receives = !sources.empty();
+        continue;
       }
       // DISJOINT on the parts may say less than on the whole; the round is sent all the same.
       if (sources.empty()) {

@@ -9,12 +9,13 @@
 namespace rubato::tick {
 namespace {
 
-constexpr int kMost = 1000;  // of k, m and d: beyond it memory, not latency, decides
+constexpr int kPiecesDepth = 8;  // of pieces without a number
+constexpr int kMost = 1000;      // of k, m and d: beyond it memory, not latency, decides
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw Error("policy \"" + std::string(text) + "\": " + why +
                   "; expected bulk, local, schedule(D), replicate(K,M), "
-                  "replicate(K,M)+schedule(D) or short k3m5d10",
+                  "replicate(K,M)+schedule(D), pieces(D) or short k3m5d10",
               ExitCode::usage);
 }
 
@@ -57,6 +58,13 @@ void parse_term(std::string_view text, std::string_view& rest, Policy& policy) {
     const auto depth = take(rest, "(") ? take_int(rest) : std::nullopt;
     if (!depth || !take(rest, ")")) refuse(text, "schedule takes one whole number");
     policy.depth = *depth;
+  } else if (take(rest, "pieces")) {
+    policy.pieces = true;
+    policy.depth = kPiecesDepth;
+    if (!take(rest, "(")) return;
+    const auto depth = take_int(rest);
+    if (!depth || !take(rest, ")")) refuse(text, "pieces takes one whole number");
+    policy.depth = *depth;
   } else if (take(rest, "replicate")) {
     const auto period = take(rest, "(") ? take_int(rest) : std::nullopt;
     if (!period || !take(rest, ",")) refuse(text, "replicate takes two whole numbers, K,M");
@@ -67,7 +75,7 @@ void parse_term(std::string_view text, std::string_view& rest, Policy& policy) {
   } else {
     const std::string word(rest.substr(0, rest.find_first_of("(+")));
     refuse(text, "unknown term \"" + word + "\"" +
-                     did_you_mean(word, {"bulk", "local", "schedule", "replicate"}));
+                     did_you_mean(word, {"bulk", "local", "schedule", "replicate", "pieces"}));
   }
 }
 
@@ -102,6 +110,9 @@ void Policy::validate() const {
                      " is more than M + 1 = " + std::to_string(replica_layers + 1) +
                      ": M layers of replicas last for M + 1 ticks [Ticks 5.3]");
   }
+  if (pieces && (barrier || period != 1 || replica_layers != 0 || depth < 1)) {
+    refuse(text, "pieces(D) stands alone, with D >= 1");
+  }
   if (barrier && (period != 1 || replica_layers != 0 || depth != 0)) {
     refuse(text, "bulk stands alone");
   }
@@ -109,7 +120,10 @@ void Policy::validate() const {
 
 std::string Policy::to_string() const {
   if (barrier && period == 1 && replica_layers == 0 && depth == 0) return "bulk";
-  std::string text = barrier ? "bulk" : "";
+  if (pieces && !barrier && period == 1 && replica_layers == 0) {
+    return "pieces(" + std::to_string(depth) + ")";
+  }
+  std::string text = barrier ? "bulk" : pieces ? "pieces" : "";
   if (period != 1 || replica_layers != 0) {
     text += (text.empty() ? "" : "+");
     text += "replicate(" + std::to_string(period) + "," + std::to_string(replica_layers) + ")";

@@ -54,6 +54,25 @@ class Store {
   virtual void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
                       std::span<const std::uint8_t> fresh) = 0;
 
+  // Policy pieces, in place of rounds: the payload of what the i-th source of a neighbour alone
+  // produced at t, of the tuples that pack() takes.
+  virtual void pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) = 0;
+  // Takes it: version t of the regions that Neighbour::pieces lists for it, all of them fresh.
+  virtual void unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, ByteView payload) = 0;
+
+  // The asynchronous part of the step of `region` from t, as far as `present` of its inputs, itself
+  // among them, suffice [AsyTick 3.2]; what is done is left out of the step that follows. May be
+  // called again when more are present, never at once with itself or that step. False if they
+  // suffice for nothing new.
+  virtual bool interact(RegionId /*region*/, Tick /*t*/, std::span<const RegionId> /*present*/,
+                        std::uint32_t /*core*/) {
+    return false;
+  }
+  // False if interact() never does anything.
+  [[nodiscard]] virtual bool interacts() const { return false; }
+  // Virtual time of the last interact() of the region. step_cost() is then of the rest.
+  [[nodiscard]] virtual Nanos interact_cost(RegionId /*region*/) const { return 0; }
+
   // Versions before `floor` are not read any more.
   virtual void release(Tick floor) = 0;
 

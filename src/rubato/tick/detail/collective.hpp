@@ -18,12 +18,12 @@
 
 namespace rubato::tick::detail {
 
-enum class MessageType : std::uint32_t { round = 1, barrier, measure, decision, taken };
+enum class MessageType : std::uint32_t { round = 1, barrier, measure, decision, taken, pieces };
 
 // In front of every message of the engine; 16 bytes.
 struct MessageHeader {
   MessageType type = MessageType::round;
-  std::uint32_t detail = 0;  // barrier: the stage; decision: 1 to stop
+  std::uint32_t detail = 0;  // barrier: the stage; decision: 1 to stop; pieces: how many
   Tick tick = 0;
 };
 

@@ -47,6 +47,7 @@ class GraphStore final : public Store {
     place_regions(slot_of);
     link_edges(slot_of);
     link_neighbours(slot_of);
+    link_pieces();
     values_.resize(static_cast<std::size_t>(window_) * vertices_.size());
     for (std::size_t slot = 0; slot < vertices_.size(); ++slot)
       values_[slot] = model_.user().init(vertices_[slot]);
@@ -54,13 +55,9 @@ class GraphStore final : public Store {
   }
 
   void step(RegionId region, Tick t, std::uint32_t /*core*/) override {
-    const Value* now = version(t);
-    Value* next = version(t + 1);
+    const bool in_part = !ahead_.empty() && ahead_[region].tick == t;
     for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot) {
-      const InEdges<Value> in{
-          std::span(in_slots_).subspan(in_begins_[slot], in_begins_[slot + 1] - in_begins_[slot]),
-          vertices_.data(), now, model_.graph().in_weights(vertices_[slot])};
-      next[slot] = model_.user().step(vertices_[slot], now[slot], in, t);
+      if (!in_part || ahead_[region].done[slot - begins_[region]] == 0) step_vertex(slot, t);
     }
     if ((t + 1) % kNumbersInterval == 0) {
       check_numbers(begins_[region], begins_[region + std::size_t{1}], t + 1);
@@ -73,21 +70,52 @@ class GraphStore final : public Store {
     }
   }
 
+  [[nodiscard]] bool interacts() const override { return !ahead_.empty(); }
+  // Vertices all of whose in-edges come from the regions that are present.
+  bool interact(RegionId region, Tick t, std::span<const RegionId> present,
+                std::uint32_t /*core*/) override {
+    Ahead& ahead = ahead_[region];
+    const std::size_t begin = begins_[region];
+    const std::size_t n = begins_[region + std::size_t{1}] - begin;
+    if (ahead.tick != t) ahead = {t, std::vector<std::uint8_t>(n, 0), 0, 0, 0};
+    std::vector<std::uint8_t> is_here(typed_.regions.size(), 0);
+    for (const RegionId input : present)
+      is_here[input] = 1;
+    const std::size_t n_before = ahead.n_vertices;
+    const std::size_t n_edges = ahead.n_edges;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (ahead.done[i] != 0 || !sees_all(begin + i, is_here)) continue;
+      step_vertex(begin + i, t);
+      ahead.done[i] = 1;
+      ++ahead.n_vertices;
+      ahead.n_edges += in_begins_[begin + i + 1] - in_begins_[begin + i];
+    }
+    ahead.cost = cost_of(ahead.n_vertices - n_before, ahead.n_edges - n_edges);
+    return ahead.n_vertices > n_before;
+  }
+  [[nodiscard]] Nanos interact_cost(RegionId region) const override { return ahead_[region].cost; }
+
   void pack(std::uint32_t neighbour, Tick t, Writer& out) override {
-    const Value* values = version(t);
-    out.reserve(out.size() + packed_[neighbour].size() * sizeof(Value));
-    for (const std::uint32_t slot : packed_[neighbour])
-      out.put(values[slot]);
+    put_values(packed_[neighbour], t, out);
+  }
+  void pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) override {
+    put_values(packed_pieces_[neighbour][i], t, out);
+  }
+  void unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, ByteView payload) override {
+    const auto& slots = taken_pieces_[neighbour][i];
+    if (payload.size() != slots.size() * sizeof(Value)) {
+      throw wrong_size(neighbour, t, slots.size(), payload.size());
+    }
+    Value* values = version(t);
+    for (std::size_t k = 0; k < slots.size(); ++k)
+      std::memcpy(&values[slots[k]], payload.data() + k * sizeof(Value), sizeof(Value));
   }
 
   void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
               std::span<const std::uint8_t> fresh) override {
     const auto& taken = taken_[neighbour];
     if (payload.size() != taken.size() * sizeof(Value)) {
-      throw Error("round " + std::to_string(t) + " from " + name_of(neighbour) + ": expected " +
-                      std::to_string(taken.size()) + " values, found " +
-                      std::to_string(payload.size()) + " bytes; the nodes have different graphs",
-                  ExitCode::failed);
+      throw wrong_size(neighbour, t, taken.size(), payload.size());
     }
     Value* values = version(t);
     for (std::size_t i = 0; i < taken.size(); ++i) {
@@ -140,12 +168,16 @@ class GraphStore final : public Store {
     return 0;
   }
 
-  [[nodiscard]] Nanos step_cost(RegionId region, Tick /*t*/) const override {
+  [[nodiscard]] Nanos step_cost(RegionId region, Tick t) const override {
     const std::size_t begin = begins_[region];
     const std::size_t end = begins_[region + std::size_t{1}];
-    return static_cast<Nanos>(options_.ns_per_vertex * static_cast<double>(end - begin) +
-                              options_.ns_per_edge *
-                                  static_cast<double>(in_begins_[end] - in_begins_[begin]));
+    std::size_t n_vertices = end - begin;
+    std::size_t n_edges = in_begins_[end] - in_begins_[begin];
+    if (!ahead_.empty() && ahead_[region].tick == t) {
+      n_vertices -= ahead_[region].n_vertices;
+      n_edges -= ahead_[region].n_edges;
+    }
+    return cost_of(n_vertices, n_edges);
   }
   [[nodiscard]] Nanos copy_cost(std::size_t n_bytes) const override {
     return kMicrosecond + static_cast<Nanos>(static_cast<double>(n_bytes) / options_.bytes_per_ns);
@@ -185,6 +217,74 @@ class GraphStore final : public Store {
     std::uint32_t slot = 0;
     std::uint32_t region = 0;  // index in Neighbour::regions
   };
+
+  // What interact() has done of a region's next step.
+  struct Ahead {
+    Tick tick = -1;
+    std::vector<std::uint8_t> done;  // [vertices of the region]
+    std::size_t n_vertices = 0;
+    std::size_t n_edges = 0;
+    Nanos cost = 0;  // of the last call
+  };
+
+  void step_vertex(std::size_t slot, Tick t) {
+    const Value* now = version(t);
+    const InEdges<Value> in{
+        std::span(in_slots_).subspan(in_begins_[slot], in_begins_[slot + 1] - in_begins_[slot]),
+        vertices_.data(), now, model_.graph().in_weights(vertices_[slot])};
+    version(t + 1)[slot] = model_.user().step(vertices_[slot], now[slot], in, t);
+  }
+  [[nodiscard]] bool sees_all(std::size_t slot, const std::vector<std::uint8_t>& is_here) const {
+    for (std::size_t e = in_begins_[slot]; e < in_begins_[slot + 1]; ++e) {
+      if (is_here[region_of_[in_slots_[e]]] == 0) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] Nanos cost_of(std::size_t n_vertices, std::size_t n_edges) const noexcept {
+    return static_cast<Nanos>(options_.ns_per_vertex * static_cast<double>(n_vertices) +
+                              options_.ns_per_edge * static_cast<double>(n_edges));
+  }
+  void put_values(const std::vector<std::uint32_t>& slots, Tick t, Writer& out) const {
+    const Value* values = version(t);
+    out.reserve(out.size() + slots.size() * sizeof(Value));
+    for (const std::uint32_t slot : slots)
+      out.put(values[slot]);
+  }
+  [[nodiscard]] Error wrong_size(std::uint32_t neighbour, Tick t, std::size_t n_values,
+                                 std::size_t n_bytes) const {
+    return Error("round " + std::to_string(t) + " from " + name_of(neighbour) + ": expected " +
+                     std::to_string(n_values) + " values, found " + std::to_string(n_bytes) +
+                     " bytes; the nodes have different graphs",
+                 ExitCode::failed);
+  }
+  // Which slots each piece carries, to and from each neighbour: both sides by ascending vertex.
+  void link_pieces() {
+    if (!typed_.plan.policy.pieces) return;
+    ahead_.resize(typed_.regions.size());
+    region_of_.resize(vertices_.size());
+    for (RegionId region = 0; region < typed_.regions.size(); ++region) {
+      std::fill(region_of_.begin() + static_cast<std::ptrdiff_t>(begins_[region]),
+                region_of_.begin() + static_cast<std::ptrdiff_t>(begins_[region + std::size_t{1}]),
+                region);
+    }
+    for (std::size_t i = 0; i < typed_.plan.neighbours.size(); ++i) {
+      const Neighbour& neighbour = typed_.plan.neighbours[i];
+      auto& packed = packed_pieces_.emplace_back(neighbour.sources.size());
+      for (const std::uint32_t slot : packed_[i]) {
+        const auto at = std::ranges::find(neighbour.sources, region_of_[slot]);
+        RUBATO_ASSERT(at != neighbour.sources.end(), vertices_[slot], neighbour.node);
+        packed[static_cast<std::size_t>(at - neighbour.sources.begin())].push_back(slot);
+      }
+      auto& taken = taken_pieces_.emplace_back(neighbour.pieces.size());
+      for (std::size_t piece = 0; piece < taken.size(); ++piece) {
+        const auto regions = neighbour.pieces[piece];
+        for (const Taken& each : taken_[i]) {
+          if (std::ranges::find(regions, region_of_[each.slot]) != regions.end())
+            taken[piece].push_back(each.slot);
+        }
+      }
+    }
+  }
 
   [[nodiscard]] Value* version(Tick t) noexcept {
     return values_.data() + static_cast<std::size_t>(t % window_) * vertices_.size();
@@ -290,7 +390,12 @@ class GraphStore final : public Store {
   std::vector<std::uint32_t> in_slots_;             // [edges]
   std::vector<std::vector<std::uint32_t>> packed_;  // [neighbours] slots, ascending by vertex
   std::vector<std::vector<Taken>> taken_;           // [neighbours] ascending by vertex
-  std::vector<Value> values_;                       // [window][slots]
+  // Policy pieces: [neighbours][pieces] slots, ascending by vertex.
+  std::vector<std::vector<std::vector<std::uint32_t>>> packed_pieces_;
+  std::vector<std::vector<std::vector<std::uint32_t>>> taken_pieces_;
+  std::vector<RegionId> region_of_;  // [slots]; of policy pieces
+  std::vector<Ahead> ahead_;         // [regions]; of policy pieces
+  std::vector<Value> values_;        // [window][slots]
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };

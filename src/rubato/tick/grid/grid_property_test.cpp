@@ -34,7 +34,7 @@ MixingGrid<D, R, F, Star> random_grid(RandomStream& random) {
 // Rounds that are rare, with layers to spare: versions of several rounds are in use at once.
 testing::RunCase with_rare_rounds(RandomStream& random) {
   testing::RunCase c = testing::random_run(random);
-  c.policy.barrier = false;
+  c.policy.barrier = c.policy.pieces = false;
   c.policy.period = static_cast<int>(random.between(4, 9));
   c.policy.replica_layers = c.policy.period - 1 + static_cast<int>(random.between(0, 8));
   c.policy.depth = static_cast<int>(random.between(0, 9));

@@ -54,6 +54,15 @@ class GridStore final : public Store {
   void pack(std::uint32_t neighbour, Tick t, Writer& out) override;
   void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
               std::span<const std::uint8_t> fresh) override;
+  void pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) override {
+    put_round(first_channel_[neighbour] + i, t, out);
+  }
+  void unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, ByteView payload) override;
+  [[nodiscard]] bool interacts() const override { return !ahead_.empty(); }
+  // Cells whose stencils lie in regions that are present.
+  bool interact(RegionId region, Tick t, std::span<const RegionId> present,
+                std::uint32_t core) override;
+  [[nodiscard]] Nanos interact_cost(RegionId region) const override { return ahead_[region].cost; }
   void release(Tick /*floor*/) override {}
   Bytes measure(RegionId region, Tick t) override;
   void combine(Bytes& into, ByteView from) override;
@@ -80,10 +89,19 @@ class GridStore final : public Store {
   [[nodiscard]] typename Model::State own_state(Tick t) const;
 
  private:
+  using Measure = typename Model::Measure;
+  // What interact() has done of a region's next step, and what it has left.
+  struct Ahead {
+    Tick tick = -1;
+    std::vector<std::vector<CellBox>> left;  // [pieces of the region]
+    Measure measured{};
+    double n_cells = 0;  // of the region's, those that are done
+    Nanos cost = 0;      // of the last call
+  };
   // Cells of a region that go into a round: `box` of the block, to be found in the payload at
   // `to_byte`, one field after the other and `field_bytes` apart, laid out as `shape` has it.
   struct Packing {
-    std::uint32_t neighbour = 0;
+    std::uint32_t channel = 0;
     std::uint32_t block = 0;
     CellBox box;
     BlockShape<kD> shape;
@@ -109,7 +127,6 @@ class GridStore final : public Store {
     std::size_t version_bytes = 0;  // from one to the next
     detail::Pages fixed;
   };
-  using Measure = typename Model::Measure;
   // A box of cells of a round, field by field.
   struct Sent {
     BlockShape<kD> shape;
@@ -149,8 +166,15 @@ class GridStore final : public Store {
   }
   [[nodiscard]] double nominal_cells(const CellBox& box, bool is_own) const;
   void add_packings(const BlockLayout<kD>& layout, std::uint32_t neighbour);
+  void add_channel(const std::vector<Piece<kD>>& pieces, RegionId first, RegionId last);
   static void add_packing(Region& region, Packing packing);
-  [[nodiscard]] std::byte* round_of(std::uint32_t neighbour, Tick t);
+  [[nodiscard]] std::byte* round_of(std::uint32_t channel, Tick t);
+  void put_round(std::uint32_t channel, Tick t, Writer& out);
+  void take_round(std::uint32_t neighbour, Tick t, ByteView payload,
+                  std::span<const RegionId> regions, std::span<const std::uint8_t> fresh);
+  [[nodiscard]] bool measures(RegionId region, Tick t) const;
+  [[nodiscard]] std::vector<CellBox> hidden_from(const Piece<kD>& piece,
+                                                 std::span<const RegionId> missing) const;
   void pack_region(const Region& region, Tick t);
   void fill_outside(Block& block);
   void fill_initial(Block& block);
@@ -162,8 +186,9 @@ class GridStore final : public Store {
     if constexpr (requires { U::kFinite; }) return U::kFinite;
     return false;
   }
-  void step_piece(const Piece<kD>& piece, Tick t, Measure* measured);
-  void take_box(const Sent& sent, std::span<const std::uint8_t> fresh);
+  void step_box(const Piece<kD>& piece, const CellBox& box, Tick t, Measure* measured);
+  void take_box(const Sent& sent, std::span<const RegionId> regions,
+                std::span<const std::uint8_t> fresh);
   void take_piece(const Piece<kD>& piece, const Sent& sent, bool is_fresh);
   [[noreturn]] void refuse(const Sent& sent, Index<kD> at, std::size_t field,
                            const Value* here) const;
@@ -172,15 +197,20 @@ class GridStore final : public Store {
   const TypedPlan<Query>& typed_;
   GridStoreOptions options_;
   std::vector<Block> blocks_;
-  std::vector<Region> regions_;      // [plan.regions]
-  std::vector<Bytes> empty_rounds_;  // [plan.neighbours] payloads, of which the cells are to come
+  std::vector<Region> regions_;  // [plan.regions]
+  // What is packed apart is a channel: the rounds to each neighbour, or of policy pieces what each
+  // source has for it.
+  std::vector<std::uint32_t> first_channel_;  // [plan.neighbours]
+  std::vector<Bytes> empty_rounds_;           // [channels] payloads, of which the cells are to come
   std::mutex rounds_mutex_;
   std::map<std::pair<std::uint32_t, Tick>, Bytes> rounds_;  // begun and not fetched
-  std::vector<std::vector<Bytes>> used_rounds_;  // [plan.neighbours] fetched, to be filled again
+  std::vector<std::vector<Bytes>> used_rounds_;  // [channels] fetched, to be filled again
+  std::vector<Ahead> ahead_;                     // [plan.regions]; of policy pieces
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };
 
 }  // namespace rubato::tick
 
+#include "rubato/tick/grid/detail/grid_store_ahead.hpp"
 #include "rubato/tick/grid/detail/grid_store_impl.hpp"

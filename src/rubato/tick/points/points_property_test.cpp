@@ -13,6 +13,7 @@
 #include "rubato/tick/reference.hpp"
 #include "rubato/tick/testing/epoch_run.hpp"
 #include "rubato/tick/testing/late_run.hpp"
+#include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 
@@ -65,7 +66,9 @@ Case random_case(std::uint64_t seed) {
   c.policy.replica_layers = static_cast<int>(random.between(0, 4));
   c.policy.period = static_cast<int>(random.between(1, c.policy.replica_layers + 1));
   c.policy.depth = static_cast<int>(random.between(0, 4));
-  if (random.between(0, 7) == 0) c.policy = Policy::parse("bulk");
+  const auto other = random.between(0, 7);
+  if (other == 0) c.policy = Policy::parse("bulk");
+  if (other == 1 || other == 2) c.policy = testing::random_pieces(random);
   c.n_nodes = static_cast<std::uint32_t>(random.between(1, 7));
   c.n_cores = static_cast<std::uint32_t>(random.between(1, 3));
   c.ticks = random.between(0, 14);
@@ -161,7 +164,7 @@ void for_all_seeds(std::uint64_t first, F&& expect, std::uint64_t n_seeds = test
     Case c = random_case(seed);
     if (seed % 2 == 0) {
       // The hard corner: migration with rare rounds, late messages and replicas.
-      c.policy.barrier = false;
+      c.policy.barrier = c.policy.pieces = false;
       c.policy.period = 2 + static_cast<int>(seed % 3);
       c.policy.replica_layers = c.policy.period - 1 + static_cast<int>(seed / 2 % 3);
       c.n_nodes = 2 + static_cast<std::uint32_t>(seed % 4);

@@ -51,6 +51,13 @@ class PointsStore final : public Store {
   void pack(std::uint32_t neighbour, Tick t, Writer& out) override;
   void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
               std::span<const std::uint8_t> fresh) override;
+  void pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) override;
+  void unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, ByteView payload) override;
+  [[nodiscard]] bool interacts() const override { return !ahead_.empty(); }
+  // Tuples of cells around which all cells are whole.
+  bool interact(RegionId region, Tick t, std::span<const RegionId> present,
+                std::uint32_t core) override;
+  [[nodiscard]] Nanos interact_cost(RegionId region) const override { return ahead_[region].cost; }
   void release(Tick floor) override;
 
   Bytes measure(RegionId region, Tick t) override;
@@ -124,6 +131,13 @@ class PointsStore final : public Store {
     std::uint32_t local = 0;  // of the source's window
     bool whole = false;       // all of its tuples are in the target
   };
+  // What interact() has done of a region's next step.
+  struct Ahead {
+    Tick tick = -1;
+    std::vector<std::uint8_t> done;  // [cells of its surroundings]
+    State results;
+    Nanos cost = 0;  // of the last call
+  };
   // What one core works with.
   struct Scratch {
     explicit Scratch(const Model& model) : gather(model.user(), model.lattice()) {}
@@ -147,6 +161,13 @@ class PointsStore final : public Store {
   void place_regions();
   void list_pack_cells();
   void add_pack_cells(RegionId source, const Query& target, std::vector<PackCell>& list) const;
+  void pack_cells(const std::vector<PackCell>& entries, const Query& target, Tick t,
+                  Writer& out) const;
+  [[nodiscard]] std::unique_ptr<Sorted> take_spare_round();
+  template <class Wanted>
+  [[nodiscard]] Nanos look_and_step(Scratch& work, Tick t, const Wanted& wanted);
+  [[nodiscard]] std::vector<std::uint8_t> hidden_cells(RegionId region,
+                                                       std::span<const RegionId> present) const;
   void load(StartState<State> start);
   [[nodiscard]] static bool within(const Box& box, const points::Index<kD>& unit,
                                    const points::Lattice<typename U::Scalar, kD>& lattice);
@@ -175,8 +196,11 @@ class PointsStore final : public Store {
   const TypedPlan<Query>& typed_;
   const PointsCosts costs_;
   const Tick window_;
-  std::vector<Place> places_;                     // [regions]
-  std::vector<std::vector<PackCell>> packing_;    // [neighbours] by cell
+  std::vector<Place> places_;                   // [regions]
+  std::vector<std::vector<PackCell>> packing_;  // [neighbours] by cell
+  // Of policy pieces: [neighbours][sources] by cell.
+  std::vector<std::vector<std::vector<PackCell>>> piece_packing_;
+  std::vector<Ahead> ahead_;                      // [regions]; of policy pieces
   std::vector<std::unique_ptr<Table>> versions_;  // [regions][window]
   std::vector<Nanos> step_costs_;                 // [regions] of the last step
   Tick released_;
@@ -231,10 +255,16 @@ void PointsStore<U>::place_regions() {
 // Which cells of which sources a round to each neighbour is packed from: fixed, so looked up once.
 template <points::PointsUser U>
 void PointsStore<U>::list_pack_cells() {
+  const bool pieces = typed_.plan.policy.pieces;
+  if (pieces) ahead_.resize(places_.size());
   packing_.resize(typed_.plan.neighbours.size());
+  piece_packing_.resize(typed_.plan.neighbours.size());
   for (std::size_t i = 0; i < packing_.size(); ++i) {
-    for (const RegionId source : typed_.plan.neighbours[i].sources)
-      add_pack_cells(source, typed_.targets[i], packing_[i]);
+    for (const RegionId source : typed_.plan.neighbours[i].sources) {
+      auto& list = pieces ? piece_packing_[i].emplace_back() : packing_[i];
+      add_pack_cells(source, typed_.targets[i], list);
+      if (pieces) std::ranges::stable_sort(list, {}, &PackCell::cell);
+    }
     std::ranges::stable_sort(packing_[i], {}, &PackCell::cell);
   }
 }
@@ -312,24 +342,38 @@ void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
     return std::pair<const Table*, const points::detail::CellWindow<kD>*>(&at(source, t),
                                                                           &places_[source].window);
   });
+  std::vector<Tuple>& results = work.stepper.results();
+  if (Ahead* ahead = ahead_.empty() ? nullptr : &ahead_[region];
+      ahead != nullptr && ahead->tick == t) {
+    step_costs_[region] =
+        look_and_step(work, t, [&](std::size_t cell) { return ahead->done[cell] == 0; });
+    results.insert(results.end(), ahead->results.begin(), ahead->results.end());
+  } else {
+    step_costs_[region] = look_and_step(work, t, [](std::size_t) { return true; });
+  }
+  locate(place, results, t, work.cells);
+  Table& table = make(region, t + 1);
+  table.fill(results, work.cells, static_cast<std::size_t>(place.window.n_cells()), work.next);
+  if ((t + 1) % kNumbersInterval == 0) check_numbers(table.all(), t + 1);
+  if constexpr (points::PointsHasStop<U>) keep_measure(region, t, table);
+}
+
+// Steps the tuples of the cells of what was gathered that are wanted, into the stepper's results;
+// returns what that costs in virtual time.
+template <points::PointsUser U>
+template <class Wanted>
+Nanos PointsStore<U>::look_and_step(Scratch& work, Tick t, const Wanted& wanted) {
   work.stepper.begin(t);
   std::size_t n_pairs = 0;
   std::size_t n_tuples = 0;
-  work.gather.walk([&](const Tuple& tuple, const points::NeighboursOf<U>& near) {
+  work.gather.walk(wanted, [&](const Tuple& tuple, const points::NeighboursOf<U>& near) {
     work.stepper.step(model_.user(), tuple, near);
     n_pairs += near.size();
     ++n_tuples;
   });
   work.stepper.flush(model_.user());
-  const std::vector<Tuple>& results = work.stepper.results();
-  locate(place, results, t, work.cells);
-  Table& table = make(region, t + 1);
-  table.fill(results, work.cells, static_cast<std::size_t>(place.window.n_cells()), work.next);
-  step_costs_[region] =
-      static_cast<Nanos>(costs_.unit + costs_.tuple * static_cast<double>(n_tuples) +
-                         costs_.pair * static_cast<double>(n_pairs));
-  if ((t + 1) % kNumbersInterval == 0) check_numbers(table.all(), t + 1);
-  if constexpr (points::PointsHasStop<U>) keep_measure(region, t, table);
+  return static_cast<Nanos>(costs_.unit + costs_.tuple * static_cast<double>(n_tuples) +
+                            costs_.pair * static_cast<double>(n_pairs));
 }
 
 template <points::PointsUser U>
@@ -454,4 +498,5 @@ std::size_t PointsStore<U>::bytes() const {
 
 }  // namespace rubato::tick
 
+#include "rubato/tick/points/detail/store_ahead.hpp"
 #include "rubato/tick/points/detail/store_rounds.hpp"

@@ -23,7 +23,7 @@ Shares shares_of(const core::NodeFigures& node) {
   };
   const double all = sum.wall > 0 ? static_cast<double>(sum.wall) : 1;
   Shares shares;
-  shares.stepping = static_cast<double>(busy(tick::step_own)) / all;
+  shares.stepping = static_cast<double>(busy(tick::step_own) + busy(tick::interact_own)) / all;
   shares.replicas = static_cast<double>(busy(tick::step_replica)) / all;
   shares.waiting = static_cast<double>(sum.idle) / all;
   shares.sending = static_cast<double>(busy(tick::pack_round) + busy(tick::unpack_round) +

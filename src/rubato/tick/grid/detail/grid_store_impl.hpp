@@ -39,9 +39,10 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
     }
     regions_.push_back(std::move(region));
   }
-  used_rounds_.resize(typed.plan.neighbours.size());
   for (std::uint32_t i = 0; i < typed.plan.neighbours.size(); ++i)
     add_packings(layout, i);
+  used_rounds_.resize(empty_rounds_.size());
+  if (policy.pieces) ahead_.resize(typed.regions.size());
   for (RegionId region = 0; region < typed.plan.n_own; ++region)
     check_numbers(region, 0);
 }
@@ -113,7 +114,7 @@ void GridStore<U>::fill_initial(Block& block) {
 // Boxes along the border are one or a few cells wide and hundreds of rows high: what is the same
 // for all rows is found before them, here and below.
 template <GridUser U>
-void GridStore<U>::step_piece(const Piece<kD>& piece, Tick t, Measure* measured) {
+void GridStore<U>::step_box(const Piece<kD>& piece, const CellBox& box, Tick t, Measure* measured) {
   const Block& block = blocks_[piece.block];
   std::array<Value*, U::kFields> now{};
   std::array<Value*, U::kFields> next{};
@@ -145,9 +146,9 @@ void GridStore<U>::step_piece(const Piece<kD>& piece, Tick t, Measure* measured)
       if (measured != nullptr) model_.user().measure(*measured, span, out.data(), n);
     }
   };
-  const bool one_row = piece.box.volume() == piece.box.width(0);
+  const bool one_row = box.volume() == box.width(0);
   const std::int64_t strip = options_.strip_cells > 0 ? options_.strip_cells : kStripCells;
-  CellBox left = piece.box;
+  CellBox left = box;
   // A strip and a half is no worse than two.
   while (!one_row && left.width(0) >= 2 * strip) {
     CellBox first = left;
@@ -182,14 +183,17 @@ void GridStore<U>::publish(const Region& region, Tick t) {
 
 template <GridUser U>
 void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
-  Measure measured{};
-  bool wanted = false;
-  if constexpr (GridHasStop<U>) {
-    const Tick interval = model_.user().stop_interval();
-    wanted = typed_.plan.regions[region].own() && interval > 0 && (t + 1) % interval == 0;
-  }
-  for (const auto& piece : regions_[region].pieces) {
-    step_piece(piece, t, wanted ? &measured : nullptr);
+  const bool wanted = measures(region, t);
+  const bool in_part = !ahead_.empty() && ahead_[region].tick == t;
+  Measure measured = in_part ? ahead_[region].measured : Measure{};
+  const auto& pieces = regions_[region].pieces;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (!in_part) {
+      step_box(pieces[i], pieces[i].box, t, wanted ? &measured : nullptr);
+      continue;
+    }
+    for (const CellBox& box : ahead_[region].left[i])
+      step_box(pieces[i], box, t, wanted ? &measured : nullptr);
   }
   publish(regions_[region], t + 1);
   if ((t + 1) % typed_.plan.policy.period == 0) pack_region(regions_[region], t + 1);
@@ -200,22 +204,53 @@ void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
   }
 }
 
-// Lays out the payload of a round: the number of boxes, then each with its cells, field by field.
+template <GridUser U>
+bool GridStore<U>::measures(RegionId region, Tick t) const {
+  if constexpr (GridHasStop<U>) {
+    const Tick interval = model_.user().stop_interval();
+    return typed_.plan.regions[region].own() && interval > 0 && (t + 1) % interval == 0;
+  }
+  return false;
+}
+
+// Lays out the payloads for a neighbour.
 template <GridUser U>
 void GridStore<U>::add_packings(const BlockLayout<kD>& layout, std::uint32_t neighbour) {
-  Writer round;
+  const Neighbour& to = typed_.plan.neighbours[neighbour];
   std::vector<Piece<kD>> pieces;
-  if (typed_.plan.neighbours[neighbour].receives) {
-    pieces = layout.locate(typed_.own.intersect(typed_.targets[neighbour]));
+  if (to.receives) pieces = layout.locate(typed_.own.intersect(typed_.targets[neighbour]));
+  first_channel_.push_back(static_cast<std::uint32_t>(empty_rounds_.size()));
+  if (!typed_.plan.policy.pieces) {
+    add_channel(pieces, 0, typed_.plan.n_own);
+    return;
   }
+  for (const RegionId source : to.sources) {
+    std::vector<Piece<kD>> of_source;
+    for (const auto& own : regions_[source].pieces) {
+      for (Piece<kD> piece : pieces) {
+        piece.box = piece.box.intersect(own.box);
+        if (piece.block == own.block && !piece.box.empty()) of_source.push_back(piece);
+      }
+    }
+    add_channel(of_source, source, source + 1);
+  }
+}
+
+// One payload: the number of boxes, then each with its cells, field by field, made by the regions
+// from first up to last.
+template <GridUser U>
+void GridStore<U>::add_channel(const std::vector<Piece<kD>>& pieces, RegionId first,
+                               RegionId last) {
+  const auto channel = static_cast<std::uint32_t>(empty_rounds_.size());
+  Writer round;
   round.put(static_cast<std::uint32_t>(pieces.size()));
   for (const auto& piece : pieces) {
     round.put(piece.in_world());
     const Packing packing{
-        neighbour,    piece.block,
+        channel,      piece.block,
         piece.box,    BlockShape<kD>::dense(piece.box),
         round.size(), static_cast<std::size_t>(piece.box.volume()) * sizeof(Value)};
-    for (RegionId region = 0; region < typed_.plan.n_own; ++region)
+    for (RegionId region = first; region < last; ++region)
       add_packing(regions_[region], packing);
     round.append_zeros(packing.field_bytes * U::kFields);
   }
@@ -234,13 +269,13 @@ void GridStore<U>::add_packing(Region& region, Packing packing) {
 
 // The payload of round t, which the steps of several regions fill at once, each its own cells.
 template <GridUser U>
-std::byte* GridStore<U>::round_of(std::uint32_t neighbour, Tick t) {
+std::byte* GridStore<U>::round_of(std::uint32_t channel, Tick t) {
   const std::lock_guard lock(rounds_mutex_);
-  const auto [at, is_new] = rounds_.try_emplace({neighbour, t});
+  const auto [at, is_new] = rounds_.try_emplace({channel, t});
   if (is_new) {
-    auto& used = used_rounds_[neighbour];
+    auto& used = used_rounds_[channel];
     if (used.empty()) {
-      at->second = empty_rounds_[neighbour];
+      at->second = empty_rounds_[channel];
     } else {
       at->second = std::move(used.back());
       used.pop_back();
@@ -252,7 +287,7 @@ std::byte* GridStore<U>::round_of(std::uint32_t neighbour, Tick t) {
 template <GridUser U>
 void GridStore<U>::pack_region(const Region& region, Tick t) {
   for (const Packing& packing : region.packings) {
-    std::byte* const to = round_of(packing.neighbour, t) + packing.to_byte;
+    std::byte* const to = round_of(packing.channel, t) + packing.to_byte;
     const Block& block = blocks_[packing.block];
     for (std::size_t f = 0; f < U::kFields; ++f) {
       const Value* from = values(block, t, f);
@@ -267,34 +302,52 @@ void GridStore<U>::pack_region(const Region& region, Tick t) {
 
 template <GridUser U>
 void GridStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
+  put_round(first_channel_[neighbour], t, out);
+}
+
+template <GridUser U>
+void GridStore<U>::put_round(std::uint32_t channel, Tick t, Writer& out) {
   Bytes payload;
   {
     const std::lock_guard lock(rounds_mutex_);
-    const auto at = rounds_.find({neighbour, t});
+    const auto at = rounds_.find({channel, t});
     if (at != rounds_.end()) payload = std::move(at->second);
-    rounds_.erase({neighbour, t});
+    rounds_.erase({channel, t});
   }
   // A round may carry no cell at all.
-  const Bytes& whole = payload.empty() ? empty_rounds_[neighbour] : payload;
+  const Bytes& whole = payload.empty() ? empty_rounds_[channel] : payload;
   out.append(whole.data(), whole.size());
   if (payload.empty()) return;
   const std::lock_guard lock(rounds_mutex_);
-  used_rounds_[neighbour].push_back(std::move(payload));
+  used_rounds_[channel].push_back(std::move(payload));
 }
 
 template <GridUser U>
 void GridStore<U>::unpack(std::uint32_t neighbour, Tick t, ByteView payload,
                           std::span<const std::uint8_t> fresh) {
+  take_round(neighbour, t, payload, typed_.plan.neighbours[neighbour].regions, fresh);
+}
+
+template <GridUser U>
+void GridStore<U>::unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t,
+                                ByteView payload) {
+  const auto regions = typed_.plan.neighbours[neighbour].pieces[i];
+  take_round(neighbour, t, payload, regions, std::vector<std::uint8_t>(regions.size(), 1));
+}
+
+template <GridUser U>
+void GridStore<U>::take_round(std::uint32_t neighbour, Tick t, ByteView payload,
+                              std::span<const RegionId> regions,
+                              std::span<const std::uint8_t> fresh) {
   Reader reader(payload);
   const auto n_boxes = reader.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < n_boxes; ++i) {
     const auto box = reader.get<CellBox>();
     const auto n_values = static_cast<std::size_t>(box.volume()) * U::kFields;
     const ByteView data = reader.get_view(n_values * sizeof(Value));
-    take_box({BlockShape<kD>::dense(box), data.data(), neighbour, t}, fresh);
+    take_box({BlockShape<kD>::dense(box), data.data(), neighbour, t}, regions, fresh);
   }
   RUBATO_ASSERT(reader.at_end(), neighbour, t, reader.left());
-  const auto& regions = typed_.plan.neighbours[neighbour].regions;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     if (fresh[i] != 0) publish(regions_[regions[i]], t);
   }
@@ -302,8 +355,8 @@ void GridStore<U>::unpack(std::uint32_t neighbour, Tick t, ByteView payload,
 
 // Puts the cells where they belong, or compares them with what was computed here.
 template <GridUser U>
-void GridStore<U>::take_box(const Sent& sent, std::span<const std::uint8_t> fresh) {
-  const auto& regions = typed_.plan.neighbours[sent.neighbour].regions;
+void GridStore<U>::take_box(const Sent& sent, std::span<const RegionId> regions,
+                            std::span<const std::uint8_t> fresh) {
   for (std::size_t i = 0; i < regions.size(); ++i) {
     for (const auto& piece : regions_[regions[i]].pieces) {
       take_piece(piece, sent, fresh[i] != 0);
@@ -398,8 +451,10 @@ Tick GridStore<U>::stop_lag() const {
 }
 
 template <GridUser U>
-Nanos GridStore<U>::step_cost(RegionId region, Tick /*t*/) const {
-  return static_cast<Nanos>(options_.ns_per_cell * regions_[region].n_cells +
+Nanos GridStore<U>::step_cost(RegionId region, Tick t) const {
+  double n_cells = regions_[region].n_cells;
+  if (!ahead_.empty() && ahead_[region].tick == t) n_cells -= ahead_[region].n_cells;
+  return static_cast<Nanos>(options_.ns_per_cell * std::max(n_cells, 0.0) +
                             options_.ns_per_row * regions_[region].n_rows);
 }
 

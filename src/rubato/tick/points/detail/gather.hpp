@@ -33,7 +33,8 @@ class Gather {
 
   Gather(const U& user, const Lattice<Scalar, kD>& lattice) : user_(user), lattice_(lattice) {}
 
-  // Collects the window; version(source) is the CellTable of a patch's source. Where the versions
+  // Collects the window; version(source) is the CellTable of a patch's source, or null where it is
+  // not there yet. Where the versions
   // of several regions have tuples for one cell, they are merged by id; equal ids (a replica and
   // the message that confirms it) count once.
   template <class F>
@@ -45,9 +46,33 @@ class Gather {
     spread();
   }
 
-  // Shows each tuple of the region its neighbours: f(tuple, neighbours).
-  template <class F>
-  void walk(const F& f) {
+  // Marks in `open` the cells with tuples of the region (indexes into the window) that are not done
+  // and in whose blocks no cell is hidden; returns how many.
+  std::size_t mark_open(const Surroundings<kD>& around, const std::vector<std::uint8_t>& hidden,
+                        const std::vector<std::uint8_t>& done, std::vector<std::uint8_t>& open) {
+    around_ = &around;
+    const Index<kD> first = target_low();
+    Index<kD> size = target_high();
+    for (std::size_t d = 0; d < kD; ++d)
+      size[d] -= first[d];
+    std::size_t n = 0;
+    for_each_row<kD>(size, [&](Index<kD> at) {
+      for (std::size_t d = 0; d < kD; ++d)
+        at[d] += first[d];
+      for (std::int64_t i = 0; i < size[0]; ++i, ++at[0]) {
+        const auto c = static_cast<std::size_t>(around.window.number(at));
+        if (done[c] != 0 || any_in_block(at, hidden)) continue;
+        open[c] = 1;
+        ++n;
+      }
+    });
+    return n;
+  }
+
+  // Shows each tuple of the region its neighbours: f(tuple, neighbours); of the cells (indexes into
+  // the window) for which wanted(cell) is true.
+  template <class Wanted, class F>
+  void walk(const Wanted& wanted, const F& f) {
     const Index<kD> first = target_low();
     Index<kD> size = target_high();
     for (std::size_t d = 0; d < kD; ++d)
@@ -55,11 +80,28 @@ class Gather {
     for_each_row<kD>(size, [&](Index<kD> at) {
       for (std::size_t d = 0; d < kD; ++d)
         at[d] += first[d];
-      walk_row(at, size[0], f);
+      walk_row(at, size[0], wanted, f);
     });
   }
 
  private:
+  // Whether one of the cells around the one at `at` that lie in the window has a mark.
+  [[nodiscard]] bool any_in_block(const Index<kD>& at,
+                                  const std::vector<std::uint8_t>& marks) const {
+    const CellWindow<kD>& window = around_->window;
+    const int n_block = kD == 2 ? 9 : 27;
+    for (int i = 0; i < n_block; ++i) {
+      Index<kD> beside = at;
+      bool inside = true;
+      for (std::size_t d = 0; d < kD; ++d) {
+        beside[d] += (d == 0 ? i : d == 1 ? i / 3 : i / 9) % 3 - 1;
+        inside = inside && beside[d] >= 0 && beside[d] < window.size[d];
+      }
+      if (inside && marks[static_cast<std::size_t>(window.number(beside))] != 0) return true;
+    }
+    return false;
+  }
+
   // A block of cells is 3 (9 in 3D) runs of cells that follow each other in a row.
   static constexpr std::size_t kRows = kD == 2 ? 3 : 9;
   // So many tuples look around before the first of them is shown what it sees: a list that has just
@@ -79,6 +121,7 @@ class Gather {
       const auto& read = version(patch.source);
       const auto* table = read.first;
       const auto* table_window = read.second;
+      if (table == nullptr) continue;
       const std::uint32_t* from = table->starts();
       for_each_row<kD>(patch.size, [&](const Index<kD>& at) {
         const std::size_t c = cell(window, patch.to, at);
@@ -100,6 +143,7 @@ class Gather {
       const auto& read = version(patch.source);
       const auto* table = read.first;
       const auto* table_window = read.second;
+      if (table == nullptr) continue;
       const std::uint32_t* from = table->starts();
       const Tuple* all = table->all().data();
       for_each_row<kD>(patch.size, [&](const Index<kD>& at) {
@@ -195,8 +239,8 @@ class Gather {
   }
 
   // One row of n target cells from `at`, an index into the window.
-  template <class F>
-  void walk_row(Index<kD> at, std::int64_t n, const F& f) {
+  template <class Wanted, class F>
+  void walk_row(Index<kD> at, std::int64_t n, const Wanted& wanted, const F& f) {
     const CellWindow<kD>& window = around_->window;
     std::array<std::size_t, kRows> rows;
     std::size_t n_rows = 0;
@@ -213,7 +257,7 @@ class Gather {
     const auto first = static_cast<std::size_t>(window.number(at));
     for (std::int64_t k = 0; k < n; ++k, ++at[0]) {
       const auto c = first + static_cast<std::size_t>(k);
-      if (starts_[c] == starts_[c + 1]) continue;
+      if (starts_[c] == starts_[c + 1] || !wanted(c)) continue;
       const auto left = static_cast<std::size_t>(std::max<std::int64_t>(at[0] - 1, 0));
       const auto right = static_cast<std::size_t>(std::min(at[0] + 2, window.size[0]));
       std::array<Run, kRows> runs;

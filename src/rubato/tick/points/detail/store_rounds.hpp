@@ -10,9 +10,18 @@ namespace rubato::tick {
 
 template <points::PointsUser U>
 void PointsStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
-  const Query& target = typed_.targets[neighbour];
+  pack_cells(packing_[neighbour], typed_.targets[neighbour], t, out);
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) {
+  pack_cells(piece_packing_[neighbour][i], typed_.targets[neighbour], t, out);
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::pack_cells(const std::vector<PackCell>& entries, const Query& target, Tick t,
+                                Writer& out) const {
   const auto& lattice = model_.lattice();
-  const std::vector<PackCell>& entries = packing_[neighbour];
   std::vector<const Tuple*> round;
   for (std::size_t i = 0; i < entries.size();) {
     const std::size_t begin = round.size();
@@ -66,15 +75,7 @@ void PointsStore<U>::read_round(ByteView payload, Sorted& round) const {
 template <points::PointsUser U>
 void PointsStore<U>::unpack(std::uint32_t neighbour, Tick t, ByteView payload,
                             std::span<const std::uint8_t> fresh) {
-  std::unique_ptr<Sorted> round;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!spare_rounds_.empty()) {
-      round = std::move(spare_rounds_.back());
-      spare_rounds_.pop_back();
-    }
-  }
-  if (!round) round = std::make_unique<Sorted>();
+  std::unique_ptr<Sorted> round = take_spare_round();
   read_round(payload, *round);
   const auto& regions = typed_.plan.neighbours[neighbour].regions;
   for (std::size_t i = 0; i < regions.size(); ++i) {
@@ -89,6 +90,28 @@ void PointsStore<U>::unpack(std::uint32_t neighbour, Tick t, ByteView payload,
   }
   const std::lock_guard lock(mutex_);
   spare_rounds_.push_back(std::move(round));
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t,
+                                  ByteView payload) {
+  std::unique_ptr<Sorted> round = take_spare_round();
+  read_round(payload, *round);
+  for (const RegionId region : typed_.plan.neighbours[neighbour].pieces[i]) {
+    const Place& place = places_[region];
+    cut_out(*round, place, place.reach, make(region, t));
+  }
+  const std::lock_guard lock(mutex_);
+  spare_rounds_.push_back(std::move(round));
+}
+
+template <points::PointsUser U>
+std::unique_ptr<typename PointsStore<U>::Sorted> PointsStore<U>::take_spare_round() {
+  const std::lock_guard lock(mutex_);
+  if (spare_rounds_.empty()) return std::make_unique<Sorted>();
+  std::unique_ptr<Sorted> round = std::move(spare_rounds_.back());
+  spare_rounds_.pop_back();
+  return round;
 }
 
 // Whether a box that may reach over the world's edge contains a unit of the world.

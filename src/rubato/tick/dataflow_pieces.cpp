@@ -1,0 +1,190 @@
+// Policy pieces in a Dataflow: fragments that leave one by one, and asynchronous parts of steps
+// [AsyTick 3, 4].
+
+#include <algorithm>
+
+#include "rubato/base/bytes.hpp"
+#include "rubato/tick/dataflow.hpp"
+
+namespace rubato::tick {
+
+using detail::MessageHeader;
+using detail::MessageType;
+
+namespace {
+
+// Fragments wait for others to the same node while all cores are busy, but not for longer.
+constexpr Nanos kDeadline = 200 * kMicrosecond;
+
+// In front of each fragment of a message; 24 bytes.
+struct FragmentHeader {
+  std::uint32_t source = 0;
+  std::uint32_t zero = 0;
+  Tick tick = 0;
+  std::uint64_t n_bytes = 0;
+};
+
+}  // namespace
+
+// Source `source` of the link's neighbour has its version of t.
+void Dataflow::source_is_piece(std::uint32_t link, std::uint32_t source, Tick t) {
+  Link& to = links_[link];
+  if (to.outgoing.empty()) to.outgoing_since = now_;
+  to.outgoing.push_back({source, t});
+}
+
+// Takes what is to be sent to one neighbour: if not `all`, only what has waited for long, or is as
+// much as a tick has.
+bool Dataflow::take_pieces_out(bool all, core::Work& work) {
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    Link& link = links_[i];
+    if (link.outgoing.empty() || !link.leaving.empty()) continue;
+    const bool due = link.outgoing.size() >= plan_.neighbours[i].sources.size() ||
+                     now_ - link.outgoing_since >= kDeadline;
+    if (!all && !due) continue;
+    link.leaving.swap(link.outgoing);
+    Job* job = new_job(i, link.leaving.front().tick);
+    job->fragments = link.leaving;
+    work = {pack_round, i, job->tick, job};
+    return true;
+  }
+  return false;
+}
+
+bool Dataflow::pieces_fit(const Link& link) const {
+  if (link.piece_inbox.empty() || link.unpacking != 0) return false;
+  Reader in(link.piece_inbox.front());
+  const auto header = in.get<MessageHeader>();
+  for (std::uint32_t i = 0; i < header.detail; ++i) {
+    const auto fragment = in.get<FragmentHeader>();
+    if (fragment.tick > floor_ + window_ - 2) return false;
+    static_cast<void>(in.get_view(fragment.n_bytes));
+  }
+  return true;
+}
+
+bool Dataflow::take_pieces_in(core::Work& work) {
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    Link& link = links_[i];
+    if (!pieces_fit(link)) continue;
+    Job* job = new_job(i, 1);
+    job->bytes = std::move(link.piece_inbox.front());
+    link.piece_inbox.pop_front();
+    Reader in(job->bytes);
+    const auto header = in.get<MessageHeader>();
+    for (std::uint32_t k = 0; k < header.detail; ++k) {
+      const auto fragment = in.get<FragmentHeader>();
+      static_cast<void>(in.get_view(fragment.n_bytes));
+      job->fragments.push_back({fragment.source, fragment.tick});
+      for (const RegionId region : plan_.neighbours[i].pieces[fragment.source]) {
+        RUBATO_ASSERT(cell(region, fragment.tick).status == Status::absent, region, fragment.tick);
+        cell(region, fragment.tick).status = Status::running;
+      }
+    }
+    job->tick = link.unpacking = header.tick;
+    work = {unpack_round, i, job->tick, job};
+    return true;
+  }
+  return false;
+}
+
+// Packs the fragments of the job into its message, or takes those of its message; on a core,
+// without the lock.
+void Dataflow::run_pieces(Job& job, bool pack) {
+  if (!pack) {
+    Reader in(job.bytes);
+    const auto header = in.get<MessageHeader>();
+    for (std::uint32_t k = 0; k < header.detail; ++k) {
+      const auto fragment = in.get<FragmentHeader>();
+      store_.unpack_piece(job.neighbour, fragment.source, fragment.tick,
+                          in.get_view(fragment.n_bytes));
+    }
+    return;
+  }
+  Writer out;
+  out.put(MessageHeader{MessageType::pieces, static_cast<std::uint32_t>(job.fragments.size()),
+                        job.fragments.front().tick});
+  for (const Fragment& fragment : job.fragments) {
+    Writer payload;
+    store_.pack_piece(job.neighbour, fragment.source, fragment.tick, payload);
+    const Bytes bytes = payload.take();
+    out.put(FragmentHeader{fragment.source, 0, fragment.tick, bytes.size()});
+    out.append(bytes.data(), bytes.size());
+  }
+  job.bytes = out.take();
+}
+
+void Dataflow::finish_pieces_sent(core::Port& port, Job& job) {
+  links_[job.neighbour].leaving.clear();
+  ++figures_.messages_sent;
+  figures_.bytes_sent += static_cast<std::int64_t>(job.bytes.size());
+  port.send(plan_.neighbours[job.neighbour].node, std::move(job.bytes));
+}
+
+void Dataflow::finish_pieces_taken(core::Port& port, const Job& job) {
+  Link& link = links_[job.neighbour];
+  for (const Fragment& fragment : job.fragments) {
+    // Of ascending ticks: each source sends one after the other.
+    if (--link.missing_pieces[slot(fragment.tick)] == 0)
+      round_taken(job.neighbour, fragment.tick, port.now());
+  }
+  for (const Fragment& fragment : job.fragments) {
+    for (const RegionId region : plan_.neighbours[job.neighbour].pieces[fragment.source])
+      set_present(region, fragment.tick);
+  }
+  if (!link.rounds.empty()) tell_taken(port, job.neighbour, link.rounds.back());
+}
+
+// Some inputs of the own unit (region, t) are there: if its own tuples are among them, a core that
+// would be idle may begin with it.
+void Dataflow::queue_part(RegionId region, Tick t) {
+  Part& part = parts_[region];
+  if (part.queued || part.running || cell(region, t).status != Status::present ||
+      cell(region, t + 1).status != Status::absent)
+    return;
+  part.queued = true;
+  const Tick depth = plan_.regions[region].depth;
+  ready_parts_.push({t * (plan_.policy.depth + 1) + depth, t, region});
+}
+
+bool Dataflow::take_part(core::Work& work) {
+  const Tick limit = own_limit();
+  while (!ready_parts_.empty()) {
+    const Ready top = ready_parts_.top();
+    ready_parts_.pop();
+    Part& part = parts_[top.region];
+    part.queued = false;
+    const Cell& unit = cell(top.region, top.tick);
+    // It may have run meanwhile; what is beyond the limit comes back with its next input.
+    if (top.tick > limit || top.tick < floor_ || unit.status != Status::present ||
+        cell(top.region, top.tick + 1).status != Status::absent)
+      continue;
+    const auto inputs = plan_.inputs[top.region];
+    const std::size_t n_present = inputs.size() - unit.missing_own - unit.missing_replica;
+    if (n_present == inputs.size() || (part.tick == top.tick && part.n_present == n_present))
+      continue;
+    Job* job = new_job(kNoNeighbour, top.tick);
+    std::ranges::copy_if(inputs, std::back_inserter(job->chain), [&](RegionId input) {
+      return cell(input, top.tick).status == Status::present;
+    });
+    part = {top.tick, n_present, false, true};
+    work = {interact_own, top.region, top.tick, job};
+    return true;
+  }
+  return false;
+}
+
+void Dataflow::finish_part(RegionId region, Tick t) {
+  ++figures_.interactions;
+  Part& part = parts_[region];
+  part.running = false;
+  const Cell& unit = cell(region, t);
+  if (unit.missing_own == 0 && unit.missing_replica == 0) {
+    push_own(region, t);
+  } else if (plan_.inputs[region].size() - unit.missing_own - unit.missing_replica !=
+             part.n_present) {
+    queue_part(region, t);
+  }
+}
+
+}  // namespace rubato::tick
