@@ -64,6 +64,24 @@ TEST(DataflowProperty, every_policy_partition_and_interleaving_equals_the_refere
   }
 }
 
+// The step in two parts, of which the first one runs ahead where a core would be idle.
+TEST(DataflowProperty, steps_in_two_parts_equal_the_reference_of_whole_ones) {
+  std::int64_t n_interactions = 0;
+  for (std::uint64_t seed = 4000; seed < 4000 + testing::n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 1);
+    const SwarmModel::Options world = random_world(seed, random);
+    testing::RunCase c = testing::random_run(random);
+    if (seed % 4 != 0) c.policy = testing::random_pieces(random);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
+    const SwarmModel whole(world);
+    const auto reference = run_reference(whole, whole.everything(), c.ticks);
+    n_interactions += testing::expect_equal_run<FragmentStore<testing::SwarmInParts>>(
+                          testing::SwarmInParts(world), c, seed, reference)
+                          .interactions;
+  }
+  EXPECT_GT(n_interactions, static_cast<std::int64_t>(10 * testing::n_seeds()));
+}
+
 // The swarm's cuts have nothing in common from one epoch to the next; emigrants, halos of several
 // layers and stop decisions under way cross each of them.
 TEST(DataflowProperty, runs_that_are_cut_again_at_epochs_equal_the_reference) {

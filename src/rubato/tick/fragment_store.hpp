@@ -39,34 +39,75 @@ class FragmentStore final : public Store {
     for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {
       at(region, begin_) = initial;
     }
+    if (HasInteract<M> && typed_.plan.policy.pieces) find_writers();
   }
 
   void step(RegionId region, Tick t, std::uint32_t /*core*/) override {
     const RegionQuery<Query>& query = typed_.regions[region];
+    const bool in_part = !ahead_.empty() && ahead_[region].tick == t;
     State context;
     for (const auto& source : sources(region, t)) {
-      State part = *source;
-      for (const Query& include : query.includes) {
-        part = model_.select(part, model_.read_dependencies(include));
+      if (in_part && ahead_[region].has(source)) continue;
+      model_.merge(context, read_of(query, *source));
+    }
+    State to_step;
+    State result;
+    if constexpr (HasInteract<M>) {
+      if (in_part) {
+        Ahead& ahead = ahead_[region];
+        to_step = std::move(ahead.to_step);
+        model_.interact(ahead.in, to_step, context, t);
+        result = model_.finish(to_step, ahead.in, t);
+        ahead.begin(t, {});
       }
-      model_.merge(context, part);
     }
-    const State to_step = restrict_to(context, query);
-    auto result = std::make_shared<const State>(model_.step(to_step, context, t));
-    if constexpr (HasStepCost<M>) {
-      costs_[region] = static_cast<Nanos>(model_.step_cost(to_step, context));
-    } else {
-      costs_[region] = kMicrosecond;
+    if (!in_part) {
+      to_step = restrict_to(context, query);
+      result = stepped(model_, to_step, context, t);
     }
+    costs_[region] = cost_of(to_step, context);
     if constexpr (HasStopCondition<M>) {
       if (typed_.plan.regions[region].own() && model_.stop_interval() > 0 &&
           (t + 1) % model_.stop_interval() == 0) {
         const std::lock_guard lock(measures_mutex_);
-        measures_[{region, t + 1}] = model_.measure(to_step, *result);
+        measures_[{region, t + 1}] = model_.measure(to_step, result);
       }
     }
-    at(region, t + 1) = std::move(result);
+    at(region, t + 1) = std::make_shared<const State>(std::move(result));
   }
+
+  [[nodiscard]] bool interacts() const override { return !ahead_.empty(); }
+  // As soon as the tuples of the region itself are whole, with all that is there.
+  bool interact(RegionId region, Tick t, std::span<const RegionId> present,
+                std::uint32_t /*core*/) override {
+    if constexpr (HasInteract<M>) {
+      const RegionQuery<Query>& query = typed_.regions[region];
+      const auto is_here = [&](RegionId input) {
+        return std::ranges::find(present, input) != present.end();
+      };
+      Ahead& ahead = ahead_[region];
+      // At the first tick all regions have one state, and nothing is waited for.
+      if (t == begin_ || !std::ranges::all_of(ahead.writers, is_here)) return false;
+      if (ahead.tick != t) {
+        State own;
+        for (const RegionId writer : ahead.writers)
+          model_.merge(own, read_of(query, *at(writer, t)));
+        ahead.begin(t, restrict_to(own, query));
+      }
+      State other;
+      for (const RegionId input : present) {
+        if (ahead.has(at(input, t))) continue;
+        ahead.taken.push_back(at(input, t));
+        model_.merge(other, read_of(query, *ahead.taken.back()));
+      }
+      model_.interact(ahead.in, ahead.to_step, other, t);
+      ahead.cost = cost_of(ahead.to_step, other);
+      return true;
+    } else {
+      return false;
+    }
+  }
+  [[nodiscard]] Nanos interact_cost(RegionId region) const override { return ahead_[region].cost; }
 
   void pack(std::uint32_t neighbour, Tick t, Writer& out) override {
     State round;
@@ -183,6 +224,35 @@ class FragmentStore final : public Store {
  private:
   using Version = std::shared_ptr<const State>;
 
+  struct NoContributions {};
+  template <class T>
+  struct ContributionsOf {
+    using type = NoContributions;
+  };
+  template <HasInteract T>
+  struct ContributionsOf<T> {
+    using type = typename T::Contributions;
+  };
+  // What interact() has done of an own region's next step.
+  struct Ahead {
+    std::vector<RegionId> writers;  // inputs whose tuples may come to lie in the region
+    Tick tick = -1;
+    State to_step;
+    typename ContributionsOf<M>::type in{};
+    std::vector<Version> taken;  // that have contributed
+    Nanos cost = 0;              // of the last call
+
+    [[nodiscard]] bool has(const Version& version) const {
+      return std::ranges::find(taken, version) != taken.end();
+    }
+    void begin(Tick t, State own) {
+      tick = t;
+      to_step = std::move(own);
+      in = {};
+      taken.clear();
+    }
+  };
+
   [[nodiscard]] Version& at(RegionId region, Tick t) {
     return versions_[region * static_cast<std::size_t>(window_) +
                      static_cast<std::size_t>(t % window_)];
@@ -201,6 +271,35 @@ class FragmentStore final : public Store {
       if (std::ranges::find(list, version) == list.end()) list.push_back(version);
     }
     return list;
+  }
+
+  // What of `state` the query's tuples read.
+  [[nodiscard]] State read_of(const RegionQuery<Query>& query, const State& state) const {
+    State part = state;
+    for (const Query& include : query.includes)
+      part = model_.select(part, model_.read_dependencies(include));
+    return part;
+  }
+
+  void find_writers() {
+    ahead_.resize(typed_.plan.n_own);
+    for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
+      for (const RegionId input : typed_.plan.inputs[region]) {
+        const bool writes =
+            std::ranges::all_of(typed_.regions[region].includes, [&](const Query& include) {
+              const Query reach = model_.write_dependencies(include);
+              return std::ranges::none_of(typed_.regions[input].includes, [&](const Query& other) {
+                return model_.disjoint(reach, other);
+              });
+            });
+        if (writes || input == region) ahead_[region].writers.push_back(input);
+      }
+    }
+  }
+
+  [[nodiscard]] Nanos cost_of(const State& to_step, const State& context) const {
+    if constexpr (HasStepCost<M>) return static_cast<Nanos>(model_.step_cost(to_step, context));
+    return kMicrosecond;
   }
 
   [[nodiscard]] State restrict_to(const State& context, const RegionQuery<Query>& query) const {
@@ -253,6 +352,7 @@ class FragmentStore final : public Store {
   const Tick begin_;
   std::vector<Version> versions_;  // [regions][window]
   std::vector<Nanos> costs_;       // [regions] of the last step
+  std::vector<Ahead> ahead_;       // [n_own]; of policy pieces, where the step has two parts
   Tick released_;
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;

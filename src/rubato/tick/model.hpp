@@ -8,7 +8,8 @@
 //   PART        part(n)                                n queries that are disjoint and cover all
 //   NEW         init(q)                                the tuples of the initial state that q
 //                                                      selects; reads nothing else
-//   STEP        step(to_step, context, t)              to_step one tick on, from t to t + 1
+//   STEP        step(to_step, context, t)              to_step one tick on, from t to t + 1; or
+//                                                      in two parts, HasInteract below
 //   R_D         read_dependencies(q)                   selects all that stepping q needs as context
 //   R_X         read_exclusive(q)                      selects what q alone suffices to step
 //   W_D         write_dependencies(q)                  stepping it yields all of q one tick on
@@ -56,6 +57,26 @@ template <class M>
 concept HasStep = requires(const M& m, const typename M::State& s, Tick t) {
   { m.step(s, s, t) } -> std::convertible_to<typename M::State>;
 };
+// In place of step(), or beside it with the same bits: the step in two parts, so that the first one
+// can begin when some of what it needs is there [AsyTick 3.2, Table 1].
+//   using Contributions = ..;                       Contributions{}: nothing came in yet
+//   void interact(Contributions& in, to_step, other, t) const
+//                                                   the asynchronous part: what the tuples of
+//                                                   `other` are to those of to_step, which may be
+//                                                   among them; the context comes in pieces, each
+//                                                   tuple of it once
+//   State finish(to_step, const Contributions&, t) const
+//                                                   the synchronous part, when all has come
+// The pieces come in any order and any cut: contributions are kept by id, or their sums are exact
+// (base/exact_sum.hpp). `rubato check` tests it.
+template <class M>
+concept HasInteract = requires(const M& m, typename M::Contributions& in,
+                               const typename M::State& s, Tick t) {
+  requires std::default_initializable<typename M::Contributions>;
+  m.interact(in, s, s, t);
+  { m.finish(s, in, t) } -> std::convertible_to<typename M::State>;
+};
+
 template <class M>
 concept HasDependencies = requires(const M& m, const typename M::Query& q) {
   { m.read_dependencies(q) } -> std::convertible_to<typename M::Query>;
@@ -103,8 +124,8 @@ concept HasRepartition = HasStateAndQuery<M> &&
 // All of the above but what is optional: what every policy and every test calls, and nothing
 // besides.
 template <class M>
-concept Model = HasStateAndQuery<M> && HasPart<M> && HasInit<M> && HasStep<M> &&
-    HasDependencies<M> && HasDisjoint<M> && HasStateOperations<M>;
+concept Model = HasStateAndQuery<M> && HasPart<M> && HasInit<M> &&
+    (HasStep<M> || HasInteract<M>)&&HasDependencies<M>&& HasDisjoint<M>&& HasStateOperations<M>;
 
 // One readable line for each missing part, instead of a page of substitution failures.
 template <class M>
@@ -113,9 +134,16 @@ consteval void explain_model() {
   if constexpr (HasStateAndQuery<M>) {
     static_assert(HasPart<M>, "a model needs: std::vector<Query> part(std::uint32_t n) const");
     static_assert(HasInit<M>, "a model needs: State init(const Query&) const");
-    static_assert(HasStep<M>,
-                  "a model needs: State step(const State& to_step, const State& context, Tick t) "
-                  "const");
+    if constexpr (requires { typename M::Contributions; }) {
+      static_assert(HasInteract<M>,
+                    "a model with Contributions needs: void interact(Contributions& in, const "
+                    "State& to_step, const State& other, Tick t) const and State finish(const "
+                    "State& to_step, const Contributions&, Tick t) const");
+    } else {
+      static_assert(HasStep<M>,
+                    "a model needs: State step(const State& to_step, const State& context, Tick t) "
+                    "const");
+    }
     static_assert(HasDependencies<M>,
                   "a model needs: Query read_dependencies(const Query&) const, and likewise "
                   "read_exclusive, write_dependencies and write_exclusive [Ticks Table 1]");
@@ -129,6 +157,19 @@ consteval void explain_model() {
                     "merge_samples(Samples& into, const Samples&), write_samples(Writer&, "
                     "samples), read_samples(Reader&) and part(n, samples), all const");
     }
+  }
+}
+
+// STEP of a model: its step(), or both of its parts with the whole context in one piece.
+template <class M>
+[[nodiscard]] typename M::State stepped(const M& model, const typename M::State& to_step,
+                                        const typename M::State& context, Tick t) {
+  if constexpr (HasStep<M>) {
+    return model.step(to_step, context, t);
+  } else {
+    typename M::Contributions in{};
+    model.interact(in, to_step, context, t);
+    return model.finish(to_step, in, t);
   }
 }
 

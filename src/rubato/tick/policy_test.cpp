@@ -18,7 +18,7 @@ std::string refusal(const char* text) {
 }
 
 TEST(Policy, parses_its_own_text) {
-  for (const char* text : {"bulk", "local", "schedule(3)", "replicate(2,4)",
+  for (const char* text : {"bulk", "local", "schedule(3)", "pieces(5)", "replicate(2,4)",
                            "replicate(3,5)+schedule(10)", "replicate(1,2)"}) {
     EXPECT_EQ(Policy::parse(text).to_string(), text);
   }
@@ -27,6 +27,7 @@ TEST(Policy, parses_its_own_text) {
 TEST(Policy, short_and_long_forms_are_equal) {
   EXPECT_EQ(Policy::parse("k3m5d10"), Policy::parse("replicate(3, 5) + schedule(10)"));
   EXPECT_EQ(Policy::parse("d2"), Policy::parse("schedule(2)"));
+  EXPECT_EQ(Policy::parse("pieces"), Policy::parse("pieces(8)"));
 }
 
 TEST(Policy, more_period_than_replicas_last_is_refused) {
@@ -38,6 +39,10 @@ TEST(Policy, an_unknown_term_names_the_nearest) {
   EXPECT_NE(refusal("replicat(2,3)").find("did you mean \"replicate\"?"), std::string::npos);
   EXPECT_NE(refusal("local+").find("unknown term \"\""), std::string::npos);
   EXPECT_NE(refusal("schedule(x)").find("one whole number"), std::string::npos);
+  EXPECT_NE(refusal("peices(3)").find("did you mean \"pieces\"?"), std::string::npos);
+  EXPECT_NE(refusal("pieces(x)").find("one whole number"), std::string::npos);
+  EXPECT_NE(refusal("pieces(0)").find("D >= 1"), std::string::npos);
+  EXPECT_NE(refusal("pieces+replicate(1,2)").find("pieces(D) stands alone"), std::string::npos);
   EXPECT_NE(refusal("bulk+schedule(1)").find("bulk stands alone"), std::string::npos);
 }
 

@@ -22,7 +22,7 @@ template <Model M>
   ReferenceRun<typename M::State> run{model.init(everything), 0};
   Tick end = ticks;
   while (run.ticks < end) {
-    typename M::State next = model.step(run.state, run.state, run.ticks);
+    typename M::State next = stepped(model, run.state, run.state, run.ticks);
     ++run.ticks;
     if constexpr (HasStopCondition<M>) {
       const Tick interval = model.stop_interval();

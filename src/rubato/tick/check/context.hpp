@@ -189,7 +189,7 @@ class CheckContext {
     if (n == 0) throw Error("check: the instance has no tuples", ExitCode::usage);
     Tick last = options.ticks;
     for (Tick t = 0; t < last; ++t) {
-      State next = model.step(state, state, t);
+      State next = stepped(model, state, state, t);
       if constexpr (HasStopCondition<M>) {
         const Tick interval = model.stop_interval();
         const Tick lag = model.stop_lag();

@@ -45,8 +45,8 @@ CheckReport check_problem(const Problem& problem, const CheckOptions& options) {
   report.rules.push_back(
       {"same-bits", "[tick/model.hpp]", "every run ends in the reference's bits"});
   detail::Rule rule(report.rules.back());
-  static constexpr RunCase kCases[] = {
-      {"local", 1, 2}, {"bulk", 2, 1}, {"schedule(3)", 4, 1}, {"k2m3d2", 3, 2}, {"k3m5", 7, 1}};
+  static constexpr RunCase kCases[] = {{"local", 1, 2},  {"bulk", 2, 1}, {"schedule(3)", 4, 1},
+                                       {"k2m3d2", 3, 2}, {"k3m5", 7, 1}, {"pieces(4)", 3, 2}};
   for (const RunCase& c : kCases) {
     if (rule.broken()) break;
     const std::string where = "run of " + std::to_string(report.ticks) + " ticks, " + c.policy +

@@ -10,25 +10,26 @@ namespace rubato::tick::detail {
 
 template <Model M>
 void check_deterministic(CheckContext<M>& c, CheckReport& report) {
-  check_rule(report,
-             {"deterministic", "[tick/model.hpp]",
-              "stepping twice, in whatever order of calls, gives equal bits"},
-             [&](Rule& rule) {
-               // Backwards through the ticks, with parts of others between: numbers that are drawn
-               // from a stream and not from (seed, id, tick) come out differently.
-               for (std::size_t i = c.samples.size(); i-- > 0;) {
-                 const auto& sample = c.samples[i];
-                 const std::string where = "step of tick " + std::to_string(sample.t) + " again";
-                 rule.expect(c.differ(sample.next_tuples,
-                                      c.tuples(c.model.step(sample.state, sample.state, sample.t)),
-                                      where));
-                 const auto& other = c.samples[(i + 1) % c.samples.size()];
-                 (void)c.model.step(c.split(other.state, i).first, other.state, other.t);
-                 rule.expect(c.differ(sample.next_tuples,
-                                      c.tuples(c.model.step(sample.state, sample.state, sample.t)),
-                                      where));
-               }
-             });
+  check_rule(
+      report,
+      {"deterministic", "[tick/model.hpp]",
+       "stepping twice, in whatever order of calls, gives equal bits"},
+      [&](Rule& rule) {
+        // Backwards through the ticks, with parts of others between: numbers that are drawn
+        // from a stream and not from (seed, id, tick) come out differently.
+        for (std::size_t i = c.samples.size(); i-- > 0;) {
+          const auto& sample = c.samples[i];
+          const std::string where = "step of tick " + std::to_string(sample.t) + " again";
+          rule.expect(c.differ(
+              sample.next_tuples,
+              c.tuples(tick::stepped(c.model, sample.state, sample.state, sample.t)), where));
+          const auto& other = c.samples[(i + 1) % c.samples.size()];
+          (void)tick::stepped(c.model, c.split(other.state, i).first, other.state, other.t);
+          rule.expect(c.differ(
+              sample.next_tuples,
+              c.tuples(tick::stepped(c.model, sample.state, sample.state, sample.t)), where));
+        }
+      });
 }
 
 // Cuts of the state into two, with both of them stepped in the whole state as context.
@@ -47,8 +48,8 @@ void check_properties(CheckContext<M>& c, CheckReport& report) {
     for (std::uint64_t salt = 0; salt < 8; ++salt) {
       const auto& sample = c.samples[salt % c.samples.size()];
       auto [a, b] = c.split(sample.state, salt + 300);
-      auto stepped = c.model.step(a, sample.state, sample.t);
-      const auto rest = c.model.step(b, sample.state, sample.t);
+      auto stepped = tick::stepped(c.model, a, sample.state, sample.t);
+      const auto rest = tick::stepped(c.model, b, sample.state, sample.t);
       Cut cut{c.at_tick(sample.t), c.tuples(stepped), c.tuples(rest), {}, &sample};
       c.model.merge(stepped, rest);
       cut.both = c.tuples(stepped);
@@ -87,7 +88,7 @@ void expect_one_by_one(const CheckContext<M>& c, const typename CheckContext<M>:
     const std::uint64_t id = sample.tuples.ids[hash_words(i, n, 8) % n];
     const auto one =
         filter(c.model, sample.state, [id](std::uint64_t other) { return other == id; });
-    const TupleList found = c.tuples(c.model.step(one, sample.state, sample.t));
+    const TupleList found = c.tuples(tick::stepped(c.model, one, sample.state, sample.t));
     const std::string where = c.name(id) + " stepped alone" + c.at_tick(sample.t);
     rule.expect(c.beyond(found, sample.next_tuples, where));
     if (!sample.next_tuples.contains(id)) continue;
@@ -122,7 +123,7 @@ template <Model M>
     constexpr std::size_t kTries = 2000;
     const auto one =
         filter(c.model, sample.state, [id](std::uint64_t other) { return other == id; });
-    const TupleList expected = c.tuples(c.model.step(one, context, sample.t));
+    const TupleList expected = c.tuples(tick::stepped(c.model, one, context, sample.t));
     const TupleList inside = c.tuples(context);
     std::size_t n_tried = 0;
     for (const std::uint64_t read : sample.tuples.ids) {
@@ -131,7 +132,7 @@ template <Model M>
       auto more = context;
       c.model.merge(more, filter(c.model, sample.state,
                                  [read](std::uint64_t other) { return other == read; }));
-      if (c.tuples(c.model.step(one, more, sample.t)) == expected) continue;
+      if (c.tuples(tick::stepped(c.model, one, more, sample.t)) == expected) continue;
       return "; it reads " + c.name(read) + ", which is not selected";
     }
   }
@@ -144,8 +145,8 @@ template <Model M>
                                        const typename CheckContext<M>::Sample& sample,
                                        const typename M::State& to_step,
                                        const typename M::State& context, const std::string& where) {
-  const TupleList expected = c.tuples(c.model.step(to_step, sample.state, sample.t));
-  const TupleList found = c.tuples(c.model.step(to_step, context, sample.t));
+  const TupleList expected = c.tuples(tick::stepped(c.model, to_step, sample.state, sample.t));
+  const TupleList found = c.tuples(tick::stepped(c.model, to_step, context, sample.t));
   std::string failure = c.differ(expected, found, where + c.at_tick(sample.t));
   if (failure.empty()) return failure;
   const DifferentTuple difference = compare(expected, found);
@@ -206,7 +207,7 @@ void check_writes(CheckContext<M>& c, CheckReport& report) {
                  const std::string when = c.at_tick(sample.t);
                  rule.expect(c.beyond(c.tuples(own), c.tuples(source),
                                       where + " leaves out its own" + when));
-                 const auto stepped = c.model.step(source, sample.state, sample.t);
+                 const auto stepped = tick::stepped(c.model, source, sample.state, sample.t);
                  rule.expect(c.differ(c.tuples(c.model.select(sample.next, query)),
                                       c.tuples(c.model.select(stepped, query)),
                                       where + " stepped" + when));
@@ -222,7 +223,7 @@ void check_writes(CheckContext<M>& c, CheckReport& report) {
                  const std::string where = "write_exclusive(" + name + ")" + c.at_tick(sample.t);
                  rule.expect(c.beyond(c.tuples(c.model.select(sample.state, inner_query)),
                                       c.tuples(own), where));
-                 const auto stepped = c.model.step(own, sample.state, sample.t);
+                 const auto stepped = tick::stepped(c.model, own, sample.state, sample.t);
                  rule.expect(c.differ(c.tuples(c.model.select(sample.next, inner_query)),
                                       c.tuples(c.model.select(stepped, inner_query)),
                                       name + " stepped, and of that " + where));
@@ -263,7 +264,7 @@ void expect_measures(const CheckContext<M>& c, std::uint64_t salt, Rule& rule) {
   };
   const auto& sample = c.samples[salt % c.samples.size()];
   const auto measure = [&](const typename M::State& part) -> Measure {
-    return c.model.measure(part, c.model.step(part, sample.state, sample.t));
+    return c.model.measure(part, tick::stepped(c.model, part, sample.state, sample.t));
   };
   const auto combined = [&](const Measure& first, const Measure& second) {
     Measure sum{};
@@ -296,6 +297,36 @@ void check_measure(CheckContext<M>& c, CheckReport& report) {
   }
 }
 
+// The two parts of a step, with the context cut again and again and given in both orders.
+template <Model M>
+void check_decomposed(CheckContext<M>& c, CheckReport& report) {
+  if constexpr (HasInteract<M>) {
+    check_rule(
+        report,
+        {"decomposed-step", "[AsyTick 3.2, Table 1]",
+         "interact() with any pieces of the context in any order, and finish(), give the "
+         "bits of the step"},
+        [&](Rule& rule) {
+          for (std::uint64_t salt = 900; salt < 908 && !rule.broken(); ++salt) {
+            const auto& sample = c.samples[salt % c.samples.size()];
+            std::vector<typename M::State> pieces{sample.state};
+            for (std::uint64_t cut = 0; cut < 1 + salt % 4; ++cut) {
+              auto [a, b] = c.split(pieces.back(), salt + 10 * cut);
+              pieces.back() = std::move(a);
+              pieces.push_back(std::move(b));
+            }
+            if (salt % 2 == 0) std::ranges::reverse(pieces);
+            typename M::Contributions in{};
+            for (const auto& piece : pieces)
+              c.model.interact(in, sample.state, piece, sample.t);
+            rule.expect(c.differ(
+                sample.next_tuples, c.tuples(c.model.finish(sample.state, in, sample.t)),
+                std::to_string(pieces.size()) + " pieces of the context" + c.at_tick(sample.t)));
+          }
+        });
+  }
+}
+
 template <Model M>
 void check_steps(CheckContext<M>& c, CheckReport& report) {
   check_deterministic(c, report);
@@ -304,6 +335,7 @@ void check_steps(CheckContext<M>& c, CheckReport& report) {
   check_reads(c, report);
   check_writes(c, report);
   check_measure(c, report);
+  check_decomposed(c, report);
   if (report.ok()) note_inverses(c, report);
 }
 

@@ -25,7 +25,7 @@ using SwarmProblem = ProblemOf<SwarmModel, FragmentStore<SwarmModel>>;
 using Bugs = points::testing::Swarm<double, 2>;
 using BugProblem = ProblemOf<PointsModel<Bugs>, PointsStore<Bugs>, PointsCosts>;
 
-constexpr const char* kPolicies[] = {"bulk", "local", "schedule(3)", "k3m2", "k2m3d4"};
+constexpr const char* kPolicies[] = {"bulk", "local", "schedule(3)", "k3m2", "k2m3d4", "pieces(3)"};
 
 SwarmModel::Options stopping_world() {
   SwarmModel::Options world;

@@ -62,6 +62,7 @@ struct Outcome {
   Tick end = 0;  // the same on every node
   std::int64_t replica_units = 0;
   std::int64_t compared_regions = 0;
+  std::int64_t interactions = 0;
 };
 
 // Runs `model` on c.n_nodes virtual nodes, each with a StoreType, in an order drawn from the seed.
@@ -89,6 +90,7 @@ Outcome<typename M::State> run_shuffled(const M& model, const RunCase& c, std::u
     outcome.end = flows[node]->end();
     outcome.replica_units += flows[node]->figures().replica_units;
     outcome.compared_regions += flows[node]->figures().compared_regions;
+    outcome.interactions += flows[node]->figures().interactions;
     // Rounds that wait are bounded by the window, however slow a node is; pieces may come one by one.
     std::size_t n_messages = 1;
     for (const Neighbour& neighbour : plans[node]->plan.neighbours)

@@ -99,20 +99,9 @@ class SwarmModel {
     for (const Agent& agent : to_step) {
       std::uint64_t seen = agent.value;
       for (const Agent& other : context) {
-        if (std::abs(other.x - agent.x) <= o_.visibility &&
-            std::abs(other.y - agent.y) <= o_.visibility) {
-          seen = hash_words(seen, other.id, other.value);
-        }
+        if (sees(agent, other)) seen = hash_words(seen, other.id, other.value);
       }
-      const std::uint64_t fate =
-          hash_words(o_.seed ^ seen, agent.id, static_cast<std::uint64_t>(t));
-      if (o_.death_in != 0 && fate % o_.death_in == 0) continue;
-      result.push_back(moved({agent.id, agent.x, agent.y, seen}, fate >> 8));
-      if (o_.birth_in != 0 && (fate >> 20) % o_.birth_in == 0) {
-        result.push_back(
-            moved({hash_words(agent.id, static_cast<std::uint64_t>(t), 1), agent.x, agent.y, fate},
-                  fate >> 32));
-      }
+      act(agent, seen, t, result);
     }
     std::ranges::sort(result, {}, &Agent::id);
     return result;
@@ -176,6 +165,23 @@ class SwarmModel {
   [[nodiscard]] Tick stop_interval() const { return o_.stop_interval; }
   [[nodiscard]] Tick stop_lag() const { return o_.stop_lag; }
 
+ protected:
+  [[nodiscard]] bool sees(const Agent& agent, const Agent& other) const noexcept {
+    return std::abs(other.x - agent.x) <= o_.visibility &&
+           std::abs(other.y - agent.y) <= o_.visibility;
+  }
+  // What becomes of an agent that has seen all, by their ids.
+  void act(const Agent& agent, std::uint64_t seen, Tick t, State& result) const {
+    const std::uint64_t fate = hash_words(o_.seed ^ seen, agent.id, static_cast<std::uint64_t>(t));
+    if (o_.death_in != 0 && fate % o_.death_in == 0) return;
+    result.push_back(moved({agent.id, agent.x, agent.y, seen}, fate >> 8));
+    if (o_.birth_in != 0 && (fate >> 20) % o_.birth_in == 0) {
+      result.push_back(
+          moved({hash_words(agent.id, static_cast<std::uint64_t>(t), 1), agent.x, agent.y, fate},
+                fate >> 32));
+    }
+  }
+
  private:
   // Cuts the longer side at a random place, again and again: uneven on purpose.
   [[nodiscard]] std::vector<AgentBox> cut(std::uint32_t n, std::uint64_t seed) const {
@@ -208,6 +214,36 @@ class SwarmModel {
   }
 
   Options o_;
+};
+
+// The swarm with its step in two parts: same bits, though what is seen comes in pieces.
+class SwarmInParts : public SwarmModel {
+ public:
+  using SwarmModel::SwarmModel;
+  State step(const State& to_step, const State& context, Tick t) const = delete;
+
+  // [agents of to_step] whom each has seen. An agent that came twice would be hashed twice.
+  using Contributions = std::vector<State>;
+  void interact(Contributions& in, const State& to_step, const State& other, Tick /*t*/) const {
+    in.resize(to_step.size());
+    for (std::size_t i = 0; i < to_step.size(); ++i) {
+      std::ranges::copy_if(other, std::back_inserter(in[i]),
+                           [&](const Agent& seen) { return sees(to_step[i], seen); });
+    }
+  }
+  [[nodiscard]] State finish(const State& to_step, const Contributions& in, Tick t) const {
+    State result;
+    for (std::size_t i = 0; i < to_step.size(); ++i) {
+      State others = in[i];
+      std::ranges::sort(others, {}, &Agent::id);
+      std::uint64_t seen = to_step[i].value;
+      for (const Agent& other : others)
+        seen = hash_words(seen, other.id, other.value);
+      act(to_step[i], seen, t, result);
+    }
+    std::ranges::sort(result, {}, &Agent::id);
+    return result;
+  }
 };
 
 }  // namespace rubato::tick::testing
