@@ -236,7 +236,7 @@ void Dataflow::run(const core::Work& work, std::uint32_t core) {
     return;
   }
   if (work.kind == interact_own) {
-    store_.interact(work.index, work.tick, job.chain, core);
+    job.fresh.push_back(store_.interact(work.index, work.tick, job.chain, core) ? 1 : 0);
     return;
   }
   if (plan_.policy.pieces) {
@@ -313,6 +313,7 @@ void Dataflow::on_finished(core::Port& port, const core::Work& work) {
       }
       break;
     case interact_own:
+      figures_.interactions += static_cast<Job*>(work.detail)->fresh.front();
       drop_job(static_cast<Job*>(work.detail));
       finish_part(work.index, work.tick);
       break;

@@ -175,7 +175,6 @@ bool Dataflow::take_part(core::Work& work) {
 }
 
 void Dataflow::finish_part(RegionId region, Tick t) {
-  ++figures_.interactions;
   Part& part = parts_[region];
   part.running = false;
   const Cell& unit = cell(region, t);

@@ -43,9 +43,17 @@ testing::RunCase with_rare_rounds(RandomStream& random) {
   return c;
 }
 
+testing::RunCase with_pieces(RandomStream& random) {
+  testing::RunCase c = testing::random_run(random);
+  c.policy = testing::random_pieces(random);
+  c.n_nodes = static_cast<std::uint32_t>(random.between(2, 5));
+  return c;
+}
+
+// Returns how many steps were begun before all that they need was there.
 template <int D, int R, int F, bool Star = false>
-void check(std::uint64_t seed,
-           testing::RunCase (*random_case)(RandomStream&) = testing::random_run) {
+std::int64_t check(std::uint64_t seed,
+                   testing::RunCase (*random_case)(RandomStream&) = testing::random_run) {
   RandomStream random(seed, 11);
   using User = MixingGrid<D, R, F, Star>;
   const GridModel<User> model(random_grid<D, R, F, Star>(random), random.between(1, 60),
@@ -66,10 +74,11 @@ void check(std::uint64_t seed,
   }
   const auto reference = run_reference(model, model.everything(), c.ticks);
   using Dense = GridStore<User>;
-  testing::expect_equal_run<Dense>(model, c, seed, reference);
+  const auto run = testing::expect_equal_run<Dense>(model, c, seed, reference);
   if (seed % 4 == 0) {
     testing::expect_equal_run<FragmentStore<GridModel<User>>>(model, c, seed, reference);
   }
+  return run.interactions;
 }
 
 TEST(GridProperty, two_dimensions_equal_the_reference) {
@@ -91,6 +100,15 @@ TEST(GridProperty, one_dimension_equals_the_reference) {
   for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
     check<1, 1, 2>(seed);
   }
+}
+// Cells are written while regions beside them still read the version that they replace.
+TEST(GridProperty, steps_in_part_equal_the_reference) {
+  std::int64_t n_interactions = 0;
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+    n_interactions += check<2, 1, 1>(seed, with_pieces);
+    n_interactions += check<1, 2, 1>(seed, with_pieces);
+  }
+  EXPECT_GT(n_interactions, static_cast<std::int64_t>(testing::n_seeds()));
 }
 // Three kinds share the seeds.
 TEST(GridProperty, rare_rounds_equal_the_reference) {

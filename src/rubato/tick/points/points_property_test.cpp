@@ -84,6 +84,7 @@ template <class M>
 struct Outcome {
   typename M::State state;
   Tick end = 0;
+  std::int64_t interactions = 0;
 };
 
 template <class Store, class M>
@@ -108,6 +109,7 @@ Outcome<M> run_case(const M& model, const Case& c, std::uint64_t seed) {
     model.merge(outcome.state, stores[node]->own_state(flows[node]->end()));
     EXPECT_TRUE(node == 0 || flows[node]->end() == outcome.end);
     outcome.end = flows[node]->end();
+    outcome.interactions += flows[node]->figures().interactions;
   }
   return outcome;
 }
@@ -191,6 +193,23 @@ TEST(PointsProperty, floats_in_3d_equal_the_reference) {
 }
 TEST(PointsProperty, doubles_in_3d_equal_the_reference) {
   expect_all_seeds<double, 3>(30'000);
+}
+TEST(PointsProperty, steps_in_part_equal_the_reference) {
+  std::int64_t n_interactions = 0;
+  for (std::uint64_t seed = 70'000; seed < 70'000 + testing::n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 5);
+    Case c = random_case(seed);
+    c.policy = testing::random_pieces(random);
+    c.n_nodes = static_cast<std::uint32_t>(random.between(2, 5));
+    SCOPED_TRACE(describe(c, seed));
+    const PointsModel<Swarm<float, 2>> model(Swarm<float, 2>(c.world), c.options);
+    const auto reference = run_reference(model, model.everything(), c.ticks);
+    const auto run = run_case<PointsStore<Swarm<float, 2>>>(model, c, seed);
+    EXPECT_EQ(run.end, reference.ticks);
+    EXPECT_TRUE(run.state == reference.state);
+    n_interactions += run.interactions;
+  }
+  EXPECT_GT(n_interactions, static_cast<std::int64_t>(testing::n_seeds()));
 }
 TEST(PointsProperty, floats_in_2d_that_are_cut_again_at_epochs_equal_the_reference) {
   for_all_seeds(40'000, expect_reference_with_epochs<float, 2>);

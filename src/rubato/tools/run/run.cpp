@@ -174,7 +174,8 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
     return parser.add_option(names, target, help)->type_name("")->group(group);
   };
   add("--policy", options->policy,
-      "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), or short k3m5d10")
+      "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D), or short "
+      "k3m5d10")
       ->capture_default_str();
   add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
       ->capture_default_str()
