@@ -1,6 +1,5 @@
 #pragma once
-// The persistence-based balancer [Lifflander, Krishnamoorthy and Kale, HPDC 2012, section 4; the
-// paper's reference 22 in AsyTick]: what a piece cost in the ticks before it will cost in those to
+// The persistence-based balancer [Lifflander 4], which [AsyTick 5] compares with: what a piece cost in the ticks before it will cost in those to
 // come, so pieces move from nodes that had more than their share to nodes that had less, and as few
 // of them as that takes.
 //
