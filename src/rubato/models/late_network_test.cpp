@@ -1,10 +1,11 @@
-// The four models on simulated networks that are late in random ways, each run bit for bit the
+// The models on simulated networks that are late in random ways, each run bit for bit the
 // serial reference: as the command line builds them, with the stores that they run with.
 
 #include <gtest/gtest.h>
 
 #include "rubato/models/app_fish.hpp"
 #include "rubato/models/app_heat.hpp"
+#include "rubato/models/app_nbody.hpp"
 #include "rubato/models/app_pagerank.hpp"
 #include "rubato/models/app_traffic.hpp"
 #include "rubato/tick/reference.hpp"
@@ -71,6 +72,42 @@ TEST(LateNetworks, do_not_show_in_a_school_of_fish) {
             {"height", "40"}};
   };
   const Reached reached = expect_reference_when_late<FishProblem>(make_fish_app, settings, 100);
+  EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
+}
+
+TEST(LateNetworks, do_not_show_in_a_world_of_bodies) {
+  const auto settings = [](RandomStream& random) -> Settings {
+    return {{"bodies", number(random, 30, 120)},
+            {"seed", number(random, 1, 1000)},
+            {"radius", "3"},
+            {"softening", "0.3"},
+            {"gravity", number(random, -2, 4)},
+            {"dt", "0.1"},
+            {"speed-limit", "20"},
+            {"clusters", number(random, 0, 3)},
+            {"reflecting", flag(random)},
+            {"partition", random.between(0, 1) != 0 ? "grid" : "quadtree"},
+            {"width", "30"},
+            {"height", "40"}};
+  };
+  const Reached reached =
+      expect_reference_when_late<NBodyProblem<float, 2>>(make_nbody_app, settings, 500);
+  EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
+}
+
+TEST(LateNetworks, do_not_show_in_a_world_of_bodies_in_space) {
+  const auto settings = [](RandomStream& random) -> Settings {
+    return {{"bodies", number(random, 30, 120)},
+            {"seed", number(random, 1, 1000)},
+            {"dimensions", "3"},
+            {"precision", "double"},
+            {"gravity", "0.1"},
+            {"clusters", number(random, 0, 2)},
+            {"reflecting", flag(random)},
+            {"width", "4"}};
+  };
+  const Reached reached =
+      expect_reference_when_late<NBodyProblem<double, 3>>(make_nbody_app, settings, 600);
   EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
 }
 

@@ -61,7 +61,7 @@ struct NBodyOptions {
   double neighbours = 16;      // of a generated body within r, on average over the world
   bool periodic = true;        // else bodies bounce off the edge
   double radius = 1;           // r, length
-  double gravity = 0.002;      // G; below 0 bodies push each other away
+  double gravity = 0.02;       // G; below 0 bodies push each other away
   double softening = 0.2;      // e, length
   double dt = 0.01;            // time a tick
   double speed = 0.5;          // of a generated body against its surroundings, at most
