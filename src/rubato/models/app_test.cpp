@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/models/app_jacobi.hpp"
 #include "rubato/models/app_nbody.hpp"
 #include "rubato/models/app_pagerank.hpp"
 #include "rubato/models/app_traffic.hpp"
@@ -56,6 +57,10 @@ TEST(PageRankApp, runs_in_the_simulator_with_one_checksum_for_all_policies) {
   expect_equal_checksums(*make_pagerank_app(), {{"vertices", "600"}, {"degree", "3"}}, 12);
 }
 
+TEST(JacobiApp, runs_in_the_simulator_with_one_checksum_for_all_policies) {
+  expect_equal_checksums(*make_jacobi_app(), {{"rows", "600"}, {"tolerance", "0"}}, 12);
+}
+
 TEST(NBodyApp, runs_in_the_simulator_with_one_checksum_for_all_policies) {
   expect_equal_checksums(*make_nbody_app(), {{"bodies", "600"}, {"clusters", "2"}}, 12);
 }
@@ -99,6 +104,10 @@ void expect_rules_kept(tick::App& app, const Settings& settings) {
 TEST(PageRankApp, keeps_all_rules_of_a_model) {
   expect_rules_kept(*make_pagerank_app(),
                     {{"vertices", "200"}, {"degree", "3"}, {"tolerance", "1e-9"}});
+}
+
+TEST(JacobiApp, keeps_all_rules_of_a_model) {
+  expect_rules_kept(*make_jacobi_app(), {{"rows", "200"}, {"tolerance", "1e-9"}});
 }
 
 TEST(NBodyApp, keeps_all_rules_of_a_model) {

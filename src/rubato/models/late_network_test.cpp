@@ -5,6 +5,7 @@
 
 #include "rubato/models/app_fish.hpp"
 #include "rubato/models/app_heat.hpp"
+#include "rubato/models/app_jacobi.hpp"
 #include "rubato/models/app_nbody.hpp"
 #include "rubato/models/app_pagerank.hpp"
 #include "rubato/models/app_traffic.hpp"
@@ -97,7 +98,7 @@ TEST(LateNetworks, do_not_show_in_a_world_of_bodies) {
 
 TEST(LateNetworks, do_not_show_in_a_world_of_bodies_in_space) {
   const auto settings = [](RandomStream& random) -> Settings {
-    return {{"bodies", number(random, 30, 120)},
+    return {{"bodies", number(random, 30, 80)},
             {"seed", number(random, 1, 1000)},
             {"dimensions", "3"},
             {"precision", "double"},
@@ -138,6 +139,22 @@ TEST(LateNetworks, do_not_show_in_ranks) {
   };
   const Reached reached =
       expect_reference_when_late<PageRankProblem>(make_pagerank_app, settings, 300);
+  EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
+  EXPECT_GT(reached.n_stopped, n_seeds() / 50);
+}
+
+TEST(LateNetworks, do_not_show_in_the_solution_of_a_system) {
+  const auto settings = [](RandomStream& random) -> Settings {
+    return {{"rows", number(random, 20, 300)},
+            {"degree", number(random, 1, 6)},
+            {"seed", number(random, 1, 1000)},
+            {"b", random.between(0, 1) != 0 ? "ones" : "random"},
+            {"tolerance", random.between(0, 1) != 0 ? "1e-2" : "0"},
+            {"norm", random.between(0, 1) != 0 ? "l2" : "max"},
+            {"test-interval", number(random, 1, 4)},
+            {"test-lag", number(random, 0, 4)}};
+  };
+  const Reached reached = expect_reference_when_late<JacobiProblem>(make_jacobi_app, settings, 700);
   EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
   EXPECT_GT(reached.n_stopped, n_seeds() / 50);
 }

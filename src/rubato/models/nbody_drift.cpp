@@ -56,7 +56,7 @@ double NBodyDrift::momentum_drift(std::size_t d) const noexcept {
 }
 
 io::Table NBodyDrift::table() const {
-  io::Table table({{"quantity"}, {"start", 6}, {"end", 6}, {"drift", 9}});
+  io::Table table({{"quantity"}, {"start", 6}, {"end", 6}, {"drift", 2, "", true}});
   if (end_ > 0) {
     table.row().text("kinetic energy").empty().number(kinetic()).empty();
     table.row().text("potential energy").empty().number(potential()).empty();

@@ -277,7 +277,7 @@ TEST(NBody, many_nodes_have_the_bits_of_one) {
 
 TEST(NBody, clusters_crowd_a_part_of_the_world_and_move_through_it) {
   NBodyOptions options;
-  options.n = 2000;
+  options.n = 700;
   options.clusters = 1;
   options.cover = 0.1;
   const Model<float, 2> model{NBody<float, 2>(options)};

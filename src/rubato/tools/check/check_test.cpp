@@ -75,7 +75,8 @@ TEST_P(CheckModels, break_no_rule) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, CheckModels,
-                         ::testing::Values("heat", "fish", "nbody", "pagerank", "traffic"),
+                         ::testing::Values("heat", "fish", "jacobi", "nbody", "pagerank",
+                                           "traffic"),
                          [](const auto& test) { return test.param; });
 
 TEST(Check, a_wrong_model_ends_in_exit_code_1_with_the_tuple_and_the_place_in_the_paper) {
