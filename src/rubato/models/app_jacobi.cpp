@@ -17,7 +17,7 @@ class JacobiApp final : public tick::App {
   [[nodiscard]] std::vector<std::string> examples() const override {
     return {"jacobi --input examples/data/plate.mtx --output solution",
             "jacobi --input examples/data/plate.mtx --b random --norm max --tolerance 1e-4",
-            "jacobi --rows 100000 --simulate 16 --profile ec2-large --policy k2m2d2"};
+            "jacobi --rows 20000 --simulate 16 --profile ec2-large --policy d2"};
   }
   [[nodiscard]] std::string files() const override {
     return "  jacobi.csv            vertex,row,x of the last state; rows count from 1\n"

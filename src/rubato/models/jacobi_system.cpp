@@ -122,8 +122,8 @@ JacobiSystem make_jacobi_matrix(const JacobiTrial& trial) {
     RandomStream random(trial.seed, row);
     double others = 0;
     for (std::int64_t i = 0; i < trial.degree; ++i) {
-      // Three of four stay near by, so that there is something to partition.
-      const bool near = random.between(0, 3) != 0;
+      // Nearly all stay near by, as in a mesh, so that there is something to partition.
+      const bool near = random.between(0, 63) != 0;
       const std::int64_t to = near ? static_cast<std::int64_t>(row) + random.between(-32, 32)
                                    : random.between(0, trial.rows - 1);
       const double value = 2 * random.unit() - 1;
