@@ -4,8 +4,8 @@
 // body's part of it is of the numbers that the run itself has.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
-#include <optional>
 
 #include "rubato/base/bytes.hpp"
 #include "rubato/base/exact_sum.hpp"
