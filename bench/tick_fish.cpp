@@ -2,21 +2,11 @@
 // Hypothesis: tiles that fit a core's cache pay for versions, regions and checks, so that two cores
 // step as many fish as two hand-written loops that know nothing of each other.
 
-#include <barrier>
-#include <memory>
-#include <thread>
-
-#include "bench/harness.hpp"
-#include "bench/tick_fish_baseline.hpp"
-#include "rubato/core/job.hpp"
-#include "rubato/models/app_fish.hpp"
-#include "rubato/net/fabric_factory.hpp"
-#include "rubato/tick/run.hpp"
+#include "bench/cell_list_bench.hpp"
+#include "rubato/models/fish.hpp"
 
 namespace rubato::bench {
 namespace {
-
-constexpr std::uint32_t kCores = 2;
 
 // The school of the yardstick: 16 neighbours, and 0.05 of the visibility a tick.
 models::FishOptions school(std::uint64_t n, std::uint64_t seed) {
@@ -31,71 +21,24 @@ models::FishOptions school(std::uint64_t n, std::uint64_t seed) {
   return options;
 }
 
-models::FishProblem problem_of(std::uint64_t n, std::uint64_t seed) {
-  return models::FishProblem(tick::PointsModel(models::FishModel(school(n, seed))), {});
-}
-
-// Fish a second of kCores baselines at once, each with its part of the fish.
-double run_baselines(std::uint64_t n, std::uint64_t seed, tick::Tick ticks) {
-  std::barrier ready(kCores + 1);
-  Nanos begin = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (std::uint32_t i = 0; i < kCores; ++i) {
-      threads.emplace_back([&, i] {
-        const models::FishModel model(school(n / kCores, seed + i));
-        FishBaseline baseline(model);
-        baseline.run(1);  // touches its memory
-        ready.arrive_and_wait();
-        baseline.run(ticks);
-      });
-    }
-    ready.arrive_and_wait();
-    begin = steady_now();
+// Position and heading; none of them knows the way.
+struct FishArrays {
+  using Model = models::FishModel;
+  static constexpr std::size_t kArrays = 4;
+  static std::array<float, kArrays> numbers(const models::Fish& fish) noexcept {
+    return {fish.position[0], fish.position[1], fish.heading[0], fish.heading[1]};
   }
-  return static_cast<double>(n) * static_cast<double>(ticks) /
-         static_cast<double>(steady_now() - begin) * 1e3;
-}
-
-// Both on a school that is small enough to do it each time.
-void require_same_bits(std::uint64_t seed, core::NodeHost& host) {
-  constexpr std::uint64_t kFish = 20'000;
-  constexpr tick::Tick kTicks = 10;
-  const models::FishModel model(school(kFish, seed));
-  FishBaseline baseline(model);
-  baseline.run(kTicks);
-  std::uint64_t sum = 0;
-  for (const models::Fish& fish : baseline.fish())
-    sum += tick::tuple_hash(fish.id, std::as_bytes(std::span(&fish, 1)));
-  const auto problem = problem_of(kFish, seed);
-  const auto result = tick::execute(problem, tick::Policy::parse("local"), kTicks, host, {});
-  RUBATO_REQUIRE(result.checksum == sum, result.checksum, sum);
-}
+  static models::Fish tuple(std::uint64_t id, const std::array<float, kArrays>& n) noexcept {
+    return {id, {n[0], n[1]}, {n[2], n[3]}, 0, 0};
+  }
+};
 
 Report run(const Options& options) {
-  const std::uint64_t n = 1'000'000;
-  const tick::Tick ticks = options.quick ? 15 : 60;
-  const int n_rounds = options.quick ? 5 : 9;
-  core::JobConfig config;
-  config.host.n_cores = kCores;
-  core::Job job(net::make_fabric(), config);
-  core::NodeHost& host = job.host();
-  require_same_bits(options.seed, host);
-  const auto problem = problem_of(n, options.seed);
-  std::vector<double> ours;
-  std::vector<double> by_hand;
-  for (int round = 0; round < n_rounds; ++round) {
-    options.begin_round(round, n_rounds);
-    by_hand.push_back(run_baselines(n, options.seed, ticks));
-    const auto result = tick::execute(problem, tick::Policy::parse("local"), ticks, host, {});
-    ours.push_back(static_cast<double>(n) * static_cast<double>(ticks) /
-                   static_cast<double>(result.wall) * 1e3);
-  }
-  Report report;
-  report.cores = kCores;
-  report.rows = {compare_row("fish", "M fish/s", ours, "2 hand-written loops, half the fish each",
-                             by_hand, "ratio >= 0.9")};
-  return report;
+  const auto make = [](std::uint64_t n, std::uint64_t seed) {
+    return models::FishModel(school(n, seed));
+  };
+  const CellListBench<FishArrays, decltype(make)> bench(make, options);
+  return bench.run("fish", "M fish/s", "2 hand-written loops, half the fish each");
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ SECONDS_MAX = 100
 # Code in README -> the file that it is.
 LISTINGS = {"cpp": "examples/02_waves/waves.cpp", "cmake": "examples/02_waves/CMakeLists.txt"}
 # Commands that are run as they stand, where only `examples` is; the others are long, or need hosts or root.
-SHORT = ("doctor", "bench", "run fish", "run traffic", "run heat", "run pagerank")
+SHORT = ("doctor", "bench", "run fish", "run traffic", "run heat", "run jacobi", "run nbody",
+         "run pagerank")
 LAUNCHERS = ("launch", "lab")
 
 

@@ -82,7 +82,37 @@ def fish(rng):
     (FOLDER / "fish.csv").write_text("\n".join(lines) + "\n")
 
 
+def bodies(rng):
+    """Two rings of 150 bodies that turn, side by side, and on their way to meet."""
+    lines = ["id,x,y,vx,vy,mass"]
+    for ring, (x, y, drift) in enumerate(((30, 40, 1.0), (70, 60, -1.0))):
+        for i in range(150):
+            radius, place = rng.uniform(8, 14), rng.uniform(0, 2 * math.pi)
+            vx, vy = drift - 0.5 * math.sin(place), 0.5 * math.cos(place)
+            lines.append(f"{150 * ring + i},{x + radius * math.cos(place):.3f},{y + radius * math.sin(place):.3f},"
+                         f"{vx:.3f},{vy:.3f},{rng.choice((1, 1, 1, 4))}")
+    (FOLDER / "bodies.csv").write_text("\n".join(lines) + "\n")
+
+
+def plate():
+    """How heat spreads in a plate of 15 x 15 cells that loses some of it: a symmetric matrix of 225 rows."""
+    side = 15
+    entries = []
+    for row in range(side * side):
+        entries.append((row, row, 4.5))
+        if row % side:
+            entries.append((row, row - 1, -1))
+        if row >= side:
+            entries.append((row, row - side, -1))
+    lines = ["%%MatrixMarket matrix coordinate real symmetric", "% a plate of 15 x 15 cells",
+             f"{side * side} {side * side} {len(entries)}"]
+    lines += [f"{i + 1} {j + 1} {value}" for i, j, value in entries]
+    (FOLDER / "plate.mtx").write_text("\n".join(lines) + "\n")
+
+
 house()
 pages(random.Random(1))
 packages(random.Random(2))
 fish(random.Random(3))
+bodies(random.Random(4))
+plate()

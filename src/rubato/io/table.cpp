@@ -38,10 +38,10 @@ std::string cut(const std::string& text, std::size_t width, bool unicode) {
   return text.substr(0, end) + mark;
 }
 
-std::string fixed(double value, int n_decimals) {
+std::string shown_number(double value, int n_decimals, bool scientific) {
   // Numbers beyond what people compare by digits go to scientific notation.
   std::array<char, 64> buffer;
-  const bool huge = std::fabs(value) >= 1e15;
+  const bool huge = scientific || std::fabs(value) >= 1e15;
   const auto [end, code] =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                     huge ? std::chars_format::scientific : std::chars_format::fixed, n_decimals);
@@ -144,7 +144,8 @@ std::string Table::shown_cell(const Row& row, std::size_t column) const {
     return line;
   }
   if (const auto* const value = std::get_if<double>(&cell)) {
-    return fixed(*value, columns_[column].n_decimals) + columns_[column].unit;
+    const TableColumn& of = columns_[column];
+    return shown_number(*value, of.n_decimals, of.scientific) + of.unit;
   }
   if (const auto* const value = std::get_if<std::int64_t>(&cell)) {
     return std::to_string(*value) + columns_[column].unit;

@@ -17,8 +17,9 @@ namespace rubato::io {
 
 struct TableColumn {
   std::string name;
-  int n_decimals = 2;     // of fractional numbers, for people; JSON has all digits
-  std::string unit = "";  // behind each number for people: "%", " ms"; absent from JSON
+  int n_decimals = 2;       // of fractional numbers, for people; JSON has all digits
+  std::string unit = "";    // behind each number for people: "%", " ms"; absent from JSON
+  bool scientific = false;  // 1.25e-07, for people: what spans many powers of ten
 };
 
 struct TableStyle {

@@ -87,5 +87,15 @@ TEST(TableDeathTest, RefusesTooManyCells) {
   EXPECT_DEATH(table.integer(2), "precondition");
 }
 
+TEST(Table, a_scientific_column_shows_powers_of_ten_and_whole_numbers_as_they_are) {
+  Table table({{"quantity"}, {"value", 2, "", true}});
+  table.row().text("rows").integer(225);
+  table.row().text("residual").number(3.918e-9);
+  table.row().text("none").number(0);
+  const std::string text = table.to_text();
+  for (const char* part : {" 225\n", " 3.92e-09\n", " 0.00e+00\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace rubato::io

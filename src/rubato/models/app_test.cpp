@@ -1,4 +1,4 @@
-// pagerank and traffic as the command line sees them: parameters, and runs in the simulator whose
+// Models as the command line sees them: parameters, and runs in the simulator whose
 // checksums do not depend on the policy.
 
 #include <cstdio>
@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/models/app_jacobi.hpp"
+#include "rubato/models/app_nbody.hpp"
 #include "rubato/models/app_pagerank.hpp"
 #include "rubato/models/app_traffic.hpp"
 #include "rubato/tick/check/checker.hpp"
@@ -55,6 +57,14 @@ TEST(PageRankApp, runs_in_the_simulator_with_one_checksum_for_all_policies) {
   expect_equal_checksums(*make_pagerank_app(), {{"vertices", "600"}, {"degree", "3"}}, 12);
 }
 
+TEST(JacobiApp, runs_in_the_simulator_with_one_checksum_for_all_policies) {
+  expect_equal_checksums(*make_jacobi_app(), {{"rows", "600"}, {"tolerance", "0"}}, 12);
+}
+
+TEST(NBodyApp, runs_in_the_simulator_with_one_checksum_for_all_policies) {
+  expect_equal_checksums(*make_nbody_app(), {{"bodies", "600"}, {"clusters", "2"}}, 12);
+}
+
 TEST(TrafficApp, runs_in_the_simulator_with_one_checksum_for_all_policies) {
   expect_equal_checksums(*make_traffic_app(), {{"columns", "5"}, {"rows", "4"}}, 15);
 }
@@ -94,6 +104,16 @@ void expect_rules_kept(tick::App& app, const Settings& settings) {
 TEST(PageRankApp, keeps_all_rules_of_a_model) {
   expect_rules_kept(*make_pagerank_app(),
                     {{"vertices", "200"}, {"degree", "3"}, {"tolerance", "1e-9"}});
+}
+
+TEST(JacobiApp, keeps_all_rules_of_a_model) {
+  expect_rules_kept(*make_jacobi_app(), {{"rows", "200"}, {"tolerance", "1e-9"}});
+}
+
+TEST(NBodyApp, keeps_all_rules_of_a_model) {
+  expect_rules_kept(*make_nbody_app(), {{"bodies", "150"}});
+  expect_rules_kept(*make_nbody_app(),
+                    {{"bodies", "150"}, {"dimensions", "3"}, {"reflecting", "true"}});
 }
 
 TEST(TrafficApp, keeps_all_rules_of_a_model) {

@@ -1,10 +1,12 @@
-// The four models on simulated networks that are late in random ways, each run bit for bit the
+// The models on simulated networks that are late in random ways, each run bit for bit the
 // serial reference: as the command line builds them, with the stores that they run with.
 
 #include <gtest/gtest.h>
 
 #include "rubato/models/app_fish.hpp"
 #include "rubato/models/app_heat.hpp"
+#include "rubato/models/app_jacobi.hpp"
+#include "rubato/models/app_nbody.hpp"
 #include "rubato/models/app_pagerank.hpp"
 #include "rubato/models/app_traffic.hpp"
 #include "rubato/tick/reference.hpp"
@@ -74,6 +76,42 @@ TEST(LateNetworks, do_not_show_in_a_school_of_fish) {
   EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
 }
 
+TEST(LateNetworks, do_not_show_in_a_world_of_bodies) {
+  const auto settings = [](RandomStream& random) -> Settings {
+    return {{"bodies", number(random, 30, 120)},
+            {"seed", number(random, 1, 1000)},
+            {"radius", "3"},
+            {"softening", "0.3"},
+            {"gravity", number(random, -2, 4)},
+            {"dt", "0.1"},
+            {"speed-limit", "20"},
+            {"clusters", number(random, 0, 3)},
+            {"reflecting", flag(random)},
+            {"partition", random.between(0, 1) != 0 ? "grid" : "quadtree"},
+            {"width", "30"},
+            {"height", "40"}};
+  };
+  const Reached reached =
+      expect_reference_when_late<NBodyProblem<float, 2>>(make_nbody_app, settings, 500);
+  EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
+}
+
+TEST(LateNetworks, do_not_show_in_a_world_of_bodies_in_space) {
+  const auto settings = [](RandomStream& random) -> Settings {
+    return {{"bodies", number(random, 30, 80)},
+            {"seed", number(random, 1, 1000)},
+            {"dimensions", "3"},
+            {"precision", "double"},
+            {"gravity", "0.1"},
+            {"clusters", number(random, 0, 2)},
+            {"reflecting", flag(random)},
+            {"width", "4"}};
+  };
+  const Reached reached =
+      expect_reference_when_late<NBodyProblem<double, 3>>(make_nbody_app, settings, 600);
+  EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
+}
+
 TEST(LateNetworks, do_not_show_in_heat) {
   const auto settings = [](RandomStream& random) -> Settings {
     return {{"width", number(random, 9, 40)},
@@ -101,6 +139,22 @@ TEST(LateNetworks, do_not_show_in_ranks) {
   };
   const Reached reached =
       expect_reference_when_late<PageRankProblem>(make_pagerank_app, settings, 300);
+  EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
+  EXPECT_GT(reached.n_stopped, n_seeds() / 50);
+}
+
+TEST(LateNetworks, do_not_show_in_the_solution_of_a_system) {
+  const auto settings = [](RandomStream& random) -> Settings {
+    return {{"rows", number(random, 20, 300)},
+            {"degree", number(random, 1, 6)},
+            {"seed", number(random, 1, 1000)},
+            {"b", random.between(0, 1) != 0 ? "ones" : "random"},
+            {"tolerance", random.between(0, 1) != 0 ? "1e-2" : "0"},
+            {"norm", random.between(0, 1) != 0 ? "l2" : "max"},
+            {"test-interval", number(random, 1, 4)},
+            {"test-lag", number(random, 0, 4)}};
+  };
+  const Reached reached = expect_reference_when_late<JacobiProblem>(make_jacobi_app, settings, 700);
   EXPECT_GT(reached.n_runs_of_many, n_seeds() / 2);
   EXPECT_GT(reached.n_stopped, n_seeds() / 50);
 }

@@ -91,6 +91,10 @@ class App {
   // outlives the problem.
   [[nodiscard]] virtual std::unique_ptr<Problem> build() = 0;
 
+  // Optional: what people should know of the problem before it runs, a sentence each; commands print
+  // them to standard error, on node 0. Called after build().
+  [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
+
   // Optional: what a run found beside its state, such as a ranking. Each node gives its part when
   // its run has ended; node 0 puts the parts of all nodes (in the order of nodes) into one table.
   // Both are called after build().

@@ -1,11 +1,11 @@
 #pragma once
-// The persistence-based balancer [Lifflander 4], which [AsyTick 5] compares with: what a piece cost in the ticks before it will cost in those to
-// come, so pieces move from nodes that had more than their share to nodes that had less, and as few
-// of them as that takes.
+// The persistence-based balancer [Lifflander 4], which [AsyTick 5] compares with: what a piece cost
+// in the ticks before it will cost in those to come, so pieces move from nodes that had more than
+// their share to nodes that had less, and as few of them as that takes.
 //
-// It is hierarchical: nodes are the leaves of a tree. A node with too much gives the excess up; each
-// group of nodes takes what it can of what its own members gave, largest first, and gives the rest up
-// to the next larger group. So most pieces stay near, among nodes of neighbouring numbers. A pure
+// It is hierarchical: nodes are the leaves of a tree. A node with too much gives the excess up; a
+// group of nodes takes what it can of what its own members gave, largest first, and gives the rest
+// up to the next larger group. So most pieces stay near, among nodes of neighbouring numbers. A pure
 // function: every node calls it with the costs of all pieces and gets the same owners.
 
 #include <cstdint>

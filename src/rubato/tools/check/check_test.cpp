@@ -58,6 +58,7 @@ TEST_P(CheckModels, break_no_rule) {
   std::vector<std::string> words{"--json", "check", GetParam(), "--ticks", "4", "--states", "2"};
   if (GetParam() == "heat") words.insert(words.end(), {"--width", "20", "--height", "14"});
   if (GetParam() == "fish") words.insert(words.end(), {"--fish", "150"});
+  if (GetParam() == "nbody") words.insert(words.end(), {"--bodies", "150"});
   if (GetParam() == "pagerank") words.insert(words.end(), {"--vertices", "500"});
   const Answer answer = run(line, words);
   EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
@@ -74,7 +75,8 @@ TEST_P(CheckModels, break_no_rule) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, CheckModels,
-                         ::testing::Values("heat", "fish", "pagerank", "traffic"),
+                         ::testing::Values("heat", "fish", "jacobi", "nbody", "pagerank",
+                                           "traffic"),
                          [](const auto& test) { return test.param; });
 
 TEST(Check, a_wrong_model_ends_in_exit_code_1_with_the_tuple_and_the_place_in_the_paper) {

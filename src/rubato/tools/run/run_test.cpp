@@ -247,6 +247,20 @@ TEST(RunCommand, PageRankNamesTheBestWhateverTheNodes) {
             findings);
 }
 
+TEST(RunCommand, JacobiWarnsOfWhatMayNotConvergeHereAndInTheSimulator) {
+  const std::vector<std::string> jacobi{"run",     "jacobi", "--rows",      "60",
+                                        "--ticks", "3",      "--dominance", "0.9"};
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--cores", "1"}, {"--simulate", "2"}}) {
+    const Answer answer = call(with(jacobi, more));
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    EXPECT_NE(answer.err.find("warning: the trial matrix: the diagonal does not dominate in "),
+              std::string::npos)
+        << answer.err;
+    EXPECT_EQ(json_of(with(jacobi, more)).at("findings").at(0).at("value"), 60);
+  }
+}
+
 TEST(RunCommand, PageRankUsesWeightsThatPeopleNameAndThoseOfAMatrix) {
   const std::string file = scratch("weighted.txt");
   const auto found = [&](const std::string& text, const std::vector<std::string>& more) {

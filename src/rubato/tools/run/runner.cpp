@@ -34,6 +34,11 @@ auto run_named(const std::string& model, const Run& run) {
   }
 }
 
+void print_warnings(const tick::App& app, std::ostream& err) {
+  for (const std::string& warning : app.warnings())
+    err << program_invocation_short_name << ": warning: " << warning << std::endl;
+}
+
 tick::SimulationOptions simulation_options(const RunRequest& request) {
   tick::SimulationOptions options;
   options.n_nodes = request.n_simulated;
@@ -88,6 +93,7 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
     if (node + 1 == request.n_simulated) set_up.reset();
   };
   const std::unique_ptr<tick::Problem> problem = app.build();
+  print_warnings(app, err);
   // From here on there is something to take back.
   const core::SignalScope signals;
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, request.output);
@@ -122,6 +128,7 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   std::optional<SetUpWatch> set_up;
   if (outcome.node == 0) set_up.emplace(err, is_terminal(STDERR_FILENO), title, request.inputs);
   host.agree([&] { run.problem = app.build(); });
+  if (outcome.node == 0) print_warnings(app, err);
   // From here on there is something to take back, in the run and around it.
   const core::SignalScope signals;
   tick::ExecutionOptions execution;

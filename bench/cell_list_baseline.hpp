@@ -1,10 +1,10 @@
 #pragma once
-// The fish school as one would write it by hand for one thread: arrays sorted by cell each tick,
-// the 3 x 3 block of a cell copied into one run, cell after cell, fish after fish. The formulas of
-// one fish are those of models/fish.hpp, with the same order of summation and the same bits.
+// Points as one would write them by hand for one thread: arrays sorted by cell each tick, the 3 x 3
+// block of a cell copied into one run, cell after cell, tuple after tuple. The formulas of one tuple
+// are those of its model, with the same order of summation and the same bits.
 //
-// What `tick-fish` compares the engine with: whatever the engine adds to this loop (regions,
-// versions, tiles, checks) is what it costs.
+// What `tick-fish` and `tick-nbody` compare the engine with: whatever the engine adds to this loop
+// (regions, versions, tiles, checks) is what it costs.
 
 #include <algorithm>
 #include <array>
@@ -13,24 +13,35 @@
 #include <utility>
 #include <vector>
 
-#include "rubato/models/fish.hpp"
+#include "rubato/tick/points/points_store.hpp"
 
 namespace rubato::bench {
 
-// REQUIRES: a periodic world, and no informed fish.
-class FishBaseline {
+// Kind says how a tuple lies in the arrays:
+//   using Model = ..;                       a PointsUser of two dimensions and floats
+//   static constexpr std::size_t kArrays    numbers of a tuple; the first of them are its
+//                                           position, then what its neighbours see
+//   static std::array<float, kArrays> numbers(const Tuple&)
+//   static Tuple tuple(std::uint64_t id, const std::array<float, kArrays>&)
+//                                           all that a step needs to know of it
+// REQUIRES: a periodic world.
+template <class Kind>
+class CellListBaseline {
  public:
+  using Model = typename Kind::Model;
+  using Tuple = typename Model::Tuple;
+
   // `model` must outlive it.
-  explicit FishBaseline(const models::FishModel& model) : model_(model), lattice_(model.world()) {
+  explicit CellListBaseline(const Model& model) : model_(model), lattice_(model.world()) {
     const tick::points::UnitSet<2> all(lattice_.space().world);
-    model_.start(tick::points::Wanted<float, 2>(lattice_, all), fish_);
+    model_.start(tick::points::Wanted<float, 2>(lattice_, all), tuples_);
     columns_ = static_cast<std::size_t>(lattice_.n_cells()[0]);
     rows_ = static_cast<std::size_t>(lattice_.n_cells()[1]);
     starts_.resize(columns_ * rows_ + 1);
-    cells_.resize(fish_.size());
-    ids_.resize(fish_.size());
+    cells_.resize(tuples_.size());
+    ids_.resize(tuples_.size());
     for (auto& stream : streams_)
-      stream.resize(fish_.size() + kLanes);
+      stream.resize(tuples_.size() + kLanes);
   }
 
   void run(tick::Tick ticks) {
@@ -40,37 +51,38 @@ class FishBaseline {
       results.clear();
       for (std::size_t y = 0; y < rows_; ++y)
         step_row(y);
-      fish_.swap(results);
+      tuples_.swap(results);
     }
   }
 
-  [[nodiscard]] std::span<const models::Fish> fish() const noexcept { return fish_; }
+  [[nodiscard]] std::span<const Tuple> tuples() const noexcept { return tuples_; }
 
  private:
   static constexpr std::size_t kLanes = tick::points::kLanes;
   static constexpr std::size_t kGroup = 8;
-  using Near = models::FishModel::Near;
+  static constexpr std::size_t kArrays = Kind::kArrays;
+  static constexpr std::size_t kVisible = 2 + Model::kSeen;
+  using Near = tick::points::NeighboursOf<Model>;
 
   // Into arrays, by cell and by id within a cell.
   void sort() {
     std::ranges::fill(starts_, 0);
-    for (std::size_t i = 0; i < fish_.size(); ++i) {
-      cells_[i] = static_cast<std::uint32_t>(lattice_.cell_number(fish_[i].position));
+    for (std::size_t i = 0; i < tuples_.size(); ++i) {
+      cells_[i] = static_cast<std::uint32_t>(lattice_.cell_number(tuples_[i].position));
       ++starts_[cells_[i] + 1];
     }
     for (std::size_t c = 1; c < starts_.size(); ++c)
       starts_[c] += starts_[c - 1];
     next_start_.assign(starts_.begin(), starts_.end() - 1);
     unsorted_.clear();
-    for (std::size_t i = 0; i < fish_.size(); ++i) {
-      const models::Fish& fish = fish_[i];
+    for (std::size_t i = 0; i < tuples_.size(); ++i) {
+      const Tuple& tuple = tuples_[i];
       const std::uint32_t at = next_start_[cells_[i]]++;
-      ids_[at] = fish.id;
-      streams_[0][at] = fish.position[0];
-      streams_[1][at] = fish.position[1];
-      streams_[2][at] = fish.heading[0];
-      streams_[3][at] = fish.heading[1];
-      if (at != starts_[cells_[i]] && fish.id < ids_[at - 1]) unsorted_.push_back(cells_[i]);
+      ids_[at] = tuple.id;
+      const std::array<float, kArrays> numbers = Kind::numbers(tuple);
+      for (std::size_t k = 0; k < kArrays; ++k)
+        streams_[k][at] = numbers[k];
+      if (at != starts_[cells_[i]] && tuple.id < ids_[at - 1]) unsorted_.push_back(cells_[i]);
     }
     for (const std::uint32_t c : unsorted_)
       sort_cell(starts_[c], starts_[c + 1]);
@@ -90,24 +102,26 @@ class FishBaseline {
     const std::size_t end = starts_[(y + 1) * columns_];
     row_.resize(end - begin);
     row_pointers_.resize(end - begin);
-    row_social_.resize(end - begin);
+    row_influences_.resize(end - begin);
     for (std::size_t i = begin; i < end; ++i) {
-      row_[i - begin] = {
-          ids_[i], {streams_[0][i], streams_[1][i]}, {streams_[2][i], streams_[3][i]}, 0, 0};
+      std::array<float, kArrays> numbers;
+      for (std::size_t k = 0; k < kArrays; ++k)
+        numbers[k] = streams_[k][i];
+      row_[i - begin] = Kind::tuple(ids_[i], numbers);
       row_pointers_[i - begin] = &row_[i - begin];
     }
     for (std::size_t x = 0; x < columns_; ++x) {
       const std::size_t c = y * columns_ + x;
       if (starts_[c] != starts_[c + 1]) look_around(x, y, begin);
     }
-    model_.finish({row_pointers_, row_social_}, t_, next_);
+    model_.finish({row_pointers_, row_influences_}, t_, next_);
   }
 
-  // Appends a run of fish to the block.
+  // Appends a run of tuples to the block.
   void copy_run(std::size_t begin, std::size_t end) {
     const std::size_t n = end - begin;
     if (block_stride_ < n_block_ + n + 2 * kLanes) grow_block(n_block_ + n);
-    for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < kVisible; ++i) {
       const float* from = streams_[i].data() + begin;
       float* to = block_.data() + i * block_stride_ + n_block_;
       for (std::size_t j = 0; j < n; j += kLanes)
@@ -117,14 +131,14 @@ class FishBaseline {
   }
   void grow_block(std::size_t n) {
     const std::size_t stride = 2 * n + 4 * kLanes;
-    std::vector<float> larger(4 * stride);
-    for (std::size_t i = 0; i < 4; ++i)
+    std::vector<float> larger(kVisible * stride);
+    for (std::size_t i = 0; i < kVisible; ++i)
       std::copy_n(block_.data() + i * block_stride_, n_block_, larger.data() + i * stride);
     block_ = std::move(larger);
     block_stride_ = stride;
   }
 
-  // Copies the block around a cell; returns the place of the cell's own fish in it.
+  // Copies the block around a cell; returns the place of the cell's own tuples in it.
   std::size_t copy_block(std::size_t x, std::size_t y) {
     n_block_ = 0;
     if (x == 0 || y == 0 || x + 1 == columns_ || y + 1 == rows_) return copy_edge_block(x, y);
@@ -166,8 +180,8 @@ class FishBaseline {
     const std::size_t begin = starts_[y * columns_ + x];
     const std::size_t end = starts_[y * columns_ + x + 1];
     const std::size_t own = copy_block(x, y);
-    tick::points::Candidates<float, 2, 2, models::Fish> candidates;
-    for (std::size_t i = 0; i < 4; ++i)
+    tick::points::Candidates<float, 2, Model::kSeen, Tuple> candidates;
+    for (std::size_t i = 0; i < kVisible; ++i)
       candidates.stream[i] = block_.data() + i * block_stride_;
     const float visibility = lattice_.world().visibility;
     // In groups: vectors that have just been written in pieces cannot be read at once.
@@ -177,34 +191,34 @@ class FishBaseline {
         const tick::points::Viewer<float, 2> viewer{
             row_[first + i - row_begin].position, visibility * visibility, own + first - begin + i};
         near_[i].reserve(n_block_);
-        near_[i].finish(tick::points::look<false, float, 2, 2, models::Fish>(
+        near_[i].finish(tick::points::look<false, float, 2, Model::kSeen, Tuple>(
             candidates, 0, n_block_, viewer, near_[i], 0));
       }
       for (std::size_t i = first - row_begin; i < first - row_begin + n; ++i)
-        row_social_[i] = model_.interact(row_[i], near_[i + row_begin - first], t_);
+        row_influences_[i] = model_.interact(row_[i], near_[i + row_begin - first], t_);
     }
   }
 
-  const models::FishModel& model_;
+  const Model& model_;
   tick::points::Lattice<float, 2> lattice_;
   std::size_t columns_ = 0;
   std::size_t rows_ = 0;
   tick::Tick t_ = 0;
-  std::vector<models::Fish> fish_;             // as they were finished
-  std::vector<std::uint64_t> ids_;             // by cell and id
-  std::array<std::vector<float>, 4> streams_;  // x, y, heading x, heading y
+  std::vector<Tuple> tuples_;       // as they were finished
+  std::vector<std::uint64_t> ids_;  // by cell and id
+  std::array<std::vector<float>, kArrays> streams_;
   std::vector<std::uint32_t> cells_;
   std::vector<std::uint32_t> starts_;
   std::vector<std::uint32_t> next_start_;
   std::vector<std::uint32_t> unsorted_;  // cells
-  std::vector<models::Fish> row_;        // the fish of one row of cells
-  std::vector<const models::Fish*> row_pointers_;
-  std::vector<models::FishModel::Influence> row_social_;
+  std::vector<Tuple> row_;               // the tuples of one row of cells
+  std::vector<const Tuple*> row_pointers_;
+  std::vector<typename Model::Influence> row_influences_;
   std::size_t n_block_ = 0;
   std::size_t block_stride_ = 0;
-  std::vector<float> block_;  // [4][block_stride_]
+  std::vector<float> block_;  // [kVisible][block_stride_]
   std::array<Near, kGroup> near_;
-  tick::points::Offspring<models::Fish> next_;
+  tick::points::Offspring<Tuple> next_;
 };
 
 }  // namespace rubato::bench

@@ -1,0 +1,126 @@
+#pragma once
+// jacobi: A x = b by the iteration of Jacobi, one a tick:
+//
+//   x_i(t + 1) = (b_i - sum over j != i of a_ij x_j(t)) / a_ii,     x(0) = 0.
+//
+// Rows are vertices, and an entry a_ij off the diagonal is an edge from j to i with that weight. It
+// converges for any b if A is strictly diagonally dominant: |a_ii| > the sum of |a_ij| of the row.
+//
+// The residual b - A x(t) costs nothing: its row i is a_ii (x_i(t + 1) - x_i(t)), which a step
+// knows. The stop condition takes its largest entry or its length, in exact sums, over that of b,
+// so that every policy and every number of nodes ends at the same tick.
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rubato/base/exact_sum.hpp"
+#include "rubato/models/jacobi_system.hpp"
+#include "rubato/tick/graph/graph_store.hpp"
+
+namespace rubato::models {
+
+using tick::Tick;
+using tick::VertexId;
+
+// Of a residual, or of b.
+enum class JacobiNorm : std::uint8_t { max, l2 };
+
+struct JacobiOptions {
+  double tolerance = 1e-8;  // > 0: ends when the residual is at most that share of b; 0: never
+  JacobiNorm norm = JacobiNorm::l2;
+  Tick test_interval = 5;  // ticks between two tests
+  Tick test_lag = 5;       // ticks from a test to the end that it decides
+
+  // Throws Error (usage) naming what is out of its range.
+  void validate() const;
+};
+
+// The sum of squares and the largest of numbers, in any order.
+class JacobiSize {
+ public:
+  void add(double x) noexcept {
+    const double size = std::abs(x);
+    const double square = x * x;
+    // An iteration that diverges leaves the numbers one day; it never ends by its tolerance.
+    if (!std::isfinite(square)) {
+      lost_ = 1;
+      return;
+    }
+    most_ = size > most_ ? size : most_;
+    squares_.add(square);
+  }
+  void add(const JacobiSize& other) noexcept {
+    most_ = other.most_ > most_ ? other.most_ : most_;
+    lost_ |= other.lost_;
+    squares_.add(other.squares_);
+  }
+  // Infinite if one of the numbers was too large to tell, or none.
+  [[nodiscard]] double norm(JacobiNorm which) const noexcept {
+    if (lost_ != 0) return INFINITY;
+    return which == JacobiNorm::max ? most_ : std::sqrt(squares_.value());
+  }
+
+ private:
+  double most_ = 0;
+  std::uint64_t lost_ = 0;
+  ExactSum squares_;
+};
+
+// The user of tick::GraphModel.
+class Jacobi {
+ public:
+  using Value = double;  // x_i
+
+  // Throws Error as JacobiOptions::validate.
+  Jacobi(JacobiSystem system, JacobiOptions options);
+
+  [[nodiscard]] Value init(VertexId /*v*/) const { return 0; }
+  [[nodiscard]] Value step(VertexId v, const Value& /*own*/, const tick::InEdges<Value>& in,
+                           Tick /*t*/) const {
+    double rest = (*system_.b)[v];
+    for (std::size_t i = 0; i < in.size(); ++i)
+      rest -= in.weight(i) * in.value(i);
+    return rest / (*system_.diagonal)[v];
+  }
+
+  // The residual of the state before the step.
+  using Measure = JacobiSize;
+  void measure(Measure& m, VertexId v, const Value& before, const Value& after) const {
+    m.add((*system_.diagonal)[v] * (after - before));
+  }
+  void combine(Measure& into, const Measure& from) const { into.add(from); }
+  [[nodiscard]] bool stop(const Measure& m, Tick /*t*/) const {
+    return m.norm(options_.norm) <= options_.tolerance * scale_;
+  }
+  [[nodiscard]] Tick stop_interval() const {
+    return options_.tolerance > 0 ? options_.test_interval : 0;
+  }
+  [[nodiscard]] Tick stop_lag() const { return options_.test_lag; }
+
+  [[nodiscard]] const JacobiSystem& system() const noexcept { return system_; }
+  [[nodiscard]] const JacobiOptions& options() const noexcept { return options_; }
+  // The norm of b, or 1 if b is 0: what residuals are divided by.
+  [[nodiscard]] double scale() const noexcept { return scale_; }
+  // b - A x. x: [n_rows]
+  [[nodiscard]] JacobiSize residual(const std::vector<double>& x) const;
+
+  // Files have the row, from 1 as in Matrix Market, and x.
+  [[nodiscard]] std::vector<tick::OutputColumn> output_columns() const {
+    return {{"row", tick::ColumnType::u64}, {"x", tick::ColumnType::f64}};
+  }
+  void output_row(VertexId v, const Value& value, tick::OutputRows& rows) const {
+    rows.add(std::uint64_t{v} + 1).add(value);
+  }
+
+ private:
+  JacobiSystem system_;
+  JacobiOptions options_;
+  double scale_ = 1;
+};
+
+using JacobiModel = tick::GraphModel<Jacobi>;
+using JacobiStore = tick::GraphStore<Jacobi>;
+
+}  // namespace rubato::models
