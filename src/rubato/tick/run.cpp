@@ -1,6 +1,7 @@
 #include "rubato/tick/run.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <deque>
 #include <optional>
 
@@ -175,10 +176,17 @@ class VirtualJob {
   void run_engines(const List& list) {
     std::vector<core::Engine*> engines;
     engines.reserve(list.size());
+    std::vector<std::unique_ptr<core::Engine>> wrapped;
     std::deque<core::SignalledEngine> signalled;
     for (const auto& each : list) {
       engines.push_back(&each->engine());
-      if (options_.heeds_signals) engines.back() = &signalled.emplace_back(each->engine());
+      if constexpr (std::same_as<List, std::vector<std::unique_ptr<NodeRun>>>) {
+        if (options_.wrap) {
+          wrapped.push_back(options_.wrap(static_cast<NodeId>(engines.size() - 1), *each));
+          engines.back() = wrapped.back().get();
+        }
+      }
+      if (options_.heeds_signals) engines.back() = &signalled.emplace_back(*engines.back());
     }
     core::SimHostOptions host_options;
     host_options.n_cores = options_.n_cores;
@@ -202,6 +210,13 @@ core::NodeFigures run_engine(core::NodeHost& host, core::Engine& engine, bool pa
   return host.run(slow);
 }
 
+// A segment of the run of this node.
+core::NodeFigures run_node(core::NodeHost& host, NodeRun& node, const ExecutionOptions& options) {
+  if (!options.wrap) return run_engine(host, node.engine(), options.paced);
+  const std::unique_ptr<core::Engine> wrapped = options.wrap(node);
+  return run_engine(host, *wrapped, options.paced);
+}
+
 // This node of a real job, through all segments of its run.
 std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& policy, Tick ticks,
                                       core::NodeHost& host, const ExecutionOptions& options,
@@ -216,7 +231,7 @@ std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& poli
     node = partition->make_node(host.shape().node, policy, segment, options.start);
     if (options.at_start) options.at_start(*node);
   });
-  sum.add(node->engine(), run_engine(host, node->engine(), options.paced));
+  sum.add(node->engine(), run_node(host, *node, options));
   while (goes_on(node->engine())) {
     segment.begin = node->engine().end();
     segment.until = next_epoch(problem, segment.begin, options.epoch);
@@ -229,7 +244,7 @@ std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& poli
       move.reset();
       if (options.at_epoch) options.at_epoch(*node);
     });
-    sum.add(node->engine(), run_engine(host, node->engine(), options.paced));
+    sum.add(node->engine(), run_node(host, *node, options));
   }
   return node;
 }

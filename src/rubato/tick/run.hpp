@@ -63,6 +63,8 @@ struct SimulationOptions {
   core::Observer* observer = nullptr;
   Tick epoch = 0;                      // ticks from one repartitioning to the next; 0: never
   const StateSource* start = nullptr;  // begins at its tick with that state; null: at tick 0
+  // An engine around that of a node, which the host drives in its place, in each segment of the run.
+  std::function<std::unique_ptr<core::Engine>(NodeId, NodeRun&)> wrap{};
   // SIGINT and SIGTERM end the run by an Error, as they end a real one. REQUIRES: the caller has a
   // core::SignalScope.
   bool heeds_signals = false;
@@ -83,6 +85,8 @@ struct ExecutionOptions {
   bool paced = false;
   Tick epoch = 0;                      // ticks from one repartitioning to the next; 0: never
   const StateSource* start = nullptr;  // begins at its tick with that state; null: at tick 0
+  // An engine around that of the node, which the host drives in its place, in each segment of the run.
+  std::function<std::unique_ptr<core::Engine>(NodeRun&)> wrap{};
   // On every node, collectively: before the run, when it goes on after a repartitioning as another
   // NodeRun, when it has ended, and when all have done that.
   std::function<void(NodeRun&)> at_start;

@@ -18,7 +18,14 @@
 
 namespace rubato::tick::detail {
 
-enum class MessageType : std::uint32_t { round = 1, barrier, measure, decision, taken };
+enum class MessageType : std::uint32_t {
+  round = 1,
+  barrier,
+  measure,
+  decision,
+  taken,
+  checkpoint  // tick/checkpoint/checkpoint_engine.hpp
+};
 
 // In front of every message of the engine; 16 bytes.
 struct MessageHeader {
