@@ -77,12 +77,12 @@ void prepare_checkpoints(const std::string& folder, const std::string& resumed) 
     if (!resumed.empty() && entry.whole && fs::equivalent(entry.path, resumed, failed))
       begin = entry.tick;
   }
-  for (const CheckpointEntry& entry : all) {
-    if (!entry.whole) {
-      remove_checkpoint(entry);
-    } else if (entry.tick > begin) {
+  for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
+    if (!entry->whole) {
+      remove_checkpoint(*entry);
+    } else if (entry->tick > begin) {
       throw Error("--checkpoint: " + folder + " has a checkpoint of tick " +
-                      std::to_string(entry.tick) + ": expected --resume " + entry.path +
+                      std::to_string(entry->tick) + ": expected --resume " + folder +
                       " to go on from it, or another folder",
                   ExitCode::usage);
     }
