@@ -153,6 +153,7 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, request.output, host);
   const auto checkpoints = tick::add_checkpoints(execution, request.checkpoint, host);
   if (outcome.node == 0) err << output_report(request.output.folder) << std::flush;
+  if (outcome.node == 0 && checkpoints) err << saves_report() << std::flush;
   const WatchedProblem watched(*run.problem, watch_of(set_up, "launch -n"));
   outcome.result = run_named(request.model, [&] {
     return tick::execute(watched, request.policy, request.ticks, host, execution);
