@@ -136,7 +136,7 @@ std::string checksum_in(const std::string& text) {
 // Killed twice, once each of two nodes; no hand on it. Paced, so that a fast machine is not done first.
 TEST_P(JobFaults, a_job_that_lost_nodes_goes_on_from_its_checkpoints_with_the_same_bits) {
   const std::string words =
-      "fish --fish 200 --policy k2m2d1 --ticks 600 --paced --ns-per-fish 100000";
+      "fish --fish 200 --policy k2m2d1 --ticks 500 --paced --ns-per-fish 100000";
   const std::string folder = scratch("restarts");
   start_run(words + " --checkpoint-every 20 --checkpoint " + folder, "3");
   for (const int rank : {1, 0}) {
@@ -158,7 +158,7 @@ TEST_P(JobFaults, a_job_that_lost_nodes_goes_on_from_its_checkpoints_with_the_sa
   EXPECT_NE(output().find("starting the job again, 1 of 3 times"), std::string::npos) << output();
   EXPECT_NE(output().find("starting the job again, 2 of 3 times"), std::string::npos) << output();
   EXPECT_NE(output().find(", from tick "), std::string::npos) << output();
-  const Answer alone = call({"run", "fish", "--fish", "200", "--ticks", "600"});
+  const Answer alone = call({"run", "fish", "--fish", "200", "--ticks", "500"});
   EXPECT_EQ(checksum_in(output()), checksum_in(alone.out));
   std::filesystem::remove_all(folder);
 }
