@@ -61,6 +61,7 @@ void Background::wait_for_room() {
 }
 
 std::optional<Error> Background::error() const {
+  if (!has_failed_.load(std::memory_order_relaxed)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   return error_;
 }
@@ -77,6 +78,7 @@ void Background::run(const std::function<void()>& job) {
   const std::lock_guard lock(mutex_);
   if (!failed) return;
   error_ = failed;
+  has_failed_ = true;
   jobs_.clear();
 }
 

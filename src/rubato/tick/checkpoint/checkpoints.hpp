@@ -70,6 +70,7 @@ class Background {
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
   std::optional<Error> error_;
+  std::atomic<bool> has_failed_{false};  // error_ is set: asked after each event
   bool ends_ = false;
   std::thread thread_;  // the last: it uses the others
 };

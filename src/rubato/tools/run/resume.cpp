@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
 #include "rubato/core/identity.hpp"
 #include "rubato/io/number.hpp"
 #include "rubato/tick/checkpoint/folder.hpp"

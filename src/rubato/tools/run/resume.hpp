@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "rubato/tick/checkpoint/checkpoints.hpp"
 #include "rubato/tools/model_command.hpp"
 #include "rubato/tools/run/runner.hpp"
@@ -30,15 +28,17 @@ struct Resumed {
   std::string warning{};                           // a line for people, or ""
 };
 
+// Which options people have set themselves.
+struct GivenOptions {
+  bool seed = false;
+  bool ticks = false;
+};
+
 // What `words.resume` names, or, in a job that its launcher has started again (kRestartVariable), the
 // newest checkpoint that the job had written, if there is one. Sets the parameters that people have
 // not set to those of the checkpoint, and `seed` and `ticks` where the flags say that people have not
 // set them. Throws Error if it is of another model, or a parameter differs that may not; names the
 // parameter and those that may.
-struct GivenOptions {
-  bool seed = false;
-  bool ticks = false;
-};
 [[nodiscard]] Resumed resume_run(const CheckpointWords& words, ChosenModel& model,
                                  std::uint64_t& seed, tick::Tick& ticks, GivenOptions given);
 
