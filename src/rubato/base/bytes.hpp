@@ -54,6 +54,8 @@ concept Unpadded = Plain<T> && std::default_initializable<T> && requires {
 class Writer {
  public:
   Writer() = default;
+  // Begins empty, in the memory of `used`.
+  explicit Writer(Bytes used) noexcept : bytes_(std::move(used)) { bytes_.clear(); }
 
   template <Plain T>
   void put(const T& value) {

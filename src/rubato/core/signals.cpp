@@ -15,8 +15,16 @@ std::mutex scope_mutex;
 int n_scopes = 0;
 struct sigaction former_int;
 struct sigaction former_term;
+struct sigaction former_usr1;
+
+std::atomic<int> checkpoint_signal{0};
+std::atomic<bool> term_is_checkpoint{false};
 
 void on_signal(int number) {
+  if (number == SIGUSR1 || (number == SIGTERM && term_is_checkpoint.exchange(false))) {
+    checkpoint_signal.store(number, std::memory_order_relaxed);
+    return;
+  }
   signal_received.store(number, std::memory_order_relaxed);
   // Only async-signal-safe calls here: sigaction is one.
   sigaction(number, number == SIGINT ? &former_int : &former_term, nullptr);
@@ -48,6 +56,25 @@ SignalScope::~SignalScope() {
 
 int SignalScope::received() noexcept {
   return signal_received.load(std::memory_order_relaxed);
+}
+
+CheckpointSignals::CheckpointSignals() noexcept {
+  checkpoint_signal.store(0, std::memory_order_relaxed);
+  struct sigaction ours = {};
+  ours.sa_handler = on_signal;
+  ours.sa_flags = SA_RESTART;
+  sigaction(SIGUSR1, &ours, &former_usr1);
+  term_is_checkpoint.store(true);
+}
+
+CheckpointSignals::~CheckpointSignals() {
+  term_is_checkpoint.store(false);
+  sigaction(SIGUSR1, &former_usr1, nullptr);
+  checkpoint_signal.store(0, std::memory_order_relaxed);
+}
+
+int CheckpointSignals::received() noexcept {
+  return checkpoint_signal.load(std::memory_order_relaxed);
 }
 
 Error error_of_signal(int number) {

@@ -20,6 +20,22 @@ class SignalScope {
   [[nodiscard]] static int received() noexcept;
 };
 
+// While it lives, SIGUSR1 and the first SIGTERM ask for a checkpoint with which the run ends, in place
+// of its end; a second SIGTERM does what it does without this.
+class CheckpointSignals {
+ public:
+  CheckpointSignals() noexcept;
+  CheckpointSignals(const CheckpointSignals&) = delete;
+  CheckpointSignals& operator=(const CheckpointSignals&) = delete;
+  ~CheckpointSignals();
+
+  // The signal that has asked, or 0.
+  [[nodiscard]] static int received() noexcept;
+
+ private:
+  SignalScope scope_;
+};
+
 // What a run ends with after that signal, on whatever host.
 [[nodiscard]] Error error_of_signal(int number);
 

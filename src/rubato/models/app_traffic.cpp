@@ -39,6 +39,8 @@ class TrafficApp final : public tick::App {
     p.begin_advanced();
     p.add("test-interval", options_.stop_interval, "ticks between two counts of cars");
     p.add("test-lag", options_.stop_lag, "ticks from a count to the end that it decides");
+    p.may_change({"green-min", "green-max", "inflow", "dawdle", "turning", "until-empty",
+                  "test-interval", "test-lag"});
   }
 
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {

@@ -85,6 +85,14 @@ void Parameters::add(Parameter parameter) {
   list_.push_back(std::move(parameter));
 }
 
+void Parameters::may_change(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(list_, name, &Parameter::name);
+    RUBATO_REQUIRE(found != list_.end(), name);
+    found->may_change = true;
+  }
+}
+
 bool Parameters::has(std::string_view name) const noexcept {
   return std::ranges::find(list_, name, &Parameter::name) != list_.end();
 }

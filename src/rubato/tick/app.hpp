@@ -36,6 +36,8 @@ class Parameters {
     std::function<void(std::string_view)> set;  // throws Error (usage) if the text is no such value
     bool is_flag = false;
     bool advanced = false;  // for few people: help shows it last
+    // A run that goes on from a checkpoint may have another value: the saved tuples mean the same.
+    bool may_change = false;
   };
 
   // `target` holds the default, takes the value that is set, and outlives this. The whole text must
@@ -54,6 +56,8 @@ class Parameters {
   void add(Parameter parameter);
   // Those that are added from here on are for few people, such as what tuning needs.
   void begin_advanced() noexcept { advanced_ = true; }
+  // Of those that have been added, the ones that may change where a run goes on from a checkpoint.
+  void may_change(const std::vector<std::string>& names);
 
   [[nodiscard]] bool has(std::string_view name) const noexcept;
   // Throws Error (usage): unknown name, with the nearest; or bad value, with what is expected.
@@ -74,6 +78,8 @@ class App {
 
   [[nodiscard]] virtual std::string name() const = 0;     // one word
   [[nodiscard]] virtual std::string summary() const = 0;  // one line
+  // Of what its tuples mean: greater once checkpoints of before cannot be gone on from.
+  [[nodiscard]] virtual std::uint32_t version() const { return 1; }
   // Whole lines, each the words behind "rubato run": "heat --width 400 --ticks 1000". They work as
   // they stand where the project's root is the working folder.
   [[nodiscard]] virtual std::vector<std::string> examples() const { return {}; }

@@ -84,8 +84,21 @@ class Dataflow final : public core::Engine {
 
   // Calls f(region, t) right after an own region was stepped to t, on the core that did it and
   // without the lock, before any other unit may see or overwrite that version: for output, which
-  // reads it in place. May throw Error, as a step. To be set before the run.
-  void on_own_step(std::function<void(RegionId, Tick)> f) { own_step_ = std::move(f); }
+  // reads it in place. May throw Error, as a step. Those that are added are called one after the
+  // other. Before the run.
+  void on_own_step(std::function<void(RegionId, Tick)> f) {
+    if (!own_step_) {
+      own_step_ = std::move(f);
+      return;
+    }
+    own_step_ = [first = std::move(own_step_), then = std::move(f)](RegionId region, Tick t) {
+      first(region, t);
+      then(region, t);
+    };
+  }
+  // Own regions are not stepped beyond tick t, until this is called again; kNoTick ends it. Under the
+  // host's lock, as an event. REQUIRES: t >= own_tick() + window, which no region is beyond.
+  void hold(Tick t) noexcept { hold_ = t; }
 
   void start(core::Port& port) override;
   void on_message(core::Port& port, NodeId from, Bytes bytes) override;
@@ -109,6 +122,8 @@ class Dataflow final : public core::Engine {
   [[nodiscard]] Tick end() const noexcept { return end_; }
   // Where the run ends; the same on all nodes once they have finished.
   [[nodiscard]] Tick run_end() const noexcept { return stop_.end(); }
+  // Whether this node knows what the stop tests up to tick t have decided; node 0 is the first.
+  [[nodiscard]] bool has_decided(Tick t) const noexcept { return stop_.has_decided(t); }
   // The host's time at start().
   [[nodiscard]] Nanos started() const noexcept { return started_; }
   [[nodiscard]] Tick floor() const noexcept { return floor_; }
@@ -277,6 +292,7 @@ class Dataflow final : public core::Engine {
   Tick floor_;
   Tick own_min_;
   Nanos own_min_since_ = 0;
+  Tick hold_ = kNoTick;
   Tick gated_limit_ = 0;            // of own_limit() when units were last gated
   std::atomic<Tick> watched_tick_;  // a copy of own_min_
   std::uint32_t n_running_ = 0;

@@ -7,6 +7,7 @@
 #include "rubato/tick/testing/epoch_run.hpp"
 #include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
+#include "rubato/tick/testing/resumed_run.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 
 namespace rubato::tick {
@@ -94,6 +95,19 @@ TEST(DataflowProperty, runs_that_are_cut_again_at_epochs_equal_the_reference) {
     const SwarmModel& model = problem.model();
     testing::expect_equal_epochs(problem, c, random.between(1, 8), seed,
                                  run_reference(model, model.everything(), c.ticks));
+  }
+}
+
+TEST(DataflowProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
+  for (std::uint64_t seed = 4000; seed < 4000 + testing::n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 1);
+    const SwarmModel::Options world = random_world(seed, random);
+    const testing::RunCase c = testing::random_run(random);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const ProblemOf<SwarmModel, FragmentStore<SwarmModel>> problem{SwarmModel(world)};
+    const SwarmModel& model = problem.model();
+    testing::expect_equal_when_resumed(problem, c, world.stop_lag, random,
+                                       run_reference(model, model.everything(), c.ticks));
   }
 }
 

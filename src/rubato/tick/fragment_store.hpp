@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/tick/held_state.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/plan_builder.hpp"
 #include "rubato/tick/store.hpp"
@@ -26,6 +27,9 @@ class FragmentStore final : public Store {
   // Both must outlive the store. Calls model.init() on what the node holds.
   FragmentStore(const M& model, const TypedPlan<Query>& typed)
       : FragmentStore(model, typed, {0, model.init(typed.held)}) {}
+  // The same for a run that begins later.
+  FragmentStore(const M& model, const TypedPlan<Query>& typed, const StateSource& source)
+      : FragmentStore(model, typed, held_state(model, typed.held, source)) {}
   // The same for a segment of a run.
   FragmentStore(const M& model, const TypedPlan<Query>& typed, StartState<State> start)
       : model_(model),
@@ -210,6 +214,9 @@ class FragmentStore final : public Store {
 
   // What an own region produced at tick t, after the first.
   [[nodiscard]] const State& region_state(RegionId region, Tick t) const { return *at(region, t); }
+
+  // Appends what an own region produced at tick t, for a StateSource: as the model writes it.
+  void save(RegionId region, Tick t, Writer& out) const { model_.write(out, *at(region, t)); }
 
   // The tuples that the own regions produced at tick t; over all nodes, the global state.
   [[nodiscard]] State own_state(Tick t) const {

@@ -57,6 +57,9 @@ class NodeRun {
   // Reads this node's tuples for files and pictures; null if the model does not say how they look.
   // The node outlives it.
   [[nodiscard]] virtual std::unique_ptr<OutputSource> output_source() const = 0;
+  // Appends what an own region produced at tick t, in the form that a StateSource gives it back in;
+  // to be called where Dataflow::on_own_step() calls. All own regions of all nodes are the state.
+  virtual void save(RegionId region, Tick t, Writer& out) const = 0;
   // After a segment's end: takes the own tuples to where they will be owned. The store goes; of
   // this node only engine() and plan() may be used from then on, and only as far as figures go.
   // REQUIRES: Problem::repartitions(), and the problem outlives the move.
@@ -71,9 +74,11 @@ class Partition {
   Partition& operator=(const Partition&) = delete;
   virtual ~Partition() = default;
 
-  // Builds the plan and the initial state of one node.
-  [[nodiscard]] virtual std::unique_ptr<NodeRun> make_node(
-      NodeId self, const Policy& policy, const Dataflow::Options& options) const = 0;
+  // Builds the plan of one node and its state: the initial one or, if there is a `start`, what the
+  // node holds of that. REQUIRES: options.begin is the tick of `start`, or else 0.
+  [[nodiscard]] virtual std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy,
+                                                           const Dataflow::Options& options,
+                                                           const StateSource* start) const = 0;
 };
 
 class Problem {
@@ -124,13 +129,15 @@ class ProblemOf final : public Problem {
   // A node's run with its types, for output.
   class Node final : public NodeRun {
    public:
-    // With the model's initial state, or with `start`, which is of the tick options.begin.
+    // With the model's initial state, or with `start`, which is of the tick options.begin: nothing
+    // or one of StartState<State> and const StateSource&.
+    template <class... Start>
     Node(const ProblemOf& problem, Queries queries, NodeId self, const Policy& policy,
-         const Dataflow::Options& options, StartState<State>* start = nullptr)
+         const Dataflow::Options& options, Start&&... start)
         : problem_(problem),
           queries_(std::move(queries)),
           typed_(build_plan(problem.model_, std::span(*queries_), self, policy)),
-          store_(start == nullptr ? make_store() : make_store(std::move(*start))),
+          store_(make_store(std::forward<Start>(start)...)),
           flow_(typed_.plan, *store_, options) {
       // An entry for each node of the job, needed again only where the model is cut again.
       if constexpr (!HasRepartition<M>) queries_.reset();
@@ -155,6 +162,7 @@ class ProblemOf final : public Problem {
     [[nodiscard]] std::unique_ptr<OutputSource> output_source() const override {
       return make_output_source(problem_.model_, *store_, typed_.plan.n_own);
     }
+    void save(RegionId region, Tick t, Writer& out) const override { store_->save(region, t, out); }
     [[nodiscard]] std::unique_ptr<NodeMove> leave() override {
       if constexpr (HasRepartition<M>) {
         State own = store_->own_state(flow_.end());
@@ -167,13 +175,9 @@ class ProblemOf final : public Problem {
     }
 
    private:
-    // `start` is nothing or a StartState.
     template <class... Start>
     [[nodiscard]] std::unique_ptr<StoreType> make_store(Start&&... start) const {
-      if constexpr (sizeof...(Start) > 0 && !HasRepartition<M>) {
-        RUBATO_REQUIRE(HasRepartition<M>, typed_.plan.self);
-        return nullptr;
-      } else if constexpr (std::same_as<StoreOptions, std::monostate>) {
+      if constexpr (std::same_as<StoreOptions, std::monostate>) {
         return std::make_unique<StoreType>(problem_.model_, typed_, std::forward<Start>(start)...);
       } else {
         return std::make_unique<StoreType>(problem_.model_, typed_, std::forward<Start>(start)...,
@@ -194,9 +198,14 @@ class ProblemOf final : public Problem {
     Parts(const ProblemOf& problem, std::vector<Query> queries)
         : problem_(problem),
           queries_(std::make_shared<const std::vector<Query>>(std::move(queries))) {}
-    [[nodiscard]] std::unique_ptr<NodeRun> make_node(
-        NodeId self, const Policy& policy, const Dataflow::Options& options) const override {
-      return std::make_unique<Node>(problem_, queries_, self, policy, options);
+    [[nodiscard]] std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy,
+                                                     const Dataflow::Options& options,
+                                                     const StateSource* start) const override {
+      const Tick begin = start == nullptr ? 0 : start->tick();
+      RUBATO_REQUIRE(options.begin == begin, options.begin, begin);
+      if (start == nullptr)
+        return std::make_unique<Node>(problem_, queries_, self, policy, options);
+      return std::make_unique<Node>(problem_, queries_, self, policy, options, *start);
     }
 
    private:
@@ -218,8 +227,8 @@ class ProblemOf final : public Problem {
     [[nodiscard]] Redistribution& engine() override { return engine_; }
     [[nodiscard]] std::unique_ptr<NodeRun> arrive(const Dataflow::Options& options) override {
       RUBATO_REQUIRE(options.begin == tick_, options.begin, tick_);
-      StartState<State> start{tick_, move_.take_held()};
-      return std::make_unique<Node>(problem_, move_.queries(), self_, policy_, options, &start);
+      return std::make_unique<Node>(problem_, move_.queries(), self_, policy_, options,
+                                    StartState<State>{tick_, move_.take_held()});
     }
 
    private:

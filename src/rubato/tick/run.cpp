@@ -1,6 +1,7 @@
 #include "rubato/tick/run.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <deque>
 #include <optional>
 
@@ -66,6 +67,16 @@ void check_epoch(Tick epoch) {
               ExitCode::usage);
 }
 
+// Where the run begins. Throws Error if it would end before.
+Tick first_tick(const StateSource* start, Tick ticks) {
+  const Tick begin = start == nullptr ? 0 : start->tick();
+  if (begin <= ticks) return begin;
+  throw Error("--ticks: expected " + std::to_string(begin) +
+                  " or more, the tick of the checkpoint that the run begins with, found " +
+                  std::to_string(ticks),
+              ExitCode::usage);
+}
+
 bool goes_on(const Dataflow& flow) {
   return flow.end() < flow.run_end();
 }
@@ -126,12 +137,12 @@ class VirtualJob {
 
   // To the end of the run; then the nodes hold the last state.
   void run(const Policy& policy, Tick ticks) {
-    Dataflow::Options segment{ticks, options_.n_cores};
-    segment.until = next_epoch(problem_, 0, options_.epoch);
+    Dataflow::Options segment{ticks, options_.n_cores, first_tick(options_.start, ticks)};
+    segment.until = next_epoch(problem_, segment.begin, options_.epoch);
     {
       const auto partition = problem_.partition(options_.n_nodes);
       for (NodeId node = 0; node < options_.n_nodes; ++node) {
-        nodes_.push_back(partition->make_node(node, policy, segment));
+        nodes_.push_back(partition->make_node(node, policy, segment, options_.start));
         if (options_.at_start) options_.at_start(node, *nodes_.back());
       }
     }
@@ -165,10 +176,17 @@ class VirtualJob {
   void run_engines(const List& list) {
     std::vector<core::Engine*> engines;
     engines.reserve(list.size());
+    std::vector<std::unique_ptr<core::Engine>> wrapped;
     std::deque<core::SignalledEngine> signalled;
     for (const auto& each : list) {
       engines.push_back(&each->engine());
-      if (options_.heeds_signals) engines.back() = &signalled.emplace_back(each->engine());
+      if constexpr (std::same_as<List, std::vector<std::unique_ptr<NodeRun>>>) {
+        if (options_.wrap) {
+          wrapped.push_back(options_.wrap(static_cast<NodeId>(engines.size() - 1), *each));
+          engines.back() = wrapped.back().get();
+        }
+      }
+      if (options_.heeds_signals) engines.back() = &signalled.emplace_back(*engines.back());
     }
     core::SimHostOptions host_options;
     host_options.n_cores = options_.n_cores;
@@ -192,20 +210,28 @@ core::NodeFigures run_engine(core::NodeHost& host, core::Engine& engine, bool pa
   return host.run(slow);
 }
 
+// A segment of the run of this node.
+core::NodeFigures run_node(core::NodeHost& host, NodeRun& node, const ExecutionOptions& options) {
+  if (!options.wrap) return run_engine(host, node.engine(), options.paced);
+  const std::unique_ptr<core::Engine> wrapped = options.wrap(node);
+  return run_engine(host, *wrapped, options.paced);
+}
+
 // This node of a real job, through all segments of its run.
 std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& policy, Tick ticks,
                                       core::NodeHost& host, const ExecutionOptions& options,
                                       NodeSum& sum) {
   Dataflow::Options segment{ticks, host.shape().n_cores};
-  segment.until = next_epoch(problem, 0, options.epoch);
   std::unique_ptr<NodeRun> node;
   host.agree([&] {
     check_epoch(options.epoch);
+    segment.begin = first_tick(options.start, ticks);
+    segment.until = next_epoch(problem, segment.begin, options.epoch);
     const auto partition = problem.partition(host.shape().n_nodes);
-    node = partition->make_node(host.shape().node, policy, segment);
+    node = partition->make_node(host.shape().node, policy, segment, options.start);
     if (options.at_start) options.at_start(*node);
   });
-  sum.add(node->engine(), run_engine(host, node->engine(), options.paced));
+  sum.add(node->engine(), run_node(host, *node, options));
   while (goes_on(node->engine())) {
     segment.begin = node->engine().end();
     segment.until = next_epoch(problem, segment.begin, options.epoch);
@@ -218,7 +244,7 @@ std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& poli
       move.reset();
       if (options.at_epoch) options.at_epoch(*node);
     });
-    sum.add(node->engine(), run_engine(host, node->engine(), options.paced));
+    sum.add(node->engine(), run_node(host, *node, options));
   }
   return node;
 }
@@ -275,6 +301,7 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
   }
   RunResult result;
   result.policy = policy;
+  result.begin = first_tick(options.start, ticks);
   note_end(result, job.node(0), ticks);
   for (NodeId node = 0; node < options.n_nodes; ++node) {
     NodeRun& run = job.node(node);
@@ -301,6 +328,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   put(out, mine);
   RunResult result;
   result.policy = policy;
+  result.begin = first_tick(options.start, ticks);
   note_end(result, *node, ticks);
   Writer summary;
   const std::vector<Bytes> all = host.gather(out.take());

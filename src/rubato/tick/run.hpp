@@ -35,6 +35,7 @@ struct NodeResult {
 
 struct RunResult {
   Policy policy;
+  Tick begin = 0;         // where it began: 0, or the tick of a checkpoint
   Tick ticks = 0;         // where the run ended
   bool has_stop = false;  // the model has a stop condition, and it was tested
   bool stopped = false;   // which has ended the run; otherwise the number of ticks did
@@ -44,7 +45,7 @@ struct RunResult {
   std::vector<NodeResult> nodes;
 
   [[nodiscard]] double ticks_per_second() const noexcept {
-    return wall > 0 ? static_cast<double>(ticks) * 1e9 / static_cast<double>(wall) : 0;
+    return wall > 0 ? static_cast<double>(ticks - begin) * 1e9 / static_cast<double>(wall) : 0;
   }
   // Share of all cores' time that was spent waiting.
   [[nodiscard]] double waiting_share() const noexcept;
@@ -60,7 +61,10 @@ struct SimulationOptions {
   std::uint64_t seed = 1;
   std::vector<double> slowdowns;  // [n_nodes] or empty: how much slower each node computes
   core::Observer* observer = nullptr;
-  Tick epoch = 0;  // ticks from one repartitioning to the next; 0: never
+  Tick epoch = 0;                      // ticks from one repartitioning to the next; 0: never
+  const StateSource* start = nullptr;  // begins at its tick with that state; null: at tick 0
+  // An engine around that of a node, which the host drives in its place, in each segment of the run.
+  std::function<std::unique_ptr<core::Engine>(NodeId, NodeRun&)> wrap{};
   // SIGINT and SIGTERM end the run by an Error, as they end a real one. REQUIRES: the caller has a
   // core::SignalScope.
   bool heeds_signals = false;
@@ -79,7 +83,10 @@ struct SimulationOptions {
 struct ExecutionOptions {
   // Work takes at least its cost in virtual time; the rest is slept (core/paced_engine.hpp).
   bool paced = false;
-  Tick epoch = 0;  // ticks from one repartitioning to the next; 0: never
+  Tick epoch = 0;                      // ticks from one repartitioning to the next; 0: never
+  const StateSource* start = nullptr;  // begins at its tick with that state; null: at tick 0
+  // An engine around that of the node, which the host drives in its place, in each segment of the run.
+  std::function<std::unique_ptr<core::Engine>(NodeRun&)> wrap{};
   // On every node, collectively: before the run, when it goes on after a repartitioning as another
   // NodeRun, when it has ended, and when all have done that.
   std::function<void(NodeRun&)> at_start;

@@ -11,6 +11,7 @@
 // written once; all inputs of a unit are there; nothing that it reads is released meanwhile.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "rubato/base/bytes.hpp"
@@ -32,6 +33,23 @@ template <class State>
 struct StartState {
   Tick tick = 0;
   State held;  // all tuples that the node's TypedPlan::held selects
+};
+
+// The whole state at one tick, in the pieces that the stores of all nodes have saved it in, each one
+// own region's version: save(region, t, out) of every store. Where a run that begins at that tick
+// finds its first state, on whatever number of nodes: a node asks for the pieces one after the other
+// and keeps what its `held` query selects, so none ever has the whole.
+class StateSource {
+ public:
+  StateSource() = default;
+  StateSource(const StateSource&) = delete;
+  StateSource& operator=(const StateSource&) = delete;
+  virtual ~StateSource() = default;
+
+  [[nodiscard]] virtual Tick tick() const = 0;
+  // Calls f for each piece, in any order; its bytes live as long as the call. May be called from
+  // several threads at once. Throws Error as f does, or if the pieces cannot be had.
+  virtual void for_each(const std::function<void(ByteView piece)>& f) const = 0;
 };
 
 class Store {

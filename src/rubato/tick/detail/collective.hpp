@@ -18,7 +18,15 @@
 
 namespace rubato::tick::detail {
 
-enum class MessageType : std::uint32_t { round = 1, barrier, measure, decision, taken, pieces };
+enum class MessageType : std::uint32_t {
+  round = 1,
+  barrier,
+  measure,
+  decision,
+  taken,
+  checkpoint,  // tick/checkpoint/checkpoint_engine.hpp
+  pieces
+};
 
 // In front of every message of the engine; 16 bytes.
 struct MessageHeader {

@@ -8,6 +8,7 @@
 #include "rubato/tick/reference.hpp"
 #include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
+#include "rubato/tick/testing/resumed_run.hpp"
 #include "rubato/tick/testing/seeds.hpp"
 
 namespace rubato::tick {
@@ -123,6 +124,19 @@ TEST(GraphProperty, fragments_equal_the_reference_under_every_policy) {
 
 TEST(GraphProperty, dense_arrays_equal_the_reference_under_every_policy) {
   expect_reference<GraphStore<Mixing>>(5000);
+}
+
+TEST(GraphProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
+  using P = ProblemOf<GraphModel<Mixing>, GraphStore<Mixing>, GraphStoreOptions>;
+  for (std::uint64_t seed = 8000; seed < 8000 + n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 13);
+    const testing::RunCase c = testing::random_run(random);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const P problem(random_model(seed));
+    const auto& model = problem.model();
+    testing::expect_equal_when_resumed(problem, c, model.stop_lag(), random,
+                                       run_reference(model, model.everything(), c.ticks));
+  }
 }
 
 TEST(GraphProperty, late_networks_do_not_show_in_the_state) {

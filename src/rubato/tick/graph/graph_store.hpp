@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "rubato/tick/graph/graph_model.hpp"
+#include "rubato/tick/held_state.hpp"
 #include "rubato/tick/store.hpp"
 
 namespace rubato::tick {
@@ -42,16 +43,26 @@ class GraphStore final : public Store {
   // Both must outlive the store. Calls the user's init on what the node holds.
   GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed,
              GraphStoreOptions options = {})
-      : model_(model), typed_(typed), options_(options), window_(typed.plan.window()) {
-    std::vector<std::uint32_t> slot_of(model.graph().n_vertices(), kNoSlot);
-    place_regions(slot_of);
-    link_edges(slot_of);
-    link_neighbours(slot_of);
-    link_pieces();
-    values_.resize(static_cast<std::size_t>(window_) * vertices_.size());
+      : GraphStore(model, typed, options, Links{}) {
     for (std::size_t slot = 0; slot < vertices_.size(); ++slot)
       values_[slot] = model_.user().init(vertices_[slot]);
     check_numbers(0, vertices_.size(), 0);
+  }
+  // The same for a run that begins later. Throws Error if a vertex has no value there.
+  GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed, const StateSource& source,
+             GraphStoreOptions options = {})
+      : GraphStore(model, typed, options, Links{}) {
+    const StartState<typename Model::State> start = held_state(model, typed.held, source);
+    Value* values = version(start.tick);
+    for (std::size_t slot = 0; slot < vertices_.size(); ++slot) {
+      const auto at = std::ranges::lower_bound(start.held.ids, vertices_[slot]);
+      if (at == start.held.ids.end() || *at != vertices_[slot]) {
+        throw Error("the state at tick " + std::to_string(start.tick) + " has no value of vertex " +
+                    std::to_string(vertices_[slot]) + ": is it of another graph?");
+      }
+      values[slot] = start.held.values[static_cast<std::size_t>(at - start.held.ids.begin())];
+    }
+    check_numbers(0, vertices_.size(), start.tick);
   }
 
   void step(RegionId region, Tick t, std::uint32_t /*core*/) override {
@@ -210,9 +221,26 @@ class GraphStore final : public Store {
   [[nodiscard]] typename Model::State region_state(RegionId region, Tick t) const {
     return state_of(begins_[region], begins_[region + std::size_t{1}], t);
   }
+  // Appends what one own region has at tick t, for a StateSource: as the model writes it.
+  void save(RegionId region, Tick t, Writer& out) const {
+    model_.write(out, region_state(region, t));
+  }
 
  private:
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
+  struct Links {};
+
+  // All but the values.
+  GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed, GraphStoreOptions options,
+             Links /*only*/)
+      : model_(model), typed_(typed), options_(options), window_(typed.plan.window()) {
+    std::vector<std::uint32_t> slot_of(model.graph().n_vertices(), kNoSlot);
+    place_regions(slot_of);
+    link_edges(slot_of);
+    link_neighbours(slot_of);
+    link_pieces();
+    values_.resize(static_cast<std::size_t>(window_) * vertices_.size());
+  }
   struct Taken {
     std::uint32_t slot = 0;
     std::uint32_t region = 0;  // index in Neighbour::regions

@@ -9,6 +9,7 @@
 #include "rubato/tick/testing/grid_worlds.hpp"
 #include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
+#include "rubato/tick/testing/resumed_run.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -134,6 +135,29 @@ TEST(GridProperty, long_rows_equal_the_reference) {
   for (const std::uint32_t n_nodes : {1U, 2U}) {
     const testing::RunCase c{Policy::parse("k2m2d1"), n_nodes, 2, 9};
     testing::expect_equal_run<GridStore<User>>(model, c, n_nodes, reference);
+  }
+}
+
+template <int D, int R, int F, bool Star>
+void check_resumed(std::uint64_t seed) {
+  using User = MixingGrid<D, R, F, Star>;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomStream random(seed, 13);
+  const User user = random_grid<D, R, F, Star>(random);
+  const ProblemOf<GridModel<User>, GridStore<User>, GridStoreOptions> problem(
+      GridModel<User>(user, random.between(1, 60), random.between(1, 5)));
+  const testing::RunCase c = seed % 3 == 0 ? with_rare_rounds(random) : testing::random_run(random);
+  const auto& model = problem.model();
+  testing::expect_equal_when_resumed(problem, c, user.lag, random,
+                                     run_reference(model, model.everything(), c.ticks));
+}
+
+TEST(GridProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 2 && !HasFailure(); ++seed) {
+    check_resumed<2, 1, 2, false>(seed);
+    check_resumed<2, 2, 1, true>(seed);
+    if (seed % 2 == 0) check_resumed<1, 1, 1, false>(seed);
+    if (seed % 4 == 0) check_resumed<3, 1, 1, false>(seed);
   }
 }
 

@@ -48,7 +48,13 @@ class GridStore final : public Store {
   using Query = BoxSet<std::int64_t, kD>;
 
   // Both must outlive the store. Calls the user's init on what the node holds, and on nothing else.
-  GridStore(const Model& model, const TypedPlan<Query>& typed, GridStoreOptions options = {});
+  GridStore(const Model& model, const TypedPlan<Query>& typed, GridStoreOptions options = {})
+      : GridStore(model, typed, nullptr, options) {}
+  // The same for a run that begins later: of what init gives, the fixed fields count. Throws Error if
+  // the source lacks a cell.
+  GridStore(const Model& model, const TypedPlan<Query>& typed, const StateSource& source,
+            GridStoreOptions options = {})
+      : GridStore(model, typed, &source, options) {}
 
   void step(RegionId region, Tick t, std::uint32_t core) override;
   void pack(std::uint32_t neighbour, Tick t, Writer& out) override;
@@ -82,6 +88,9 @@ class GridStore final : public Store {
   // The same for one region. REQUIRES: t is the last version of the region, or the one before.
   template <class F>
   void for_each_row(RegionId region, Tick t, F&& f) const;
+  // Appends the cells of one own region at tick t, for a StateSource: boxes as in a round, without
+  // the fixed fields. REQUIRES: as for_each_row().
+  void save(RegionId region, Tick t, Writer& out) const;
   // The checksum of the own cells at the tick that all own regions have (tick/problem.hpp). Throws
   // Error if a cell is not a number.
   [[nodiscard]] std::uint64_t checksum(Tick t) const;
@@ -127,7 +136,10 @@ class GridStore final : public Store {
     std::size_t version_bytes = 0;  // from one to the next
     detail::Pages fixed;
   };
-  // A box of cells of a round, field by field.
+  GridStore(const Model& model, const TypedPlan<Query>& typed, const StateSource* source,
+            GridStoreOptions options);
+
+  // A box of cells of a round, or of a saved region, field by field.
   struct Sent {
     BlockShape<kD> shape;
     const std::byte* data = nullptr;  // not aligned
@@ -177,7 +189,9 @@ class GridStore final : public Store {
                                                  std::span<const RegionId> missing) const;
   void pack_region(const Region& region, Tick t);
   void fill_outside(Block& block);
-  void fill_initial(Block& block);
+  void fill_initial(Block& block, Tick begin);
+  void load(const StateSource& source);
+  std::int64_t load_box(const Sent& saved);
   void publish(const Region& region, Tick t);
   // Throws Error if an own cell of the region is not a number at tick t.
   void check_numbers(RegionId region, Tick t) const;

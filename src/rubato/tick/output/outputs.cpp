@@ -161,7 +161,9 @@ void Outputs::attach(NodeId node, NodeRun& run) {
   formats_ = formats_of(*schema_);
   if (is_first && formats_.png) schema_->sample_kinds = detail::sample_kinds(*source);
   follow(node, run, std::move(source));
-  if (options_.every > 0) take_all(node, 0, 0);
+  // Where it begins with a checkpoint, the run before may not have written that tick.
+  const Tick begin = run.engine().own_tick();
+  if (options_.every > 0 && begin % options_.every == 0) take_all(node, begin, begin);
 }
 
 // The regions are others than before, but each tick is stepped before the move or after it.

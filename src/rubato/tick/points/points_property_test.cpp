@@ -14,6 +14,7 @@
 #include "rubato/tick/testing/epoch_run.hpp"
 #include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
+#include "rubato/tick/testing/resumed_run.hpp"
 #include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 
@@ -159,6 +160,19 @@ void expect_reference_when_late(const Case& c, std::uint64_t seed) {
                                   run_reference(model, model.everything(), c.ticks));
 }
 
+template <class T, int D>
+void expect_reference_when_resumed(const Case& c, std::uint64_t seed) {
+  SCOPED_TRACE(describe(c, seed));
+  using M = PointsModel<Swarm<T, D>>;
+  const ProblemOf<M, PointsStore<Swarm<T, D>>, PointsCosts> problem{
+      M(Swarm<T, D>(c.world), c.options)};
+  const M& model = problem.model();
+  RandomStream random(seed, 4);
+  testing::expect_equal_when_resumed(problem, {c.policy, c.n_nodes, c.n_cores, c.ticks},
+                                     c.world.stop_lag, random,
+                                     run_reference(model, model.everything(), c.ticks));
+}
+
 // expect(case, seed) for as many random cases, until one fails.
 template <class F>
 void for_all_seeds(std::uint64_t first, F&& expect, std::uint64_t n_seeds = testing::n_seeds()) {
@@ -217,6 +231,11 @@ TEST(PointsProperty, floats_in_2d_that_are_cut_again_at_epochs_equal_the_referen
 TEST(PointsProperty, doubles_in_3d_that_are_cut_again_at_epochs_equal_the_reference) {
   // Ten times as slow as those in 2D, of which there are all.
   for_all_seeds(50'000, expect_reference_with_epochs<double, 3>, testing::n_seeds() / 4);
+}
+
+TEST(PointsProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
+  for_all_seeds(70'000, expect_reference_when_resumed<float, 2>, testing::n_seeds() / 2);
+  for_all_seeds(80'000, expect_reference_when_resumed<double, 3>, testing::n_seeds() / 8);
 }
 
 TEST(PointsProperty, late_networks_do_not_show_in_the_state) {

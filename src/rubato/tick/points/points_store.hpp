@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/tick/held_state.hpp"
 #include "rubato/tick/points/detail/gather.hpp"
 #include "rubato/tick/points/points_model.hpp"
 #include "rubato/tick/store.hpp"
@@ -43,6 +44,10 @@ class PointsStore final : public Store {
   // Both must outlive the store; the plan is of the same model. Calls the user's start().
   PointsStore(const Model& model, const TypedPlan<Query>& typed, PointsCosts costs = {})
       : PointsStore(model, typed, StartState<State>{0, model.init(typed.held)}, costs) {}
+  // The same for a run that begins later.
+  PointsStore(const Model& model, const TypedPlan<Query>& typed, const StateSource& source,
+              PointsCosts costs = {})
+      : PointsStore(model, typed, held_state(model, typed.held, source), costs) {}
   // The same for a segment of a run.
   PointsStore(const Model& model, const TypedPlan<Query>& typed, StartState<State> start,
               PointsCosts costs = {});
@@ -93,6 +98,12 @@ class PointsStore final : public Store {
   [[nodiscard]] State region_state(RegionId region, Tick t) const {
     const auto tuples = at(region, t).all();
     return State(tuples.begin(), tuples.end());
+  }
+  // Appends what one own region produced at t, for a StateSource: as the model writes it.
+  void save(RegionId region, Tick t, Writer& out) const {
+    State state = region_state(region, t);
+    std::ranges::sort(state, {}, &Tuple::id);
+    model_.write(out, state);
   }
   // The checksum of the own tuples at t (tick/problem.hpp).
   // Error if what is seen of one is not a number.

@@ -35,7 +35,7 @@ template <class P>
   std::vector<std::unique_ptr<NodeRun>> nodes;
   const auto partition = problem.partition(c.n_nodes);
   for (NodeId node = 0; node < c.n_nodes; ++node)
-    nodes.push_back(partition->make_node(node, c.policy, segment));
+    nodes.push_back(partition->make_node(node, c.policy, segment, nullptr));
   EpochOutcome<typename P::State> outcome;
   while (true) {
     drive(nodes);

@@ -24,14 +24,15 @@ class JobFaults : public ::testing::TestWithParam<std::string> {
     start_run("heat --width 64 --height 64 --ticks " + ticks);
   }
   // Starts 3 nodes of a run, which say their process ids first, and waits until all compute.
-  void start_run(const std::string& words) {
+  void start_run(const std::string& words, const std::string& restarts = "0") {
     output_ = scratch("job");
     std::remove(output_.c_str());  // of the job before
     child_ = fork();
     if (child_ == 0) {
       std::freopen(output_.c_str(), "w", stdout);
       dup2(STDOUT_FILENO, STDERR_FILENO);
-      execute({RUBATO_PROGRAM, "launch", "-n", "3", "--mpi", GetParam(), "--", "sh", "-c",
+      execute({RUBATO_PROGRAM, "launch", "-n", "3", "--mpi", GetParam(), "--restarts", restarts,
+               "--", "sh", "-c",
                "echo \"pid $$ of ${OMPI_COMM_WORLD_RANK:-$PMI_RANK}.\"; exec \"$0\" run " + words +
                    " --cores 1",
                RUBATO_PROGRAM});
@@ -116,6 +117,63 @@ TEST_P(JobFaults, a_killed_node_ends_the_job_with_exit_5_and_its_name) {
     EXPECT_NE(output().find("rubato: node " + std::to_string(rank) + " ("), std::string::npos)
         << output();
     expect_nobody_left();
+  }
+}
+
+std::size_t n_manifests(const std::string& folder) {
+  std::error_code none_yet;
+  std::size_t n = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none_yet))
+    n += std::filesystem::exists(entry.path() / "manifest", none_yet) ? 1 : 0;
+  return n;
+}
+
+std::string checksum_in(const std::string& text) {
+  const std::size_t at = text.rfind("checksum ");
+  return at == std::string::npos ? text : text.substr(at, sizeof "checksum " - 1 + 16);
+}
+
+// Killed twice, once each of two nodes; no hand on it. Paced, so that a fast machine is not done first.
+TEST_P(JobFaults, a_job_that_lost_nodes_goes_on_from_its_checkpoints_with_the_same_bits) {
+  const std::string words =
+      "fish --fish 200 --policy k2m2d1 --ticks 500 --paced --ns-per-fish 100000";
+  const std::string folder = scratch("restarts");
+  start_run(words + " --checkpoint-every 20 --checkpoint " + folder, "3");
+  for (const int rank : {1, 0}) {
+    const auto before = nodes();
+    for (const Nanos begin = steady_now();
+         n_manifests(folder) < 2 && steady_now() - begin < kPatience;) {
+      nap(10 * kMillisecond);
+    }
+    ASSERT_EQ(kill(before.at(rank), SIGKILL), 0) << output();
+    for (const Nanos begin = steady_now();
+         (nodes().size() < 3 || nodes().at(0) == before.at(0) || nodes().at(1) == before.at(1) ||
+          nodes().at(2) == before.at(2)) &&
+         steady_now() - begin < kPatience;) {
+      nap(10 * kMillisecond);
+    }
+    nap(kSecond);
+  }
+  EXPECT_EQ(end().first, 0) << output();
+  EXPECT_NE(output().find("starting the job again, 1 of 3 times"), std::string::npos) << output();
+  EXPECT_NE(output().find("starting the job again, 2 of 3 times"), std::string::npos) << output();
+  EXPECT_NE(output().find(", from tick "), std::string::npos) << output();
+  const Answer alone = call({"run", "fish", "--fish", "200", "--ticks", "500"});
+  EXPECT_EQ(checksum_in(output()), checksum_in(alone.out));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_P(JobFaults, a_signal_to_the_launcher_saves_the_run_and_ends_it_with_75) {
+  for (const int signal : {SIGTERM, SIGUSR1}) {
+    const std::string folder = scratch("saved");
+    start_run(std::string("heat --width 64 --height 64 --ticks ") + kForEver + " --checkpoint " +
+              folder);
+    kill(child_, signal);
+    EXPECT_EQ(end().first, 75) << output();
+    EXPECT_EQ(n_manifests(folder), 1U) << output();
+    EXPECT_NE(output().find("ended at a checkpoint, of tick "), std::string::npos) << output();
+    expect_nobody_left();
+    std::filesystem::remove_all(folder);
   }
 }
 

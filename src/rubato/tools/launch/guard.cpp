@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::string_view kMark = "rubato-guard:";
 constexpr std::string_view kOutput = " output ";
+constexpr std::string_view kSaves = " saves";
 constexpr const char* kGuarded = "RUBATO_GUARDED";  // in the environment of a node
 constexpr int kCannotRun = 127;                     // as shells have it
 
@@ -77,6 +78,10 @@ int wait_for(pid_t child, int signals, bool& told) {
     signalfd_siginfo info{};
     while (read(signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       if (info.ssi_signo == SIGCHLD) continue;
+      if (info.ssi_signo == SIGUSR1) {
+        kill(child, SIGUSR1);
+        continue;
+      }
       if (!told) deadline = steady_now() + kGraceMs * kMillisecond;
       told = true;
       kill(-child, SIGTERM);
@@ -95,7 +100,7 @@ int run_guarded(const std::vector<std::string>& program) {
   sigset_t set;
   sigset_t old;
   sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP})
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1})
     sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, &old);
   const int signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -135,6 +140,14 @@ std::string output_report(const std::string& folder) {
   if (folder.empty() || !writes_to_launcher()) return "";
   return std::string(kMark) + std::string(kOutput) + std::filesystem::absolute(folder).string() +
          "\n";
+}
+
+std::string saves_report() {
+  return writes_to_launcher() ? std::string(kMark) + std::string(kSaves) + "\n" : "";
+}
+
+bool is_saves_report(std::string_view line) {
+  return line.find(std::string(kMark) + std::string(kSaves)) != std::string_view::npos;
 }
 
 std::optional<std::string> parse_output_report(std::string_view line) {

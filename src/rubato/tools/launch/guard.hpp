@@ -24,7 +24,7 @@ struct NodeEnd {
 
 // Runs `program` under guard and returns the code to exit with: the program's own, or 128 + signal.
 // SIGTERM, SIGINT and SIGHUP are passed on as SIGTERM; a program that lives on is killed after
-// kGraceMs. REQUIRES: a process with one thread.
+// kGraceMs. SIGUSR1 is passed on as it is. REQUIRES: a process with one thread.
 [[nodiscard]] int run_guarded(const std::vector<std::string>& program);
 
 inline constexpr int kGraceMs = 1000;
@@ -50,5 +50,10 @@ inline constexpr std::string_view kOnceMark = "rubato-once:";
 // process is no guarded node.
 [[nodiscard]] std::string output_report(const std::string& folder);
 [[nodiscard]] std::optional<std::string> parse_output_report(std::string_view line);
+
+// Said by a guarded node that SIGUSR1 has save its run and end with ExitCode::checkpointed: the first
+// SIGTERM to the launcher becomes that. "" if this process is no guarded node.
+[[nodiscard]] std::string saves_report();
+[[nodiscard]] bool is_saves_report(std::string_view line);
 
 }  // namespace rubato::tools

@@ -11,6 +11,7 @@
 #include "rubato/tools/launch/mpirun.hpp"
 #include "rubato/tools/launch/supervise.hpp"
 #include "rubato/tools/process.hpp"
+#include "rubato/tools/run/resume.hpp"
 #include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
@@ -21,6 +22,7 @@ struct LaunchOptions {
   std::string hostfile;
   std::string mpi;
   bool dry_run = false;
+  std::uint32_t n_restarts = 0;
 };
 
 JobPlan plan_of(const LaunchOptions& options, const std::vector<std::string>& program) {
@@ -40,6 +42,26 @@ JobPlan plan_of(const LaunchOptions& options, const std::vector<std::string>& pr
   return plan;
 }
 
+// A lost node ends the job; then it starts again, and goes on from the last checkpoint that it has
+// written (run/resume.hpp), or from the beginning if there is none.
+ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
+                                 const Context& context) {
+  for (std::uint32_t i = 1; i <= options.n_restarts; ++i) {
+    try {
+      return static_cast<ExitCode>(supervise(mpirun_words(plan)));
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::node_lost) throw;
+      context.err << "rubato: " << error.what() << "; starting the job again, " << i << " of "
+                  << options.n_restarts << " times" << std::endl;
+    }
+    if (i > 1) continue;
+    // As words of the program, which a launcher takes to other machines too.
+    const std::string restarted = std::string(kRestartVariable) + "=1";
+    plan.program.insert(plan.program.begin() + 3, {"env", restarted});
+  }
+  return static_cast<ExitCode>(supervise(mpirun_words(plan)));
+}
+
 ExitCode launch(const LaunchOptions& options, const Context& context) {
   refuse_color_for_nodes();
   const JobPlan plan = plan_of(options, context.program);
@@ -53,7 +75,7 @@ ExitCode launch(const LaunchOptions& options, const Context& context) {
     throw Error("cannot run " + context.program[0] + ": no such program", ExitCode::usage);
   }
   check_hosts(plan.hosts);
-  return static_cast<ExitCode>(supervise(words));
+  return supervise_with_restarts(options, plan, context);
 }
 
 }  // namespace
@@ -68,6 +90,7 @@ void add_launch(CommandLine& line) {
            "  rubato launch -n 4 -- ./my_model --ticks 1000\n"
            "  rubato launch --hostfile hosts --mpi mpich -- ./my_model\n"
            "  rubato launch -n 2 --dry-run -- ./my_model\n"
+           "  rubato launch -n 4 --restarts 3 -- ./my_model --checkpoint-every 10min\n"
            "A hostfile has a line `HOST slots=N` for each machine. Under Slurm, srun starts\n"
            "the program itself: srun -n 4 ./my_model",
        .program = Program::required,
@@ -77,6 +100,10 @@ void add_launch(CommandLine& line) {
       ->check(CLI::Range(1U, 1'000'000U));
   app.add_option("--hostfile", options->hostfile, "Machines to run on; default: this one");
   app.add_option("--mpi", options->mpi, "openmpi or mpich; default: the one that is installed");
+  app.add_option("--restarts", options->n_restarts,
+                 "When a node is lost, start the job again, so often at most; a run with "
+                 "--checkpoint goes on from its last one")
+      ->check(CLI::Range(0U, 1'000'000U));
   app.add_flag("--dry-run", options->dry_run, "Print the launcher's command instead of running it");
 }
 

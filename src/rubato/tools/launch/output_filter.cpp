@@ -55,6 +55,11 @@ void OutputFilter::take_line(std::string line, std::string& out) {
     line.resize(line.find("rubato-guard"));
     if (line.empty()) return;
   }
+  if (is_saves_report(line)) {
+    saves_ = true;
+    line.resize(line.find("rubato-guard"));
+    if (line.empty()) return;
+  }
   if (const std::size_t at = line.find(kOnceMark); at != std::string::npos) {
     const bool is_new = said_.insert(line.substr(at + kOnceMark.size())).second;
     line.erase(at, is_new ? kOnceMark.size() : std::string::npos);

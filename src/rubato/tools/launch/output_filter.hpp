@@ -31,6 +31,8 @@ class OutputFilter {
   void ignore_launcher(int pid) { ending_launcher_ = pid; }
 
   [[nodiscard]] const std::vector<NodeEnd>& ends() const noexcept { return ends_; }
+  // The run can be saved by a signal (saves_report).
+  [[nodiscard]] bool saves() const noexcept { return saves_; }
   // Where nodes write (output_report).
   [[nodiscard]] const std::set<std::string>& outputs() const noexcept { return outputs_; }
 
@@ -45,6 +47,7 @@ class OutputFilter {
   bool after_hydra_box_ = false;  // three lines of advice follow it
   std::vector<NodeEnd> ends_;
   std::set<std::string> outputs_;
+  bool saves_ = false;
   int ending_launcher_ = 0;  // 0: it still runs the job
   std::set<std::string, std::less<>> said_;
 };

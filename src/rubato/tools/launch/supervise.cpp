@@ -72,11 +72,10 @@ class Supervisor {
  public:
   explicit Supervisor(const std::vector<std::string>& words) {
     sigset_t set;
-    sigset_t old;
     sigemptyset(&set);
-    for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP})
+    for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1})
       sigaddset(&set, signal);
-    sigprocmask(SIG_BLOCK, &set, &old);
+    sigprocmask(SIG_BLOCK, &set, &old_);
     signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     int out[2];
     int err[2];
@@ -93,7 +92,7 @@ class Supervisor {
       if (is_terminal(STDIN_FILENO)) dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
       dup2(out[1], STDOUT_FILENO);
       dup2(err[1], STDERR_FILENO);
-      sigprocmask(SIG_SETMASK, &old, nullptr);
+      sigprocmask(SIG_SETMASK, &old_, nullptr);
       execute(words);
       _exit(127);
     }
@@ -104,7 +103,10 @@ class Supervisor {
   }
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
-  ~Supervisor() { close(signals_); }
+  ~Supervisor() {
+    close(signals_);
+    sigprocmask(SIG_SETMASK, &old_, nullptr);
+  }
 
   // The launcher's exit code. Nothing of the job is alive on this machine when it returns, and what
   // killed nodes have left half written is gone.
@@ -176,6 +178,13 @@ class Supervisor {
     signalfd_siginfo info{};
     while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       if (info.ssi_signo == SIGCHLD) continue;
+      const bool saves = streams_[0].filter.saves() || streams_[1].filter.saves();
+      if (info.ssi_signo == SIGUSR1 || (info.ssi_signo == SIGTERM && saves && !asked_to_save_)) {
+        // Both launchers pass it on to the guards.
+        asked_to_save_ = true;
+        kill(child_, SIGUSR1);
+        continue;
+      }
       if (received_ == 0) {
         received_ = static_cast<int>(info.ssi_signo);
         told_at_ = steady_now();
@@ -203,7 +212,9 @@ class Supervisor {
   }
 
   pid_t child_ = -1;
+  sigset_t old_{};  // the mask before
   int signals_ = -1;
+  bool asked_to_save_ = false;
   std::array<Stream, 2> streams_;
   int status_ = 0;
   bool ended_ = false;      // the launcher

@@ -194,6 +194,7 @@ void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_n
     n_bytes += node.time.bytes_sent;
   }
   json.field("policy", result.policy.to_string())
+      .field("begin", result.begin)
       .field("ticks", result.ticks)
       .field("stopped", result.stopped)
       .field("wall_s", static_cast<double>(result.wall) / kSecond)

@@ -11,8 +11,10 @@
 #include "rubato/net/profile.hpp"
 #include "rubato/tools/build_info.hpp"
 #include "rubato/tools/commands.hpp"
+#include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/model_command.hpp"
 #include "rubato/tools/run/report.hpp"
+#include "rubato/tools/run/resume.hpp"
 #include "rubato/tools/run/runner.hpp"
 
 namespace rubato::tools {
@@ -24,6 +26,9 @@ struct RunOptions {
   std::uint64_t net_seed = 0;  // 0: `seed`
   RunRequest request;
   tick::Parameters output;
+  CheckpointWords checkpoint;
+  const CLI::Option* seed_option = nullptr;
+  const CLI::Option* ticks_option = nullptr;
 };
 
 // A check that says what is wrong, and is silent in the help.
@@ -74,6 +79,9 @@ void print_json(const ChosenModel& model, const RunRequest& request, const RunOu
   for (const auto& file : outcome.files)
     json.value(file);
   json.end_array();
+  if (!request.checkpoint.folder.empty()) {
+    json.field("checkpoints", outcome.n_checkpoints).field("checkpoint", outcome.last_checkpoint);
+  }
   if (outcome.findings) {
     json.key("findings");
     outcome.findings->to_json(json);
@@ -95,6 +103,12 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
   if (!stop.empty()) context.err << stop << '\n';
   for (const auto& file : outcome.files)
     context.err << "wrote " << file << '\n';
+  if (!request.checkpoint.folder.empty()) {
+    context.err << (outcome.n_checkpoints == 0
+                        ? "checkpoints: none, the run ended before\n"
+                        : fmt::format("checkpoints: {}, the last is {}\n", outcome.n_checkpoints,
+                                      outcome.last_checkpoint));
+  }
   const auto plural = [](std::size_t n, const char* word) {
     return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
   };
@@ -102,10 +116,11 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
     context.out << outcome.findings->to_text(io::style_of_terminal(STDOUT_FILENO));
   }
   context.out << fmt::format(
-      "{} {}: {} ticks in {:.3f} s{}, {:.1f} ticks/s, {} of {}, checksum {}\n", model.app().name(),
-      result.policy.to_string(), result.ticks, static_cast<double>(result.wall) / kSecond,
-      simulated ? " of virtual time" : "", result.ticks_per_second(),
-      plural(result.nodes.size(), simulated ? "virtual node" : "node"),
+      "{} {}: {} ticks{} in {:.3f} s{}, {:.1f} ticks/s, {} of {}, checksum {}\n",
+      model.app().name(), result.policy.to_string(), result.ticks,
+      result.begin > 0 ? fmt::format(", from tick {},", result.begin) : "",
+      static_cast<double>(result.wall) / kSecond, simulated ? " of virtual time" : "",
+      result.ticks_per_second(), plural(result.nodes.size(), simulated ? "virtual node" : "node"),
       plural(outcome.n_cores, "core"), shown_checksum(result.checksum));
 }
 
@@ -124,7 +139,14 @@ std::string input_names(const ChosenModel& model) {
 ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   options.request.policy = tick::Policy::parse(options.policy);
   check(options);
-  if (model.has("seed")) model.set("seed", std::to_string(options.seed));
+  const Resumed resumed =
+      resume_run(options.checkpoint, model, options.seed, options.request.ticks,
+                 {options.seed_option->count() > 0, options.ticks_option->count() > 0});
+  if (!resumed.source && model.has("seed")) model.set("seed", std::to_string(options.seed));
+  options.request.start = resumed.source.get();
+  options.request.checkpoint =
+      checkpoint_options(options.checkpoint, model, resumed, options.seed, options.request.ticks);
+  if (!resumed.warning.empty()) context.err << say_once("rubato: " + resumed.warning + "\n");
   options.request.seed = options.net_seed != 0 ? options.net_seed : options.seed;
   options.request.model = options.request.output.name = model.app().name();
   options.request.output.validate();
@@ -177,13 +199,15 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
       "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D), or short "
       "k3m5d10")
       ->capture_default_str();
-  add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
-      ->capture_default_str()
-      ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
+  options->ticks_option =
+      add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
+          ->capture_default_str()
+          ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
   add("--cores", request.n_cores, "Cores of this node; default: its share of the machine")
       ->check(quiet(CLI::Range(1U, 1024U)));
-  add("--seed", options->seed, "Of all random numbers: the model's, and the network's delays")
-      ->capture_default_str();
+  options->seed_option =
+      add("--seed", options->seed, "Of all random numbers: the model's, and the network's delays")
+          ->capture_default_str();
   group = "Simulator and network";
   add("--simulate", request.n_simulated, "Run on that many virtual nodes, in virtual time")
       ->check(quiet(CLI::Range(1U, 100'000U)));
@@ -193,6 +217,7 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   add("--profile", request.profile,
       "Latency that the network wears: a name (none, const, lognormal, pareto, ec2-large, "
       "ec2-small), key=value,.. or a file");
+  add_checkpoint_options(parser, options->checkpoint);
   group = "Output";
   request.output.declare(options->output);
   add_parameter_options(parser, options->output, group);

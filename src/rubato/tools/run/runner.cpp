@@ -46,9 +46,16 @@ tick::SimulationOptions simulation_options(const RunRequest& request) {
   options.profile = net::parse_profile(request.profile.empty() ? "none" : request.profile);
   options.seed = request.seed;
   options.epoch = request.epoch;
+  options.start = request.start;
   if (request.slowdown != 1) options.slowdowns.assign(options.n_nodes, request.slowdown);
   options.at_end = request.at_end;
   return options;
+}
+
+void note_checkpoints(const std::unique_ptr<tick::Checkpoints>& checkpoints, RunOutcome& outcome) {
+  if (!checkpoints) return;
+  outcome.n_checkpoints = checkpoints->n_whole();
+  outcome.last_checkpoint = checkpoints->last();
 }
 
 // Tells `set_up` of what it goes through, as long as it is there.
@@ -96,7 +103,10 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   print_warnings(app, err);
   // From here on there is something to take back.
   const core::SignalScope signals;
+  std::optional<core::CheckpointSignals> checkpoint_signals;
+  if (request.checkpoint.on_signal) checkpoint_signals.emplace();
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, request.output);
+  const auto checkpoints = tick::add_checkpoints(options, request.checkpoint);
   RunOutcome outcome;
   outcome.n_cores = request.n_sim_cores;
   {
@@ -105,6 +115,7 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
                                       watch_of(set_up, request.nodes_option));
   }
   outcome.files = outputs->files();
+  note_checkpoints(checkpoints, outcome);
   outcome.findings = app.findings(findings);
   if (trace) {
     Trace::write(request.trace, {trace->pack()}, outcome.result, title_of(app, request));
@@ -131,9 +142,12 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   if (outcome.node == 0) print_warnings(app, err);
   // From here on there is something to take back, in the run and around it.
   const core::SignalScope signals;
+  std::optional<core::CheckpointSignals> checkpoint_signals;
+  if (request.checkpoint.on_signal) checkpoint_signals.emplace();
   tick::ExecutionOptions execution;
   execution.paced = request.paced;
   execution.epoch = request.epoch;
+  execution.start = request.start;
   execution.at_start = execution.at_epoch = [&](tick::NodeRun& node) {
     set_up.reset();
     if (run.watch) run.watch->follow(node.engine());
@@ -144,12 +158,15 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
     finding = app.finding(node);
   };
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, request.output, host);
+  const auto checkpoints = tick::add_checkpoints(execution, request.checkpoint, host);
   if (outcome.node == 0) err << output_report(request.output.folder) << std::flush;
+  if (outcome.node == 0 && checkpoints) err << saves_report() << std::flush;
   const WatchedProblem watched(*run.problem, watch_of(set_up, "launch -n"));
   outcome.result = run_named(request.model, [&] {
     return tick::execute(watched, request.policy, request.ticks, host, execution);
   });
   outcome.files = outputs->files();
+  note_checkpoints(checkpoints, outcome);
   run.watch.reset();
   const std::vector<Bytes> findings = host.gather(std::move(finding));
   host.agree([&] {

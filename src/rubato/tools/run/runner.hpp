@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rubato/tick/app.hpp"
+#include "rubato/tick/checkpoint/checkpoints.hpp"
 #include "rubato/tick/output/outputs.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tools/run/watch.hpp"
@@ -34,7 +35,9 @@ struct RunRequest {
   // What people say n_simulated with, "" for nothing: it is named where a model cannot be cut so.
   std::string nodes_option{};
 
-  tick::OutputOptions output{};  // what is left on the disk
+  tick::OutputOptions output{};              // what is left on the disk
+  tick::CheckpointOptions checkpoint{};      // what is saved on the way
+  const tick::StateSource* start = nullptr;  // the run begins with it; null: at tick 0. Outlives it
   // With the nodes of a run that has ended: all of them in the simulator, else this process's own.
   std::function<void(tick::NodeId, tick::NodeRun&)> at_end{};
 };
@@ -42,6 +45,8 @@ struct RunRequest {
 struct RunOutcome {
   tick::RunResult result;             // whole at node 0
   std::vector<std::string> files;     // that were written; at node 0
+  std::uint64_t n_checkpoints = 0;    // that have become whole; at node 0
+  std::string last_checkpoint{};      // the folder of the last of them, or ""
   tick::NodeId node = 0;              // this process; only node 0 speaks
   std::uint32_t n_cores = 1;          // of each node
   std::optional<io::Table> findings;  // tick::App::findings(), at node 0

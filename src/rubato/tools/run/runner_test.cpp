@@ -88,7 +88,7 @@ TEST(WatchedProblem, tells_what_begins_and_hands_everything_on) {
        .on_node = [&](tick::NodeId node) { told += "node " + std::to_string(node) + ","; },
        .on_check = [&] { told += "check"; }});
   const auto parts = watched.partition(3);
-  const auto node = parts->make_node(2, tick::Policy::parse("local"), {5, 1});
+  const auto node = parts->make_node(2, tick::Policy::parse("local"), {5, 1}, nullptr);
   EXPECT_EQ(node->plan().self, 2U);
   EXPECT_EQ(watched.tuple_name(7), problem->tuple_name(7));
   EXPECT_EQ(told, "cut 3,node 2,");

@@ -10,11 +10,11 @@ class WatchedProblem::Parts final : public tick::Partition {
       : problem_(problem), parts_(std::move(parts)) {}
 
   [[nodiscard]] std::unique_ptr<tick::NodeRun> make_node(
-      tick::NodeId self, const tick::Policy& policy,
-      const tick::Dataflow::Options& options) const override {
+      tick::NodeId self, const tick::Policy& policy, const tick::Dataflow::Options& options,
+      const tick::StateSource* start) const override {
     core::throw_if_signalled();
     if (problem_.watch_.on_node) problem_.watch_.on_node(self);
-    return parts_->make_node(self, policy, options);
+    return parts_->make_node(self, policy, options, start);
   }
 
  private:

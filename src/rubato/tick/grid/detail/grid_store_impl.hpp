@@ -10,8 +10,10 @@
 namespace rubato::tick {
 
 template <GridUser U>
-GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridStoreOptions options)
+GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed,
+                        const StateSource* source, GridStoreOptions options)
     : model_(model), typed_(typed), options_(options) {
+  const Tick begin = source == nullptr ? 0 : source->tick();
   const Policy& policy = typed.plan.policy;
   const std::int64_t reach = (policy.replica_layers + 1) * U::kRadius;
   const CellBox& own = typed.own.boxes().front();
@@ -24,9 +26,10 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
         detail::Pages(block.version_bytes * static_cast<std::size_t>(shape.n_versions));
     block.fixed = detail::Pages(field_bytes * U::kFixed);
     fill_outside(block);
-    fill_initial(block);
+    fill_initial(block, begin);
     blocks_.push_back(std::move(block));
   }
+  if (source != nullptr) load(*source);
   for (const auto& query : typed.regions) {
     Region region;
     region.pieces = layout.locate(query.includes.front());
@@ -44,7 +47,7 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, GridS
   used_rounds_.resize(empty_rounds_.size());
   if (policy.pieces) ahead_.resize(typed.regions.size());
   for (RegionId region = 0; region < typed.plan.n_own; ++region)
-    check_numbers(region, 0);
+    check_numbers(region, begin);
 }
 
 template <GridUser U>
@@ -86,16 +89,17 @@ void GridStore<U>::fill_outside(Block& block) {
     tick::for_each_row(box, fill_row);
 }
 
-// The initial state and the fixed fields of what the node holds, margins included.
+// The initial state, as that of tick `begin`, and the fixed fields of what the node holds, margins
+// included.
 template <GridUser U>
-void GridStore<U>::fill_initial(Block& block) {
+void GridStore<U>::fill_initial(Block& block, Tick begin) {
   std::array<Value*, static_cast<std::size_t>(U::kFields) + 1> fields{};
   std::array<Value*, static_cast<std::size_t>(U::kFixed) + 1> fixed_fields{};
   const auto init_row = [&](const Index<kD>& at, std::int64_t n, const Index<kD>& shift) {
     core::throw_if_signalled();  // the first touch of much memory
     const std::int64_t offset = block.shape.offset(at);
     for (std::size_t f = 0; f < U::kFields; ++f)
-      fields[f] = values(block, 0, f) + offset;
+      fields[f] = values(block, begin, f) + offset;
     for (std::size_t f = 0; f < U::kFixed; ++f)
       fixed_fields[f] = fixed(block, f) + offset;
     Index<kD> in_world = at;
@@ -109,6 +113,57 @@ void GridStore<U>::fill_initial(Block& block) {
                          [&](const Index<kD>& at, std::int64_t n) { init_row(at, n, shift); });
     }
   }
+}
+
+template <GridUser U>
+void GridStore<U>::load(const StateSource& source) {
+  std::int64_t missing = 0;
+  for (const CellBox& box : typed_.held.boxes())
+    missing += box.volume();
+  source.for_each([&](ByteView piece) {
+    Reader reader(piece);
+    const auto n_boxes = reader.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < n_boxes; ++i) {
+      const auto box = reader.get<CellBox>();
+      if (box.empty() || !model_.space().world.contains(box)) {
+        throw Error("the state at tick " + std::to_string(source.tick()) +
+                    " has cells beyond the edge of this grid: is it of another size?");
+      }
+      const auto n_values = static_cast<std::size_t>(box.volume()) * U::kFields;
+      const ByteView data = reader.get_view(n_values * sizeof(Value));
+      missing -= load_box({BlockShape<kD>::dense(box), data.data(), 0, source.tick()});
+    }
+  });
+  if (missing == 0) return;
+  throw Error("the state at tick " + std::to_string(source.tick()) + " lacks " +
+              std::to_string(missing) + " of the cells that node " +
+              std::to_string(typed_.plan.self) + " holds: is it of another size?");
+}
+
+// Puts the cells wherever the node has them, margins included; returns how many it holds.
+template <GridUser U>
+std::int64_t GridStore<U>::load_box(const Sent& saved) {
+  std::int64_t n_cells = 0;
+  for (const CellBox& held : typed_.held.boxes()) {
+    const CellBox box = held.intersect(saved.shape.box);
+    if (box.empty()) continue;
+    n_cells += box.volume();
+    for (const auto& shift : periodic_shifts(model_.space())) {
+      for (const Block& block : blocks_) {
+        const auto copy_row = [&](const Index<kD>& at, std::int64_t n) {
+          Index<kD> in_world = at;
+          for (std::size_t d = 0; d < kD; ++d)
+            in_world[d] -= shift[d];
+          for (std::size_t f = 0; f < U::kFields; ++f) {
+            std::memcpy(values(block, saved.t, f) + block.shape.offset(at), saved.row(in_world, f),
+                        static_cast<std::size_t>(n) * sizeof(Value));
+          }
+        };
+        tick::for_each_row(box.moved(shift).intersect(block.shape.grown), copy_row);
+      }
+    }
+  }
+  return n_cells;
 }
 
 // Boxes along the border are one or a few cells wide and hundreds of rows high: what is the same
@@ -492,6 +547,28 @@ template <class F>
 void GridStore<U>::for_each_own_row(Tick t, F&& f) const {
   for (RegionId region = 0; region < typed_.plan.n_own; ++region)
     for_each_row(region, t, f);
+}
+
+template <GridUser U>
+void GridStore<U>::save(RegionId region, Tick t, Writer& out) const {
+  const Region& all = regions_[region];
+  std::size_t n_bytes = sizeof(std::uint32_t);
+  for (const auto& piece : all.pieces) {
+    n_bytes +=
+        sizeof(CellBox) + static_cast<std::size_t>(piece.box.volume()) * U::kFields * sizeof(Value);
+  }
+  out.reserve(out.size() + n_bytes);
+  out.put(static_cast<std::uint32_t>(all.pieces.size()));
+  for (const auto& piece : all.pieces) {
+    const Block& block = blocks_[piece.block];
+    out.put(piece.in_world());
+    for (std::size_t f = 0; f < U::kFields; ++f) {
+      const Value* from = values(block, t, f);
+      tick::for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
+        out.append(from + block.shape.offset(at), static_cast<std::size_t>(n) * sizeof(Value));
+      });
+    }
+  }
 }
 
 template <GridUser U>

@@ -1,0 +1,319 @@
+// Checkpoints of whole runs in the simulator, on random networks: taken while the run goes on, and
+// resumed on other numbers of nodes with other policies; and what is said of files that are not
+// whole, or of another run.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "rubato/tick/checkpoint/checkpoints.hpp"
+#include "rubato/tick/checkpoint/folder.hpp"
+#include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/testing/grid_worlds.hpp"
+#include "rubato/tick/testing/late_run.hpp"
+#include "rubato/tick/testing/property.hpp"
+#include "rubato/tick/testing/swarm_model.hpp"
+
+namespace rubato::tick {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::SwarmModel;
+
+using Swarm = ProblemOf<SwarmModel, FragmentStore<SwarmModel>>;
+using Grid = testing::MixingGrid<2, 1, 2, false>;
+using GridProblem = ProblemOf<GridModel<Grid>, GridStore<Grid>, GridStoreOptions>;
+
+class CheckpointTest : public ::testing::Test {
+ protected:
+  void SetUp() override { remove(); }
+  void TearDown() override { remove(); }
+  void remove() const { fs::remove_all(folder_); }
+
+  [[nodiscard]] CheckpointOptions options_of(const testing::RunCase& c) const {
+    CheckpointOptions options;
+    options.folder = folder_;
+    options.about.model = "test";
+    options.about.ticks = c.ticks;
+    return options;
+  }
+  // The union of what the nodes own at the end is in `state`.
+  template <class P>
+  RunResult run(const P& problem, const testing::RunCase& c, SimulationOptions options,
+                typename P::State& state) {
+    options.n_nodes = c.n_nodes;
+    options.n_cores = c.n_cores;
+    options.at_end = [&](NodeId, NodeRun& node) {
+      auto& typed = dynamic_cast<typename P::Node&>(node);
+      problem.model().merge(state, typed.store().own_state(typed.engine().end()));
+    };
+    return simulate(problem, c.policy, c.ticks, options);
+  }
+  template <class P>
+  void expect_equal(const P& problem, const testing::RunCase& c, SimulationOptions options,
+                    const ReferenceRun<typename P::State>& reference) {
+    typename P::State state;
+    RunResult result;
+    ASSERT_NO_THROW((result = run(problem, c, std::move(options), state)));
+    EXPECT_EQ(result.ticks, reference.ticks);
+    EXPECT_TRUE(state == reference.state);
+  }
+  // Each whole checkpoint of the folder, on n nodes with another policy.
+  template <class P>
+  void expect_equal_when_resumed(const P& problem, testing::RunCase c, RandomStream& random,
+                                 const ReferenceRun<typename P::State>& reference) {
+    for (const CheckpointEntry& entry : list_checkpoints(folder_)) {
+      ASSERT_TRUE(entry.whole) << entry.path;
+      const CheckpointSource source(entry.path, read_manifest(manifest_path(entry.path)));
+      for (const std::uint32_t n_nodes : {1U, 3U, 7U}) {
+        testing::RunCase again = testing::random_run(random);
+        again.n_nodes = n_nodes;
+        again.ticks = std::min(c.ticks, source.manifest().ends_at);
+        SCOPED_TRACE("resumed at tick " + std::to_string(entry.tick) + " with " +
+                     testing::describe(again));
+        SimulationOptions options;
+        options.start = &source;
+        expect_equal(problem, again, std::move(options), reference);
+      }
+    }
+  }
+
+  const std::string folder_ =
+      ::testing::TempDir() + "/rubato-checkpoints-" + std::to_string(::getpid());
+};
+
+SwarmModel::Options random_world(std::uint64_t seed, RandomStream& random) {
+  SwarmModel::Options world;
+  world.seed = seed;
+  world.width = static_cast<std::int32_t>(random.between(20, 60));
+  world.height = static_cast<std::int32_t>(random.between(20, 60));
+  world.visibility = static_cast<std::int32_t>(random.between(0, 4));
+  world.reachability = static_cast<std::int32_t>(random.between(0, 3));
+  world.n_agents = static_cast<std::uint32_t>(random.between(0, 80));
+  world.death_in = random.between(0, 1) != 0 ? 30 : 0;
+  world.birth_in = random.between(0, 1) != 0 ? 35 : 0;
+  if (random.between(0, 2) == 0) {
+    world.stop_interval = random.between(1, 4);
+    world.stop_lag = random.between(0, 6);
+    world.stop_below = 0xfc000000;
+  }
+  return world;
+}
+
+SimulationOptions late_network(std::uint64_t seed, std::uint32_t n_nodes, RandomStream& random) {
+  SimulationOptions options;
+  options.n_nodes = n_nodes;
+  options.profile = net::parse_profile(testing::random_profile(random));
+  options.seed = seed;
+  return options;
+}
+
+TEST_F(CheckpointTest, runs_saved_on_4_nodes_go_on_with_the_same_bits_on_1_3_and_7) {
+  std::int64_t n_saved = 0;
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed) {
+    RandomStream random(seed, 41);
+    const SwarmModel::Options world = random_world(seed, random);
+    testing::RunCase c = testing::random_run(random);
+    c.n_nodes = 4;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
+    const Swarm problem{SwarmModel(world)};
+    const auto reference = run_reference(problem.model(), problem.model().everything(), c.ticks);
+    SimulationOptions options = late_network(seed, c.n_nodes, random);
+    if (seed % 3 == 0) options.epoch = random.between(1, 9);
+    CheckpointOptions checkpoint = options_of(c);
+    checkpoint.every = random.between(1, 8);
+    const auto checkpoints = add_checkpoints(options, checkpoint);
+    expect_equal(problem, c, options, reference);
+    const Tick n_expected = reference.ticks / checkpoint.every;
+    EXPECT_EQ(checkpoints->n_whole(), static_cast<std::uint64_t>(n_expected));
+    EXPECT_EQ(list_checkpoints(folder_).size(),
+              static_cast<std::size_t>(std::min<Tick>(n_expected, 2)));
+    n_saved += n_expected;
+    expect_equal_when_resumed(problem, c, random, reference);
+    remove();
+  }
+  EXPECT_GT(n_saved, 20);
+}
+
+TEST_F(CheckpointTest, grids_saved_on_4_nodes_go_on_with_the_same_bits_on_1_3_and_7) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed) {
+    RandomStream random(seed, 42);
+    Grid user;
+    user.seed = random();
+    user.grid = {{random.between(8, 24), random.between(8, 24)},
+                 {random.between(0, 1) != 0, random.between(0, 1) != 0}};
+    const GridProblem problem{GridModel<Grid>(user, random.between(1, 60))};
+    testing::RunCase c = testing::random_run(random);
+    c.n_nodes = 4;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
+    const auto reference = run_reference(problem.model(), problem.model().everything(), c.ticks);
+    SimulationOptions options = late_network(seed, c.n_nodes, random);
+    CheckpointOptions checkpoint = options_of(c);
+    checkpoint.every = random.between(1, 8);
+    const auto checkpoints = add_checkpoints(options, checkpoint);
+    expect_equal(problem, c, options, reference);
+    expect_equal_when_resumed(problem, c, random, reference);
+    remove();
+  }
+}
+
+// A tick that nodes agree on while they run, some far ahead of others.
+TEST_F(CheckpointTest, checkpoints_by_time_are_of_one_tick_and_whole) {
+  std::uint64_t n_saved = 0;
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed) {
+    RandomStream random(seed, 43);
+    const SwarmModel::Options world = random_world(seed, random);
+    testing::RunCase c = testing::random_run(random);
+    c.n_nodes = static_cast<std::uint32_t>(random.between(1, 7));
+    c.ticks = 60;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
+    const Swarm problem{SwarmModel(world)};
+    const auto reference = run_reference(problem.model(), problem.model().everything(), c.ticks);
+    SimulationOptions options = late_network(seed, c.n_nodes, random);
+    if (seed % 3 == 0) options.epoch = random.between(1, 9);
+    CheckpointOptions checkpoint = options_of(c);
+    checkpoint.interval = random.between(20, 400) * kMicrosecond;
+    checkpoint.answer = random.between(0, 100) * kMicrosecond;
+    const auto checkpoints = add_checkpoints(options, checkpoint);
+    expect_equal(problem, c, options, reference);
+    n_saved += checkpoints->n_whole();
+    expect_equal_when_resumed(problem, c, random, reference);
+    remove();
+  }
+  EXPECT_GT(n_saved, testing::n_seeds() / 4);
+}
+
+// A small run with checkpoints at ticks 4 and 8, for what is wrong with files.
+class CheckpointFiles : public CheckpointTest {
+ protected:
+  void SetUp() override {
+    CheckpointTest::SetUp();
+    Grid user;
+    user.grid = {{12, 10}, {false, false}};
+    problem_.emplace(GridModel<Grid>(user), GridStoreOptions{});
+    SimulationOptions options;
+    options.n_nodes = c_.n_nodes;
+    CheckpointOptions checkpoint = options_of(c_);
+    checkpoint.every = 4;
+    const auto checkpoints = add_checkpoints(options, checkpoint);
+    GridProblem::State state;
+    (void)run(*problem_, c_, options, state);
+    ASSERT_EQ(checkpoints->last(), path_);
+  }
+  // What is said when the run goes on from tick 8 with `problem`.
+  std::string said(const GridProblem& problem) {
+    try {
+      const CheckpointSource source(path_, read_manifest(manifest_path(path_)));
+      SimulationOptions options;
+      options.start = &source;
+      GridProblem::State state;
+      (void)run(problem, c_, options, state);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing";
+  }
+  std::string said() { return said(*problem_); }
+  static std::string content(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  static void replace(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  const testing::RunCase c_{Policy::parse("k2m2d1"), 3, 1, 9};
+  const std::string path_ = checkpoint_path(folder_, 8);
+  std::optional<GridProblem> problem_;
+};
+
+TEST_F(CheckpointFiles, a_cut_or_changed_file_is_named_wherever_it_is_cut_or_changed) {
+  EXPECT_EQ(said(), "nothing");
+  for (const std::string& path : {manifest_path(path_), part_path(path_, 1)}) {
+    const std::string whole = content(path);
+    ASSERT_GT(whole.size(), 100U);
+    for (std::size_t n = 0; n < whole.size(); n += 1 + whole.size() / 40) {
+      replace(path, whole.substr(0, n));
+      EXPECT_TRUE(said().starts_with(path)) << n << ": " << said();
+      std::string changed = whole;
+      changed[n] = static_cast<char>(changed[n] ^ 0x10);
+      replace(path, changed);
+      EXPECT_TRUE(said().find(path) != std::string::npos) << n << ": " << said();
+    }
+    fs::remove(path);
+    EXPECT_NE(said().find(path + ": No such file"), std::string::npos) << said();
+    replace(path, whole);
+    EXPECT_EQ(said(), "nothing");
+  }
+}
+
+TEST_F(CheckpointFiles, parts_of_another_checkpoint_or_node_are_refused) {
+  const std::string part = part_path(path_, 0);
+  const std::string other = part_path(checkpoint_path(folder_, 4), 0);
+  replace(part, content(other));
+  EXPECT_NE(said().find(part + ": expected part 0 of the checkpoint of tick 8"), std::string::npos)
+      << said();
+}
+
+TEST_F(CheckpointFiles, a_grid_of_another_size_is_refused) {
+  for (const std::int64_t width : {11, 13}) {
+    Grid user;
+    user.grid = {{width, 10}, {false, false}};
+    EXPECT_NE(said(GridProblem{GridModel<Grid>(user)}).find("is it of another size?"),
+              std::string::npos);
+  }
+}
+
+TEST_F(CheckpointFiles, a_folder_with_checkpoints_is_neither_overwritten_nor_taken_for_empty) {
+  EXPECT_EQ(find_checkpoint(folder_).path, path_);
+  EXPECT_EQ(find_checkpoint(checkpoint_path(folder_, 4)).tick, 4);
+  EXPECT_THROW(prepare_checkpoints(folder_, ""), Error);
+  EXPECT_THROW(prepare_checkpoints(folder_, checkpoint_path(folder_, 4)), Error);
+  // What a killed run has left.
+  fs::create_directories(checkpoint_path(folder_, 12));
+  replace(part_path(checkpoint_path(folder_, 12), 0), "half");
+  prepare_checkpoints(folder_, path_);
+  EXPECT_EQ(list_checkpoints(folder_).size(), 2U);
+  EXPECT_FALSE(fs::exists(checkpoint_path(folder_, 12)));
+  fs::remove(manifest_path(path_));
+  EXPECT_EQ(find_checkpoint(folder_).tick, 4);
+  fs::remove(manifest_path(checkpoint_path(folder_, 4)));
+  EXPECT_THROW((void)find_checkpoint(folder_), Error);
+  EXPECT_THROW((void)find_checkpoint(folder_ + "/none"), Error);
+}
+
+// The disk takes no part of tick 12: a file stands where its folder would.
+TEST_F(CheckpointFiles, what_cannot_be_written_ends_the_run_and_leaves_the_last_checkpoint_whole) {
+  const CheckpointSource source(path_, read_manifest(manifest_path(path_)));
+  replace(checkpoint_path(folder_, 12), "in the way");
+  SimulationOptions options;
+  options.n_nodes = c_.n_nodes;
+  options.start = &source;
+  testing::RunCase longer = c_;
+  longer.ticks = 30;
+  CheckpointOptions checkpoint = options_of(longer);
+  checkpoint.every = 6;
+  checkpoint.resumed = path_;
+  const auto checkpoints = add_checkpoints(options, checkpoint);
+  // That removes what is no checkpoint, so it comes again.
+  replace(checkpoint_path(folder_, 12), "in the way");
+  GridProblem::State state;
+  try {
+    (void)run(*problem_, longer, options, state);
+    FAIL() << "the run has not ended";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::failed);
+    EXPECT_NE(std::string(error.what()).find("writing " + checkpoint_path(folder_, 12)),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(find_checkpoint(folder_).tick, 8);
+  EXPECT_EQ(said(), "nothing");
+}
+
+}  // namespace
+}  // namespace rubato::tick

@@ -1,0 +1,294 @@
+#include "rubato/tick/checkpoint/checkpoints.hpp"
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include <unistd.h>
+
+#include "rubato/tick/checkpoint/checkpoint_engine.hpp"
+#include "rubato/tick/checkpoint/folder.hpp"
+
+namespace rubato::tick {
+namespace {
+
+constexpr std::size_t kKept = 2;
+
+std::uint64_t new_run_id() {
+  std::array<std::byte, 16> bytes{};
+  if (::getentropy(bytes.data(), bytes.size()) != 0) bytes = {};  // the process id has to do
+  return tuple_hash(static_cast<std::uint64_t>(::getpid()), bytes);
+}
+
+void make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) throw Error("writing " + path + ": " + failed.message(), ExitCode::failed);
+}
+
+}  // namespace
+
+namespace detail {
+
+Background::Background(bool has_thread) {
+  if (has_thread) thread_ = std::thread([this] { work(); });
+}
+
+Background::~Background() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    jobs_.clear();
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Background::post(std::function<void()> job) {
+  if (!thread_.joinable()) {
+    if (!error()) run(job);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (error_) return;
+  jobs_.push_back(std::move(job));
+  changed_.notify_all();
+}
+
+void Background::wait_for_room() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return jobs_.empty(); });
+}
+
+std::optional<Error> Background::error() const {
+  if (!has_failed_.load(std::memory_order_relaxed)) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+void Background::run(const std::function<void()>& job) {
+  std::optional<Error> failed;
+  try {
+    job();
+  } catch (const Error& error) {
+    failed = Error(error.what(), ExitCode::failed);
+  } catch (const std::exception& error) {
+    failed = Error(std::string("writing a checkpoint: ") + error.what(), ExitCode::failed);
+  }
+  const std::lock_guard lock(mutex_);
+  if (!failed) return;
+  error_ = failed;
+  has_failed_ = true;
+  jobs_.clear();
+}
+
+void Background::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return ends_ || !jobs_.empty(); });
+    if (ends_) return;
+    const std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    changed_.notify_all();
+    run(job);
+    lock.lock();
+  }
+}
+
+void NodeSaver::follow(NodeRun& run) {
+  {
+    const std::lock_guard lock(mutex_);
+    run_ = &run;
+  }
+  run.engine().on_own_step([this](RegionId region, Tick t) {
+    if ((options_.every > 0 && t % options_.every == 0) || t == armed()) take(region, t);
+  });
+}
+
+NodeSaver::Saving& NodeSaver::open(Tick t, Bytes& memory, bool& is_new) {
+  const std::lock_guard lock(mutex_);
+  const auto [at, added] = savings_.try_emplace(t);
+  is_new = added;
+  if (is_new) {
+    at->second.left = run_->plan().n_own;
+    ++n_open_;
+  }
+  if (!spare_.empty()) {
+    memory = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  return at->second;
+}
+
+void NodeSaver::take(RegionId region, Tick t) {
+  Bytes memory;
+  bool is_new = false;
+  Saving& saving = open(t, memory, is_new);
+  if (is_new) background_.wait_for_room();
+  Writer out(std::move(memory));
+  run_->save(region, t, out);
+  CheckpointPiece piece;
+  piece.bytes = out.take();
+  piece.hash = piece_hash(piece.bytes);
+  auto whole = std::make_shared<Saving>();
+  {
+    const std::lock_guard lock(mutex_);
+    saving.pieces.push_back(std::move(piece));
+    if (--saving.left != 0) return;
+    *whole = std::move(saving);
+    savings_.erase(t);
+  }
+  background_.post([this, t, whole] { write(t, *whole); });
+}
+
+void NodeSaver::write(Tick t, Saving& saving) {
+  const std::string folder = checkpoint_path(options_.folder, t);
+  make_folder(folder);
+  PartName name = name_;
+  name.tick = t;
+  const CheckpointPart part = write_part(part_path(folder, name.part), name, saving.pieces);
+  const std::lock_guard lock(mutex_);
+  for (CheckpointPiece& piece : saving.pieces)
+    spare_.push_back(std::move(piece.bytes));
+  done_.push_back({t, part});
+  has_news_.store(true);
+}
+
+std::vector<NodeSaver::Done> NodeSaver::take_done() {
+  if (!has_news_.load()) return {};
+  const std::lock_guard lock(mutex_);
+  has_news_.store(false);
+  n_open_ -= static_cast<int>(done_.size());
+  return std::exchange(done_, {});
+}
+
+}  // namespace detail
+
+Checkpoints::Checkpoints(CheckpointOptions options, Process process)
+    : options_(std::move(options)), process_(process), background_(process.has_threads) {}
+
+Checkpoints::~Checkpoints() = default;
+
+detail::NodeSaver& Checkpoints::saver(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<detail::NodeSaver>& saver = savers_[node];
+  if (!saver) {
+    saver = std::make_unique<detail::NodeSaver>(
+        options_, PartName{process_.run_id, 0, node, process_.n_nodes}, background_);
+  }
+  return *saver;
+}
+
+void Checkpoints::follow(NodeId node, NodeRun& run) {
+  saver(node).follow(run);
+}
+
+std::unique_ptr<core::Engine> Checkpoints::wrap(NodeId node, NodeRun& run) {
+  return std::make_unique<CheckpointEngine>(*this, node, run);
+}
+
+void Checkpoints::throw_if_failed() const {
+  if (const std::optional<Error> error = background_.error()) throw *error;
+}
+
+void Checkpoints::add_part(NodeId node, Tick tick, const CheckpointPart& part) {
+  gatherings_[tick].parts[node] = part;
+}
+
+// Those whose parts are all there, once it is known which stop tests before them end the run.
+void Checkpoints::write_manifests(NodeRun& run) {
+  for (auto& [tick, gathering] : gatherings_) {
+    if (gathering.posted || gathering.parts.size() < process_.n_nodes ||
+        !run.engine().has_decided(tick)) {
+      continue;
+    }
+    gathering.posted = true;
+    Manifest manifest = options_.about;
+    manifest.tick = tick;
+    manifest.run_id = process_.run_id;
+    const Tick end = run.engine().run_end();
+    manifest.ends_at = end < manifest.ticks ? end : kNoTick;
+    manifest.stop_interval = run.store().stop_interval();
+    manifest.stop_lag = run.store().stop_lag();
+    manifest.parts.clear();
+    for (const auto& [node, part] : gathering.parts)
+      manifest.parts.push_back(part);
+    background_.post([this, manifest] {
+      const std::string folder = checkpoint_path(options_.folder, manifest.tick);
+      write_manifest(manifest_path(folder), manifest);
+      remove_old_checkpoints(options_.folder, kKept);
+      const std::lock_guard lock(mutex_);
+      ++n_whole_;
+      last_ = manifest.tick;
+    });
+  }
+}
+
+// Under way: a part is missing, or the manifest is being written.
+bool Checkpoints::is_gathering() {
+  if (gatherings_.empty()) return false;
+  const Tick last = last_tick();
+  std::erase_if(gatherings_, [&](const auto& each) { return each.first <= last; });
+  return !gatherings_.empty();
+}
+
+Tick Checkpoints::last_tick() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+std::uint64_t Checkpoints::n_whole() const {
+  const std::lock_guard lock(mutex_);
+  return n_whole_;
+}
+
+std::string Checkpoints::last() const {
+  const Tick tick = last_tick();
+  return tick < 0 ? "" : checkpoint_path(options_.folder, tick);
+}
+
+std::unique_ptr<Checkpoints> add_checkpoints(SimulationOptions& simulation,
+                                             const CheckpointOptions& options) {
+  if (options.folder.empty()) return nullptr;
+  prepare_checkpoints(options.folder, options.resumed);
+  auto checkpoints = std::make_unique<Checkpoints>(
+      options, Checkpoints::Process{simulation.n_nodes, true, false, new_run_id()});
+  Checkpoints* mine = checkpoints.get();
+  for (auto* at : {&simulation.at_start, &simulation.at_epoch}) {
+    *at = [mine, before = *at](NodeId node, NodeRun& run) {
+      if (before) before(node, run);
+      mine->follow(node, run);
+    };
+  }
+  simulation.wrap = [mine](NodeId node, NodeRun& run) { return mine->wrap(node, run); };
+  return checkpoints;
+}
+
+std::unique_ptr<Checkpoints> add_checkpoints(ExecutionOptions& execution,
+                                             const CheckpointOptions& options,
+                                             core::NodeHost& host) {
+  if (options.folder.empty()) return nullptr;
+  const NodeId node = host.shape().node;
+  host.agree([&] {
+    if (node == 0) prepare_checkpoints(options.folder, options.resumed);
+  });
+  Writer out;
+  out.put(new_run_id());
+  const Bytes shared = host.broadcast(out.take());
+  Reader in(shared);
+  auto checkpoints = std::make_unique<Checkpoints>(
+      options,
+      Checkpoints::Process{host.shape().n_nodes, node == 0, true, in.get<std::uint64_t>()});
+  Checkpoints* mine = checkpoints.get();
+  for (auto* at : {&execution.at_start, &execution.at_epoch}) {
+    *at = [mine, node, before = *at](NodeRun& run) {
+      if (before) before(run);
+      mine->follow(node, run);
+    };
+  }
+  execution.wrap = [mine, node](NodeRun& run) { return mine->wrap(node, run); };
+  return checkpoints;
+}
+
+}  // namespace rubato::tick

@@ -1,0 +1,190 @@
+#pragma once
+// Checkpoints: the state of a run, saved to a folder while the run goes on.
+//
+//   CheckpointOptions options{.folder = "run/checkpoints", .every = 1000};
+//   ExecutionOptions execution; ..
+//   const auto checkpoints = add_checkpoints(execution, options, host);   before execute()
+//
+// At a tick that is saved, each own region's version is copied right after its step; when a node has
+// all of its regions, a thread of its own writes them to a part, and node 0 writes the manifest when
+// all parts are there (manifest.hpp). Nobody waits for anybody: no barrier, and no node holds more
+// than its own regions. A node's steps wait for its disk only if one part is being written and
+// another one waits for that. The newest two are kept. What cannot be written ends the run with an
+// Error; the checkpoints that were whole stay.
+//
+// In the simulator parts are written in the step that completes them, and times are virtual.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rubato/tick/checkpoint/part_file.hpp"
+#include "rubato/tick/run.hpp"
+
+namespace rubato::tick {
+
+struct CheckpointOptions {
+  std::string folder;  // "": none are written
+  Tick every = 0;      // at its multiples; 0: not by ticks
+  Nanos interval = 0;  // about so long after one the next; 0: not by time
+  // How long nodes may take to agree on a tick before those that have promised wait for the others.
+  Nanos answer = 20 * kMillisecond;
+  // While a core::CheckpointSignals lives: a signal has one written, which ends the run with
+  // ExitCode::checkpointed.
+  bool on_signal = false;
+  std::string resumed;  // the checkpoint's folder that the run begins with; "": at tick 0
+  Manifest about;  // what all of this run have in common: the model, its parameters, ticks, seed
+};
+
+namespace detail {
+
+// Does one thing after the other: on a thread, or at once where it is posted.
+class Background {
+ public:
+  explicit Background(bool has_thread);
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+  // What has not begun is dropped.
+  ~Background();
+
+  void post(std::function<void()> job);
+  // Blocks until no job waits for another one.
+  void wait_for_room();
+  // What a job threw; nothing is done after it.
+  [[nodiscard]] std::optional<Error> error() const;
+
+ private:
+  void work();
+  void run(const std::function<void()>& job);
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> jobs_;
+  std::optional<Error> error_;
+  std::atomic<bool> has_failed_{false};  // error_ is set: asked after each event
+  bool ends_ = false;
+  std::thread thread_;  // the last: it uses the others
+};
+
+// What one node has saved and is saving.
+class NodeSaver {
+ public:
+  struct Done {
+    Tick tick = 0;
+    CheckpointPart part;
+  };
+
+  NodeSaver(const CheckpointOptions& options, PartName name, Background& background)
+      : options_(options), name_(name), background_(background) {}
+
+  // The node's run from here on, which outlives this or the next call.
+  void follow(NodeRun& run);
+  // A tick to be saved beside the multiples; before any unit to it starts.
+  void arm(Tick t) noexcept { armed_.store(t, std::memory_order_relaxed); }
+  [[nodiscard]] Tick armed() const noexcept { return armed_.load(std::memory_order_relaxed); }
+  // Parts that were begun and not yet taken by take_done().
+  [[nodiscard]] bool is_busy() const noexcept { return n_open_.load() > 0; }
+  [[nodiscard]] std::vector<Done> take_done();
+
+ private:
+  struct Saving {
+    std::uint32_t left = 0;  // regions
+    std::vector<CheckpointPiece> pieces;
+  };
+
+  void take(RegionId region, Tick t);
+  void write(Tick t, Saving& saving);
+  [[nodiscard]] Saving& open(Tick t, Bytes& memory, bool& is_new);
+
+  const CheckpointOptions& options_;
+  const PartName name_;  // but for its tick
+  Background& background_;
+  std::atomic<Tick> armed_{kNoTick};
+  std::atomic<int> n_open_{0};
+  std::atomic<bool> has_news_{false};
+  std::mutex mutex_;  // guards what follows
+  NodeRun* run_ = nullptr;
+  std::map<Tick, Saving> savings_;
+  std::vector<Bytes> spare_;  // memory of pieces that are written
+  std::vector<Done> done_;
+};
+
+}  // namespace detail
+
+class Checkpoints {
+ public:
+  // What of the job this process is.
+  struct Process {
+    std::uint32_t n_nodes = 1;
+    bool first = true;         // it has node 0
+    bool has_threads = true;   // false: in virtual time
+    std::uint64_t run_id = 0;  // equal on all nodes
+  };
+
+  // `options.folder` is not "". The folder is ready (prepare_checkpoints()).
+  Checkpoints(CheckpointOptions options, Process process);
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
+  ~Checkpoints();
+
+  // Before each segment of a node's run, which outlives it.
+  void follow(NodeId node, NodeRun& run);
+  // The engine to drive in place of the run's own; this outlives it.
+  [[nodiscard]] std::unique_ptr<core::Engine> wrap(NodeId node, NodeRun& run);
+
+  // On the process of node 0: how many are whole, and the last of them; "" if there is none.
+  [[nodiscard]] std::uint64_t n_whole() const;
+  [[nodiscard]] std::string last() const;
+
+ private:
+  friend class CheckpointEngine;
+
+  // Parts of one tick that have been told of, at node 0.
+  struct Gathering {
+    std::map<NodeId, CheckpointPart> parts;
+    bool posted = false;
+  };
+
+  [[nodiscard]] const CheckpointOptions& options() const noexcept { return options_; }
+  [[nodiscard]] std::uint32_t n_nodes() const noexcept { return process_.n_nodes; }
+  [[nodiscard]] bool has_threads() const noexcept { return process_.has_threads; }
+  [[nodiscard]] detail::NodeSaver& saver(NodeId node);
+  void throw_if_failed() const;
+  // Of node 0, under its host's lock.
+  void add_part(NodeId node, Tick tick, const CheckpointPart& part);
+  void write_manifests(NodeRun& run);
+  [[nodiscard]] bool is_gathering();
+  [[nodiscard]] Tick last_tick() const;
+
+  const CheckpointOptions options_;
+  const Process process_;
+  std::map<Tick, Gathering> gatherings_;
+  // What one segment of the run leaves for the next.
+  Tick ending_ = kNoTick;   // the tick of the checkpoint that ends the run
+  Nanos next_at_ = kNever;  // the time of the next one
+  mutable std::mutex mutex_;
+  std::map<NodeId, std::unique_ptr<detail::NodeSaver>> savers_;
+  std::uint64_t n_whole_ = 0;
+  Tick last_ = -1;
+  detail::Background background_;  // the last: its jobs use the others
+};
+
+// Has simulate() or execute() save the run; the caller keeps the result until that has returned. Null
+// if options.folder is "". The second is collective over the nodes of `host`; both throw Error as
+// prepare_checkpoints().
+[[nodiscard]] std::unique_ptr<Checkpoints> add_checkpoints(SimulationOptions& simulation,
+                                                           const CheckpointOptions& options);
+[[nodiscard]] std::unique_ptr<Checkpoints> add_checkpoints(ExecutionOptions& execution,
+                                                           const CheckpointOptions& options,
+                                                           core::NodeHost& host);
+
+}  // namespace rubato::tick

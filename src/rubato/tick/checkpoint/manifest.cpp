@@ -1,0 +1,112 @@
+#include "rubato/tick/checkpoint/manifest.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "rubato/io/output_file.hpp"
+#include "rubato/tick/store.hpp"
+
+namespace rubato::tick {
+namespace {
+
+constexpr std::string_view kMagic = "rubatoCM";
+
+void put(Writer& out, const Manifest& m) {
+  for (const Tick tick : {m.tick, m.ticks, m.ends_at, m.stop_interval, m.stop_lag})
+    out.put(tick);
+  for (const std::uint64_t number : {m.run_id, m.build, m.instructions, m.seed})
+    out.put(number);
+  out.put_string(m.model);
+  out.put(m.model_version);
+  out.put_string(m.program);
+  out.put(static_cast<std::uint64_t>(m.parameters.size()));
+  for (const CheckpointParameter& parameter : m.parameters) {
+    out.put_string(parameter.name);
+    out.put_string(parameter.text);
+    out.put(parameter.file_hash);
+  }
+  out.put_vector(m.parts);
+}
+
+Manifest get_manifest(Reader& in) {
+  Manifest m;
+  for (Tick* tick : {&m.tick, &m.ticks, &m.ends_at, &m.stop_interval, &m.stop_lag})
+    *tick = in.get<Tick>();
+  for (std::uint64_t* number : {&m.run_id, &m.build, &m.instructions, &m.seed})
+    *number = in.get<std::uint64_t>();
+  m.model = in.get_string();
+  m.model_version = in.get<std::uint32_t>();
+  m.program = in.get_string();
+  const auto n_parameters = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < n_parameters; ++i) {
+    CheckpointParameter& parameter = m.parameters.emplace_back();
+    parameter.name = in.get_string();
+    parameter.text = in.get_string();
+    parameter.file_hash = in.get<std::uint64_t>();
+  }
+  m.parts = in.get_vector<CheckpointPart>();
+  return m;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error("reading " + path + ": " + std::strerror(errno));
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  if (file.bad()) throw Error("reading " + path + ": the file cannot be read");
+  return bytes;
+}
+
+}  // namespace
+
+void write_manifest(const std::string& path, const Manifest& manifest) {
+  Writer body;
+  put(body, manifest);
+  Writer all;
+  all.append(kMagic.data(), kMagic.size());
+  all.put(kCheckpointVersion);
+  all.put(std::uint32_t{0});
+  all.put(tuple_hash(kCheckpointVersion, body.view()));
+  all.append(body.view().data(), body.size());
+  const ByteView bytes = all.view();
+  io::write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+Manifest read_manifest(const std::string& path) {
+  const std::string bytes = read_file(path);
+  Reader in(std::as_bytes(std::span(bytes)));
+  if (!bytes.starts_with(kMagic)) {
+    throw Error(path + ": expected a manifest of a checkpoint, which begins with \"" +
+                std::string(kMagic) + "\"; found other bytes");
+  }
+  try {
+    (void)in.get_view(kMagic.size());
+    const auto version = in.get<std::uint32_t>();
+    if (version != kCheckpointVersion) {
+      throw Error("expected version " + std::to_string(kCheckpointVersion) +
+                  " of the format, found " + std::to_string(version));
+    }
+    if (in.get<std::uint32_t>() != 0) throw Error("expected 0 at offset 12: the file was changed");
+    const auto hash = in.get<std::uint64_t>();
+    const ByteView body = in.get_view(in.left());
+    if (tuple_hash(version, body) != hash) {
+      throw Error("the checksum does not fit: the file is cut or was changed");
+    }
+    Reader fields(body);
+    return get_manifest(fields);
+  } catch (const Error& error) {
+    throw error.in(path);
+  }
+}
+
+std::string manifest_path(const std::string& folder) {
+  return folder + "/manifest";
+}
+
+std::string part_path(const std::string& folder, std::uint32_t part) {
+  const std::string digits = std::to_string(part);
+  return folder + "/part-" + std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
+}
+
+}  // namespace rubato::tick

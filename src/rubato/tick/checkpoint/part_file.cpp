@@ -1,0 +1,133 @@
+#include "rubato/tick/checkpoint/part_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "rubato/io/output_file.hpp"
+
+namespace rubato::tick {
+namespace {
+
+constexpr std::string_view kMagic = "rubatoCP";
+
+struct PieceHead {
+  std::uint64_t n_bytes = 0;
+  std::uint64_t hash = 0;
+};
+
+Bytes head_of(const PartName& name) {
+  Writer out;
+  out.append(kMagic.data(), kMagic.size());
+  out.put(kCheckpointVersion);
+  out.put(name.part);
+  out.put(name.n_parts);
+  out.put(std::uint32_t{0});
+  out.put(name.tick);
+  out.put(name.run_id);
+  return out.take();
+}
+
+std::string_view text_of(ByteView bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Reads a part from its beginning; every read is within the bytes that the file must have.
+class PartReader {
+ public:
+  PartReader(std::string path, std::uint64_t n_bytes)
+      : path_(std::move(path)), file_(path_, std::ios::binary), left_(n_bytes) {
+    if (!file_) throw Error("reading " + path_ + ": " + std::strerror(errno));
+    file_.seekg(0, std::ios::end);
+    const auto found = static_cast<std::uint64_t>(file_.tellg());
+    if (found != n_bytes) {
+      fail("expected " + std::to_string(n_bytes) + " bytes, found " + std::to_string(found));
+    }
+    file_.seekg(0);
+  }
+
+  void read(Bytes& into, std::uint64_t n_bytes) {
+    if (n_bytes > left_) {
+      fail("expected a piece of at most " + std::to_string(left_) + " bytes at offset " +
+           std::to_string(offset_) + ", found one of " + std::to_string(n_bytes));
+    }
+    into.resize(n_bytes);
+    file_.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(n_bytes));
+    if (!file_) fail("cannot be read beyond offset " + std::to_string(offset_));
+    offset_ += n_bytes;
+    left_ -= n_bytes;
+  }
+  [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
+  [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
+  [[noreturn]] void fail(const std::string& what) const { throw Error(path_ + ": " + what); }
+
+ private:
+  std::string path_;
+  std::ifstream file_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t left_;
+};
+
+}  // namespace
+
+std::uint64_t piece_hash(ByteView bytes) noexcept {
+  return tuple_hash(bytes.size(), bytes);
+}
+
+CheckpointPart write_part(const std::string& path, const PartName& name,
+                          std::span<const CheckpointPiece> pieces) {
+  io::OutputFile file(path);
+  file.write(text_of(head_of(name)));
+  Writer hashes;
+  for (const CheckpointPiece& piece : pieces) {
+    Writer head;
+    head.put(PieceHead{piece.bytes.size(), piece.hash});
+    file.write(text_of(head.view()));
+    file.write(text_of(piece.bytes));
+    hashes.put(piece.hash);
+  }
+  file.commit();
+  return {file.n_bytes(), pieces.size(), tuple_hash(pieces.size(), hashes.view())};
+}
+
+void CheckpointSource::for_each(const std::function<void(ByteView piece)>& f) const {
+  for (std::uint32_t part = 0; part < manifest_.parts.size(); ++part)
+    read_part(part, f);
+}
+
+void CheckpointSource::read_part(std::uint32_t part, const std::function<void(ByteView)>& f) const {
+  const CheckpointPart& expected = manifest_.parts[part];
+  const std::string path = part_path(folder_, part);
+  PartReader file(path, expected.n_bytes);
+  const Bytes head = head_of(
+      {manifest_.run_id, manifest_.tick, part, static_cast<std::uint32_t>(manifest_.parts.size())});
+  Bytes bytes;
+  file.read(bytes, std::min<std::uint64_t>(head.size(), file.left()));
+  if (bytes != head) {
+    file.fail("expected part " + std::to_string(part) + " of the checkpoint of tick " +
+              std::to_string(manifest_.tick) + " that the manifest beside it is of; found another");
+  }
+  Writer hashes;
+  for (std::uint64_t i = 0; i < expected.n_pieces; ++i) {
+    file.read(bytes, std::min<std::uint64_t>(sizeof(PieceHead), file.left()));
+    Reader in(bytes);
+    const auto piece = in.get<PieceHead>();
+    const std::uint64_t at = file.offset();
+    file.read(bytes, piece.n_bytes);
+    if (piece_hash(bytes) != piece.hash) {
+      file.fail("the piece at offset " + std::to_string(at) +
+                " does not fit its checksum: the file was changed");
+    }
+    hashes.put(piece.hash);
+    try {
+      f(bytes);
+    } catch (const Error& error) {
+      throw error.in(path);
+    }
+  }
+  if (tuple_hash(expected.n_pieces, hashes.view()) != expected.hash || file.left() != 0) {
+    file.fail("the pieces are not those that the manifest has: the file was changed");
+  }
+}
+
+}  // namespace rubato::tick

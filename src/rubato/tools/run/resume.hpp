@@ -1,0 +1,55 @@
+#pragma once
+// Checkpoints of `rubato run`: what its options say, and how a run goes on from one.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rubato/tick/checkpoint/checkpoints.hpp"
+#include "rubato/tools/model_command.hpp"
+#include "rubato/tools/run/runner.hpp"
+
+namespace rubato::tools {
+
+// The texts of the options, as people give them.
+struct CheckpointWords {
+  std::string every;  // --checkpoint-every: "100" ticks, or a time: "2s", "500ms", "10min"; "": not
+  std::string folder;  // --checkpoint; "": a default where `every` is given
+  std::string resume;  // --resume; "": the run begins at tick 0
+};
+
+void add_checkpoint_options(CLI::App& parser, CheckpointWords& words);
+
+// What a run goes on from, and how it differs from the run that was saved.
+struct Resumed {
+  std::unique_ptr<tick::CheckpointSource> source;  // null: the run begins at tick 0
+  std::string path;                                // of the checkpoint
+  bool is_branch = false;                          // a parameter differs
+  std::string warning{};                           // a line for people, or ""
+};
+
+// Which options people have set themselves.
+struct GivenOptions {
+  bool seed = false;
+  bool ticks = false;
+};
+
+// What `words.resume` names, or, in a job that its launcher has started again (kRestartVariable), the
+// newest checkpoint that the job had written, if there is one. Sets the parameters that people have
+// not set to those of the checkpoint, and `seed` and `ticks` where the flags say that people have not
+// set them. Throws Error if it is of another model, or a parameter differs that may not; names the
+// parameter and those that may.
+[[nodiscard]] Resumed resume_run(const CheckpointWords& words, ChosenModel& model,
+                                 std::uint64_t& seed, tick::Tick& ticks, GivenOptions given);
+
+// What is to be saved of a run; after resume_run() and when all parameters are set. Throws Error
+// (usage) if `words.every` is neither ticks nor a time.
+[[nodiscard]] tick::CheckpointOptions checkpoint_options(const CheckpointWords& words,
+                                                         const ChosenModel& model,
+                                                         const Resumed& resumed, std::uint64_t seed,
+                                                         tick::Tick ticks);
+
+// Set by `rubato launch` in the environment of a job that it starts again.
+inline constexpr const char* kRestartVariable = "RUBATO_RESTARTED";
+
+}  // namespace rubato::tools

@@ -1,0 +1,176 @@
+// Checkpoints through the program: taken on 4 nodes, gone on from on others, ended by signals.
+
+#include <filesystem>
+#include <map>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "rubato/base/time.hpp"
+#include "rubato/tools/run/program_test.hpp"
+
+namespace rubato::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Resume : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // What a run's last line says, or everything if it has failed.
+  static std::string checksum_of(const Answer& answer) {
+    const std::size_t at = answer.out.rfind("checksum ");
+    if (answer.code != 0 || at == std::string::npos) return answer.out + answer.err;
+    return answer.out.substr(at);
+  }
+  static Answer run(std::vector<std::string> words, const std::vector<std::string>& more = {}) {
+    words.insert(words.begin(), "run");
+    words.insert(words.end(), more.begin(), more.end());
+    return call(words);
+  }
+  static void expect_refused(const std::vector<std::string>& words, int code,
+                             const std::string& said) {
+    const Answer answer = run(words);
+    EXPECT_EQ(answer.code, code) << answer.err;
+    EXPECT_NE(answer.err.find(said), std::string::npos) << answer.err;
+  }
+
+  const std::string folder_ = scratch("checkpoints");
+};
+
+// Small instances, with what their worlds depend on set.
+const std::vector<std::vector<std::string>>& small_runs() {
+  static const std::vector<std::vector<std::string>> runs = {
+      {"heat", "--width", "60", "--height", "40", "--edge", "20", "--ticks", "30"},
+      {"fish", "--fish", "600", "--seed", "7", "--ticks", "30"},
+      {"traffic", "--columns", "6", "--rows", "6", "--seed", "3", "--ticks", "30"},
+      {"pagerank", "--vertices", "500", "--tolerance", "0", "--ticks", "30"}};
+  return runs;
+}
+
+TEST_F(Resume, what_4_nodes_have_saved_goes_on_with_the_same_bits_on_1_3_and_7) {
+  for (const auto& words : small_runs()) {
+    SCOPED_TRACE(words.front());
+    const std::string whole = checksum_of(run(words));
+    ASSERT_TRUE(whole.starts_with("checksum ")) << whole;
+    EXPECT_EQ(checksum_of(run(words, {"--simulate", "4", "--policy", "k2m2d1", "--checkpoint-every",
+                                      "9", "--checkpoint", folder_})),
+              whole);
+    for (const char* tick : {"tick-00000018", "tick-00000027"}) {
+      const std::vector<std::string> again = {words.front(), "--resume", folder_ + "/" + tick};
+      for (const char* n_nodes : {"1", "3", "7"}) {
+        EXPECT_EQ(checksum_of(run(again, {"--simulate", n_nodes, "--policy", "k3m2d2"})), whole)
+            << tick << " on " << n_nodes;
+      }
+      EXPECT_EQ(checksum_of(run(again, {"--cores", "2"})), whole) << tick;
+    }
+    fs::remove_all(folder_);
+  }
+}
+
+TEST_F(Resume, a_stop_condition_ends_a_resumed_run_at_the_same_tick) {
+  const std::vector<std::string> words = {"heat", "--width", "40",  "--height",
+                                          "30",   "--edge",  "20",  "--tolerance",
+                                          "0.05", "--ticks", "5000"};
+  const Answer whole = run(words);
+  ASSERT_NE(whole.err.find("stop condition: reached"), std::string::npos) << whole.err;
+  const Answer saved =
+      run(words, {"--simulate", "4", "--checkpoint-every", "7", "--checkpoint", folder_});
+  EXPECT_EQ(checksum_of(saved), checksum_of(whole));
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    EXPECT_EQ(checksum_of(run({"heat", "--resume", entry.path().string(), "--simulate", "3"})),
+              checksum_of(whole));
+  }
+}
+
+TEST_F(Resume, what_does_not_fit_is_refused_by_name) {
+  ASSERT_EQ(run({"heat", "--width", "40", "--height", "30", "--ticks", "20", "--checkpoint-every",
+                 "5", "--checkpoint", folder_})
+                .code,
+            0);
+  const std::string newest = folder_ + "/tick-00000020";
+  expect_refused({"fish", "--resume", folder_}, 3,
+                 newest + ": expected a checkpoint of the model fish, found one of heat");
+  expect_refused({"heat", "--resume", folder_, "--width", "41"}, 2,
+                 "--width: expected \"40\" as the checkpoint has it, found \"41\"");
+  expect_refused({"heat", "--resume", folder_, "--ticks", "19"}, 2, "--ticks: expected 20 or more");
+  expect_refused({"heat", "--resume", folder_ + "-none"}, 3, "nothing of that name");
+  expect_refused({"heat", "--checkpoint", folder_}, 2, "has a checkpoint of tick 20");
+  expect_refused({"heat", "--checkpoint-every", "2x"}, 2, "--checkpoint-every: expected a number");
+  fs::resize_file(newest + "/part-00000", 100);
+  expect_refused({"heat", "--resume", folder_}, 3, newest + "/part-00000: expected");
+  EXPECT_EQ(run({"heat", "--resume", folder_ + "/tick-00000015"}).code, 0);
+}
+
+TEST_F(Resume, a_branch_has_other_parameters_where_these_may_change) {
+  ASSERT_EQ(run({"heat", "--width", "40", "--height", "30", "--edge", "20", "--ticks", "20",
+                 "--checkpoint-every", "10", "--checkpoint", folder_})
+                .code,
+            0);
+  const std::string from = folder_ + "/tick-00000010";
+  const std::string same = checksum_of(run({"heat", "--resume", from}));
+  const std::string warm = checksum_of(run({"heat", "--resume", from, "--edge", "30"}));
+  EXPECT_NE(warm, same);
+  EXPECT_EQ(checksum_of(run({"heat", "--resume", from, "--edge", "30", "--simulate", "5"})), warm);
+}
+
+TEST_F(Resume, a_signal_has_the_run_saved_and_ended_with_exit_75) {
+  const std::vector<std::string> words = {
+      RUBATO_PROGRAM, "run", "heat",    "--width",   "300",          "--height", "200",
+      "--edge",       "20",  "--ticks", "100000000", "--checkpoint", folder_};
+  for (const int signal : {SIGTERM, SIGUSR1}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::freopen("/dev/null", "w", stderr);
+      execute(words);
+      _exit(99);
+    }
+    nap(kSecond);
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(exit_code_of(status), 75);
+    ASSERT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+    const std::string path = fs::directory_iterator(folder_)->path().string();
+    const std::string ticks = std::to_string(20 + std::stoll(path.substr(path.rfind('-') + 1)));
+    EXPECT_EQ(checksum_of(run({"heat", "--resume", folder_, "--ticks", ticks})),
+              checksum_of(run({"heat", "--width", "300", "--height", "200", "--edge", "20",
+                               "--ticks", ticks})));
+    fs::remove_all(folder_);
+  }
+}
+
+class ResumeJob : public Resume, public ::testing::WithParamInterface<std::string> {
+ protected:
+  static Answer launch(const std::string& n_nodes, const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"launch",   "-n", n_nodes,        "--mpi",
+                                    GetParam(), "--", RUBATO_PROGRAM, "run"};
+    all.insert(all.end(), words.begin(), words.end());
+    return call(all);
+  }
+};
+
+TEST_P(ResumeJob, what_4_nodes_of_a_job_have_saved_goes_on_with_the_same_bits_on_1_and_3) {
+  for (const auto& words : small_runs()) {
+    SCOPED_TRACE(words.front());
+    const std::string whole = checksum_of(run(words));
+    std::vector<std::string> saved = words;
+    for (const char* word : {"--cores", "1", "--checkpoint-every", "11", "--checkpoint"})
+      saved.emplace_back(word);
+    saved.push_back(folder_);
+    EXPECT_EQ(checksum_of(launch("4", saved)), whole);
+    const std::vector<std::string> again = {words.front(), "--resume", folder_, "--cores", "1"};
+    EXPECT_EQ(checksum_of(launch("3", again)), whole);
+    EXPECT_EQ(checksum_of(run(again)), whole);
+    fs::remove_all(folder_);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, ResumeJob, ::testing::ValuesIn(installed_mpis()),
+                         [](const auto& mpi) { return mpi.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ResumeJob);
+
+}  // namespace
+}  // namespace rubato::tools
