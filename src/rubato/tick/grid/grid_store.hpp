@@ -228,3 +228,4 @@ class GridStore final : public Store {
 
 #include "rubato/tick/grid/detail/grid_store_ahead.hpp"
 #include "rubato/tick/grid/detail/grid_store_impl.hpp"
+#include "rubato/tick/grid/detail/grid_store_rounds.hpp"
