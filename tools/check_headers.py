@@ -14,7 +14,8 @@ import sources
 root = sources.root_from_arguments()
 build = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else sources.PROJECT / "build/tidy"
 flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-x", "c++"]
-include = ["-I", str(root / "src"), "-I", str(sources.PROJECT / "src")]
+# As targets see them: bench includes its own headers from the root.
+include = ["-I", str(root / "src"), "-I", str(root), "-I", str(sources.PROJECT / "src")]
 headers = [p for p in sources.cpp_files(root, (".hpp",))
            if "detail" not in p.parts and p.relative_to(root).parts[:4] != ("src", "rubato", "net", "mpi")]
 

@@ -75,6 +75,7 @@ bool Dataflow::take_pieces_in(core::Work& work) {
     for (std::uint32_t k = 0; k < header.detail; ++k) {
       const auto fragment = in.get<FragmentHeader>();
       static_cast<void>(in.get_view(fragment.n_bytes));
+      RUBATO_ASSERT(fragment.source < plan_.neighbours[i].pieces.size(), fragment.source, i);
       job->fragments.push_back({fragment.source, fragment.tick});
       for (const RegionId region : plan_.neighbours[i].pieces[fragment.source]) {
         RUBATO_ASSERT(cell(region, fragment.tick).status == Status::absent, region, fragment.tick);

@@ -288,18 +288,24 @@ class FragmentStore final : public Store {
     return part;
   }
 
+  // Whether stepping region `input` can yield tuples of `region`.
+  [[nodiscard]] bool writes(RegionId input, RegionId region) const {
+    const auto meets = [&](const Query& reach) {
+      return std::ranges::none_of(typed_.regions[input].includes, [&](const Query& other) {
+        return model_.disjoint(reach, other);
+      });
+    };
+    return input == region ||
+           std::ranges::all_of(typed_.regions[region].includes, [&](const Query& include) {
+             return meets(model_.write_dependencies(include));
+           });
+  }
+
   void find_writers() {
     ahead_.resize(typed_.plan.n_own);
     for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
       for (const RegionId input : typed_.plan.inputs[region]) {
-        const bool writes =
-            std::ranges::all_of(typed_.regions[region].includes, [&](const Query& include) {
-              const Query reach = model_.write_dependencies(include);
-              return std::ranges::none_of(typed_.regions[input].includes, [&](const Query& other) {
-                return model_.disjoint(reach, other);
-              });
-            });
-        if (writes || input == region) ahead_[region].writers.push_back(input);
+        if (writes(input, region)) ahead_[region].writers.push_back(input);
       }
     }
   }

@@ -297,33 +297,36 @@ void check_measure(CheckContext<M>& c, CheckReport& report) {
   }
 }
 
-// The two parts of a step, with the context cut again and again and given in both orders.
+// The two parts of a step, with the context in pieces that the salt cuts and orders.
+template <HasInteract M>
+void expect_decomposed(CheckContext<M>& c, std::uint64_t salt, Rule& rule) {
+  const auto& sample = c.samples[salt % c.samples.size()];
+  std::vector<typename M::State> pieces{sample.state};
+  for (std::uint64_t cut = 0; cut < 1 + salt % 4; ++cut) {
+    auto [a, b] = c.split(pieces.back(), salt + 10 * cut);
+    pieces.back() = std::move(a);
+    pieces.push_back(std::move(b));
+  }
+  if (salt % 2 == 0) std::ranges::reverse(pieces);
+  typename M::Contributions in{};
+  for (const auto& piece : pieces)
+    c.model.interact(in, sample.state, piece, sample.t);
+  rule.expect(
+      c.differ(sample.next_tuples, c.tuples(c.model.finish(sample.state, in, sample.t)),
+               std::to_string(pieces.size()) + " pieces of the context" + c.at_tick(sample.t)));
+}
+
 template <Model M>
 void check_decomposed(CheckContext<M>& c, CheckReport& report) {
   if constexpr (HasInteract<M>) {
-    check_rule(
-        report,
-        {"decomposed-step", "[AsyTick 3.2, Table 1]",
-         "interact() with any pieces of the context in any order, and finish(), give the "
-         "bits of the step"},
-        [&](Rule& rule) {
-          for (std::uint64_t salt = 900; salt < 908 && !rule.broken(); ++salt) {
-            const auto& sample = c.samples[salt % c.samples.size()];
-            std::vector<typename M::State> pieces{sample.state};
-            for (std::uint64_t cut = 0; cut < 1 + salt % 4; ++cut) {
-              auto [a, b] = c.split(pieces.back(), salt + 10 * cut);
-              pieces.back() = std::move(a);
-              pieces.push_back(std::move(b));
-            }
-            if (salt % 2 == 0) std::ranges::reverse(pieces);
-            typename M::Contributions in{};
-            for (const auto& piece : pieces)
-              c.model.interact(in, sample.state, piece, sample.t);
-            rule.expect(c.differ(
-                sample.next_tuples, c.tuples(c.model.finish(sample.state, in, sample.t)),
-                std::to_string(pieces.size()) + " pieces of the context" + c.at_tick(sample.t)));
-          }
-        });
+    check_rule(report,
+               {"decomposed-step", "[AsyTick 3.2, Table 1]",
+                "interact() with any pieces of the context in any order, and finish(), give the "
+                "bits of the step"},
+               [&](Rule& rule) {
+                 for (std::uint64_t salt = 900; salt < 908 && !rule.broken(); ++salt)
+                   expect_decomposed(c, salt, rule);
+               });
   }
 }
 

@@ -70,7 +70,7 @@ bool CheckpointEngine::finished() const {
 }
 
 std::string CheckpointEngine::waiting_for() const {
-  const std::string text = WrappedEngine::waiting_for();
+  std::string text = WrappedEngine::waiting_for();
   if (!text.empty()) return text;
   if (asking_) return "the tick of the next checkpoint";
   if (saver_.is_busy()) return "its part of a checkpoint to be written";

@@ -69,7 +69,8 @@ bool GridStore<U>::interact(RegionId region, Tick t, std::span<const RegionId> p
       for (const CellBox& part : open) {
         step_box(pieces[i], part, t, measured);
         n_cells += nominal_cells(part, true);
-        n_rows += static_cast<double>(part.volume() / part.width(0));
+        const std::int64_t rows = part.volume() / part.width(0);
+        n_rows += static_cast<double>(rows);
       }
       std::ranges::copy(detail::minus<kD>(box, open), std::back_inserter(left));
     }
