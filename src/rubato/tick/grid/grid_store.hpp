@@ -191,8 +191,7 @@ class GridStore final : public Store {
   void fill_outside(Block& block);
   void fill_initial(Block& block, Tick begin);
   void load(const StateSource& source);
-  void load_row(const Block& block, const Sent& saved, const Index<kD>& at, std::int64_t n,
-                const Index<kD>& shift);
+  void load_part(const Block& block, const Sent& saved, const CellBox& box, const Index<kD>& shift);
   std::int64_t load_box(const Sent& saved);
   void publish(const Region& region, Tick t);
   // Throws Error if an own cell of the region is not a number at tick t.

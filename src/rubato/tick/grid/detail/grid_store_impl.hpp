@@ -140,17 +140,20 @@ void GridStore<U>::load(const StateSource& source) {
               std::to_string(typed_.plan.self) + " holds: is it of another size?");
 }
 
-// Puts a row of cells of a block, which lies `shift` beside the world, where it belongs.
+// Puts the cells of `box` that a block has, which lies `shift` beside the world, where they belong.
 template <GridUser U>
-void GridStore<U>::load_row(const Block& block, const Sent& saved, const Index<kD>& at,
-                            std::int64_t n, const Index<kD>& shift) {
-  Index<kD> in_world = at;
-  for (std::size_t d = 0; d < kD; ++d)
-    in_world[d] -= shift[d];
-  for (std::size_t f = 0; f < U::kFields; ++f) {
-    std::memcpy(values(block, saved.t, f) + block.shape.offset(at), saved.row(in_world, f),
-                static_cast<std::size_t>(n) * sizeof(Value));
-  }
+void GridStore<U>::load_part(const Block& block, const Sent& saved, const CellBox& box,
+                             const Index<kD>& shift) {
+  const auto copy_row = [&](const Index<kD>& at, std::int64_t n) {
+    Index<kD> in_world = at;
+    for (std::size_t d = 0; d < kD; ++d)
+      in_world[d] -= shift[d];
+    for (std::size_t f = 0; f < U::kFields; ++f) {
+      std::memcpy(values(block, saved.t, f) + block.shape.offset(at), saved.row(in_world, f),
+                  static_cast<std::size_t>(n) * sizeof(Value));
+    }
+  };
+  tick::for_each_row(box.moved(shift).intersect(block.shape.grown), copy_row);
 }
 
 // Puts the cells wherever the node has them, margins included; returns how many it holds.
@@ -162,11 +165,8 @@ std::int64_t GridStore<U>::load_box(const Sent& saved) {
     if (box.empty()) continue;
     n_cells += box.volume();
     for (const auto& shift : periodic_shifts(model_.space())) {
-      for (const Block& block : blocks_) {
-        tick::for_each_row(
-            box.moved(shift).intersect(block.shape.grown),
-            [&](const Index<kD>& at, std::int64_t n) { load_row(block, saved, at, n, shift); });
-      }
+      for (const Block& block : blocks_)
+        load_part(block, saved, box, shift);
     }
   }
   return n_cells;
