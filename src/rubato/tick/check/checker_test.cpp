@@ -262,6 +262,36 @@ TEST(Check, a_query_that_more_tuples_make_smaller_is_not_monotone) {
 }
 
 // Reads what nobody selected for it, if it is there.
+// Hashes what its agents see in the order of arrival, not of ids.
+struct CombinesByArrival : testing::SwarmInParts {
+  using SwarmInParts::SwarmInParts;
+  [[nodiscard]] State finish(const State& to_step, const Contributions& in, Tick t) const {
+    State result;
+    for (std::size_t i = 0; i < to_step.size(); ++i) {
+      std::uint64_t seen = to_step[i].value;
+      for (const Agent& other : in[i])
+        seen = hash_words(seen, other.id, other.value);
+      act(to_step[i], seen, t, result);
+    }
+    std::ranges::sort(result, {}, &Agent::id);
+    return result;
+  }
+};
+
+TEST(Check, a_step_in_two_parts_may_not_depend_on_how_its_context_comes) {
+  CheckOptions options;
+  options.ticks = 8;
+  const CheckReport right = check_model(testing::SwarmInParts(swarm_options()), options);
+  EXPECT_TRUE(right.ok()) << describe(right);
+  ASSERT_NE(right.find("decomposed-step"), nullptr);
+  EXPECT_GT(right.find("decomposed-step")->n_cases, 0U);
+  const CheckReport wrong = check_model(CombinesByArrival(swarm_options()), options);
+  const RuleResult* rule = wrong.find("decomposed-step");
+  ASSERT_NE(rule, nullptr);
+  ASSERT_TRUE(rule->failure.has_value());
+  EXPECT_NE(rule->failure->find("pieces of the context"), std::string::npos) << *rule->failure;
+}
+
 struct ReadsStrangers : SwarmModel {
   using SwarmModel::SwarmModel;
   [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const {
