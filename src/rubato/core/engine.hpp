@@ -32,6 +32,7 @@ struct Work {
   std::uint32_t index = 0;
   std::int64_t tick = 0;
   void* detail = nullptr;
+  Nanos took = 0;  // on its core: set by the host before on_finished()
 };
 
 // What a host offers; valid during the call that it is passed to.

@@ -244,6 +244,7 @@ class SimHost::Node {
     const Nanos debt = std::exchange(cores_[core].debt, 0);
     figures_.cores[core].add_busy(work.kind, cost);
     figures_.cores[core].sending += debt;
+    cores_[core].work.took = cost;
     if (Observer* o = host_.options_.observer) {
       o->on_work(id_, core, work, now() + debt, now() + debt + cost);
     }

@@ -56,6 +56,12 @@ class NBodyApp final : public tick::App {
     p.add("clusters", options_.clusters, "generated bodies come in so many clusters; 0: anywhere");
     p.add("cover", options_.cover, "share of the world that clusters cover");
     p.add("drift", options_.drift, "speed at which each of them moves through the world");
+    p.add("clustered", options_.clustered, "share of the bodies that are in clusters");
+    p.add(
+        "gatherings", options_.gatherings,
+        "besides, so many groups of bodies, of which the i-th meets at tick i, all over the world");
+    p.add("gathered", options_.gathered, "bodies in each of these groups");
+    p.add("rush", options_.rush, "their speed at most; 0: a radius in a tick");
     p.begin_advanced();
     p.add("partition", partition_, {"grid", "quadtree"}, "how the world is cut among the nodes");
     p.add("ns-per-body", costs_.tuple, "nanoseconds a body and tick in virtual time");

@@ -70,6 +70,21 @@ void check_nbody_options(const NBodyOptions& o, int dimensions) {
   expect_within("speed limit", o.speed_limit, 0, kMost);
   expect_within("drift", o.drift, 0, kMost);
   expect_within("cover", o.cover, 1e-6, 1);
+  expect_within("clustered", o.clustered, 0, 1);
+  expect_within("rush", o.rush, 0, kMost);
+  if (o.gatherings > kBodiesMost || o.gathered > kBodiesMost ||
+      o.gatherings * o.gathered > kBodiesMost) {
+    throw Error("nbody: there are " + std::to_string(o.gatherings) + " gatherings of " +
+                    std::to_string(o.gathered) + " bodies, expected at most " +
+                    std::to_string(kBodiesMost) + " bodies in all",
+                ExitCode::usage);
+  }
+  if (o.gatherings > 0 && (!o.periodic || !o.start.empty())) {
+    throw Error(
+        "nbody: --gatherings are of generated bodies in a world that goes round; expected "
+        "no --start and no --reflecting",
+        ExitCode::usage);
+  }
   expect_within("neighbours", o.neighbours, 1e-6, 1e6);
   expect_within("width", o.width, 0, kMost);
   expect_within("height", o.height, 0, kMost);
@@ -77,8 +92,10 @@ void check_nbody_options(const NBodyOptions& o, int dimensions) {
 }
 
 template <class T, int D>
-NBody<T, D>::NBody(NBodyOptions options) : o_(std::move(options)), n_(o_.n) {
+NBody<T, D>::NBody(NBodyOptions options) : o_(std::move(options)) {
   check_nbody_options(o_, D);
+  n_ = o_.n + o_.gatherings * o_.gathered;
+  if (o_.rush == 0) o_.rush = o_.radius / o_.dt;
   world_.visibility = static_cast<T>(o_.radius);
   world_.periodic.fill(o_.periodic);
   if (o_.start.empty()) {
@@ -122,7 +139,7 @@ void NBody<T, D>::size_generated_world() {
 
 template <class T, int D>
 double NBody<T, D>::fastest_generated() const noexcept {
-  return o_.speed + (o_.clusters > 0 ? o_.drift : 0);
+  return std::max(o_.speed + (o_.clusters > 0 ? o_.drift : 0), o_.gatherings > 0 ? o_.rush : 0);
 }
 
 // Sets the limit if nobody has, and how far a body comes in a tick by it.
@@ -221,7 +238,9 @@ template <class T, int D>
 typename NBody<T, D>::Tuple NBody<T, D>::generated(std::uint64_t id) const noexcept {
   Tuple body;
   body.id = id;
-  const bool clustered = o_.clusters > 0;
+  if (id >= o_.n) return gathering(id);
+  const bool clustered =
+      o_.clusters > 0 && static_cast<double>(id) < o_.clustered * static_cast<double>(o_.n);
   const std::uint64_t cluster = clustered ? id % o_.clusters : 0;
   const auto words = clustered ? random_words(o_.seed, cluster, ~(kClusterPlace << 32))
                                : random_words(o_.seed, id, ~(kPlace << 32));
@@ -241,9 +260,35 @@ typename NBody<T, D>::Tuple NBody<T, D>::generated(std::uint64_t id) const noexc
     const double width = double{world_.box.width(d)};
     const double place = static_cast<double>(words[d]) * 0x1.0p-32 * width +
                          offset[d] * cluster_radius_ + double{world_.box.low[d]};
-    body.velocity[d] = static_cast<T>(own[d] * o_.speed + way[d] / length * o_.drift);
+    body.velocity[d] =
+        static_cast<T>(own[d] * o_.speed + (clustered ? way[d] / length * o_.drift : 0));
     body.position[d] = o_.periodic ? world_.wrapped(static_cast<T>(place), d)
                                    : world_.reflected(static_cast<T>(place), body.velocity[d], d);
+  }
+  return body;
+}
+
+// One of those that meet, if nothing pulls at it on its way.
+template <class T, int D>
+typename NBody<T, D>::Tuple NBody<T, D>::gathering(std::uint64_t id) const noexcept {
+  // Multiples of these, without their whole part, fill a square or a cube evenly (Roberts's
+  // sequence): powers of the inverse of the root of x^(D + 1) = x + 1.
+  static constexpr std::array<double, 3> kStep =
+      D == 2 ? std::array{0.7548776662466927, 0.5698402909980532, 0.0}
+             : std::array{0.8191725133961645, 0.6710436067037893, 0.5497004779019703};
+  const auto group = static_cast<double>((id - o_.n) / o_.gathered);
+  const std::array<double, D> own = random_in_ball<D>(o_.seed, id, kVelocity);
+  const std::array<double, D> offset = random_in_ball<D>(o_.seed, id, kPlace);
+  Tuple body;
+  body.id = id;
+  for (std::size_t d = 0; d < D; ++d) {
+    const double width = double{world_.box.width(d)};
+    const double place = (0.5 + group * kStep[d]) * width + offset[d] * o_.radius / 2;
+    const double velocity = own[d] * o_.rush;
+    const double begin = (place - velocity * o_.dt * (group + 1)) / width;
+    body.velocity[d] = static_cast<T>(velocity);
+    body.position[d] = world_.wrapped(
+        static_cast<T>((begin - std::floor(begin)) * width + double{world_.box.low[d]}), d);
   }
   return body;
 }

@@ -70,6 +70,12 @@ struct NBodyOptions {
   std::uint64_t clusters = 0;  // 0: generated bodies are anywhere; else in that many clusters
   double cover = 0.2;          // share of the world that the clusters cover if none overlap
   double drift = 2;            // speed at which each cluster moves through the world, its own way
+  double clustered = 1;        // share of the bodies that are in clusters; the others are anywhere
+  // Groups of so many further bodies: those of group i fly apart from the start, at up to `rush`, to
+  // meet within half a cutoff at tick i + 1, each group at a place far from those just before.
+  std::uint64_t gatherings = 0;
+  std::uint64_t gathered = 100;
+  double rush = 0;  // 0: one cutoff a tick
 };
 
 // Throws Error (usage) naming what is out of its range.
@@ -137,6 +143,7 @@ class NBody {
   void limit_speed(double fastest);
   void sample_positions(const std::function<void(const Vector&)>& add) const;
   [[nodiscard]] Tuple generated(std::uint64_t id) const noexcept;
+  [[nodiscard]] Tuple gathering(std::uint64_t id) const noexcept;
   [[nodiscard]] double fastest_generated() const noexcept;
   void refuse_fast(const Sixteen& now, std::size_t n, tick::Tick t) const;
   void drift(Line& x, Line& v, std::size_t d) const noexcept;

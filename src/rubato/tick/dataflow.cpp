@@ -12,7 +12,8 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     : plan_(plan),
       store_(store),
       window_(plan.window()),
-      segment_end_(std::min(options.ticks, options.until)),
+      begin_(options.begin),
+      segment_end_(options.ticks),
       cells_(plan.regions.size() * static_cast<std::size_t>(plan.window())),
       empty_cells_(plan.regions.size()),
       counts_(static_cast<std::size_t>(plan.window())),
@@ -23,8 +24,15 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
       floor_(options.begin),
       own_min_(options.begin),
       watched_tick_(options.begin),
-      barrier_(plan.self, plan.n_nodes, options.begin),
-      stop_(plan.self, plan.n_nodes, store, options.begin, options.ticks) {
+      shared_(options.agreements
+                  ? options.agreements
+                  : std::make_shared<detail::Agreements>(detail::Agreements{
+                        {plan.self, plan.n_nodes, options.begin},
+                        {plan.self, plan.n_nodes, store, options.begin, options.ticks}})),
+      barrier_(shared_->barrier),
+      stop_(shared_->stop),
+      arrives_(options.arrives),
+      arrivals_left_(options.arrives ? plan.regions.size() : 0) {
   RUBATO_REQUIRE(options.begin >= 0 && options.begin <= segment_end_, options.begin, segment_end_);
   for (RegionId region = 0; region < plan_.n_own; ++region) {
     for (const RegionId input : plan_.inputs[region]) {
@@ -71,6 +79,7 @@ void Dataflow::reset_tick(Tick t) {
 
 void Dataflow::start(core::Port& port) {
   started_ = own_min_since_ = port.now();
+  if (arrives_) return;
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
     cell(region, own_min_).status = Status::present;
   }
@@ -86,6 +95,29 @@ void Dataflow::start(core::Port& port) {
   }
 }
 
+void Dataflow::arrive(RegionId region) {
+  RUBATO_ASSERT(arrivals_left_ > 0 && cell(region, begin_).status == Status::absent, region, begin_,
+                floor_);
+  --arrivals_left_;
+  cell(region, begin_).status = Status::present;
+  const bool own = plan_.regions[region].own();
+  if (own) ++counts_[slot(begin_)].own_present;
+  for (const RegionId reader : plan_.readers[region])
+    input_arrived(reader, begin_, own);
+  if (arrivals_left_ == 0) advance_floor();
+}
+
+void Dataflow::end_at(core::Port& port, Tick t, std::function<void(RegionId)> f) {
+  RUBATO_REQUIRE(t > begin_ && t <= segment_end_ && own_min_ <= t, begin_, own_min_, t);
+  segment_end_ = t;
+  end_ = std::min(t, stop_.end());
+  at_end_ = std::move(f);
+  for (RegionId region = 0; region < plan_.n_own; ++region) {
+    if (t < floor_ + window_ && cell(region, t).status == Status::present) at_end_(region);
+  }
+  if (own_min_ == end_) note_finished(port);
+}
+
 // The fragment (region, t) is there now.
 void Dataflow::set_present(RegionId region, Tick t) {
   RUBATO_ASSERT(t > floor_ && t < floor_ + window_ - 1 && cell(region, t).status == Status::running,
@@ -98,6 +130,7 @@ void Dataflow::set_present(RegionId region, Tick t) {
     ++counts_[slot(t)].own_present;
     figures_.most_ahead = std::max(figures_.most_ahead, t - own_min_);
     source_arrived(region, t);
+    if (at_end_ && t == segment_end_) at_end_(region);
   }
 }
 
@@ -169,7 +202,7 @@ void Dataflow::push_replica(RegionId region, Tick t) {
 }
 
 void Dataflow::source_arrived(RegionId region, Tick t) {
-  if (!is_round(t)) return;
+  if (!is_round(t) || (at_end_ && t == segment_end_)) return;
   for (const std::uint32_t i : source_links_[region]) {
     if (plan_.policy.pieces) {
       const auto& sources = plan_.neighbours[i].sources;
@@ -216,7 +249,7 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
     RUBATO_ASSERT(header.type == MessageType::measure || header.type == MessageType::decision, from,
                   static_cast<std::uint32_t>(header.type));
     stop_.on_message(port, header, ByteView(bytes).subspan(sizeof header));
-    end_ = std::min(segment_end_, stop_.end());
+    note_end(port);
   }
 }
 
@@ -342,7 +375,7 @@ void Dataflow::finish_own(core::Port& port, RegionId region, Tick t) {
   if (stop_.tests(t)) {
     stop_.add(t, store_.measure(region, t));
     if (counts_[slot(t)].own_present == plan_.n_own) stop_.complete(port, t);
-    end_ = std::min(segment_end_, stop_.end());
+    note_end(port);
   }
   advance_own(port);
 }
@@ -410,18 +443,29 @@ void Dataflow::advance_own(core::Port& port) {
     }
     if (plan_.policy.barrier) barrier_.arrive(port, own_min_);
     advance_floor();
-    if (own_min_ == end_) {
-      figures_.finished_at = port.now() - started_;
-      // What comes later is not taken any more.
-      for (std::uint32_t i = 0; i < links_.size(); ++i)
-        tell_taken(port, i, end_);
-    }
+    if (own_min_ == end_) note_finished(port);
   }
+}
+
+void Dataflow::note_end(core::Port& port) {
+  const Tick end = std::min(segment_end_, stop_.end());
+  if (end == end_) return;
+  end_ = end;
+  // Where the decision comes last.
+  if (own_min_ == end_) note_finished(port);
+}
+
+// All own regions are at the end.
+void Dataflow::note_finished(core::Port& port) {
+  figures_.finished_at = port.now() - started_;
+  // What comes later is not taken any more.
+  for (std::uint32_t i = 0; i < links_.size(); ++i)
+    tell_taken(port, i, end_);
 }
 
 void Dataflow::advance_floor() {
   Tick floor = own_min_;
-  if (floor == floor_) return;
+  if (floor == floor_ || arrivals_left_ != 0) return;
   for (const Link& link : links_) {
     floor = std::min(floor, link.base);
     for (const Tick t : link.packing)
@@ -441,8 +485,11 @@ void Dataflow::advance_floor() {
 }
 
 bool Dataflow::finished() const {
-  // A test of this segment may end the run in a later one; who goes on has to know.
-  if (own_min_ < end_ || n_running_ != 0 || !stop_.has_decided(end_)) return false;
+  return drained() && stop_.has_decided(end_);
+}
+
+bool Dataflow::drained() const {
+  if (own_min_ < end_ || n_running_ != 0) return false;
   return std::ranges::all_of(links_, [](const Link& link) {
     return link.packing.empty() && link.outgoing.empty() && link.leaving.empty();
   });

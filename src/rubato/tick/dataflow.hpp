@@ -32,10 +32,11 @@
 #include "rubato/tick/detail/collective.hpp"
 #include "rubato/tick/plan.hpp"
 #include "rubato/tick/store.hpp"
+#include "rubato/tick/tick_engine.hpp"
 
 namespace rubato::tick {
 
-// Kinds of core::Work of a run; the last is the move of an epoch (tick/epoch/redistribution.hpp).
+// Kinds of core::Work of a run; move_state is what epochs do (tick/epoch/epoch_engine.hpp).
 enum WorkKind : std::uint32_t {
   step_own = 0,
   step_replica = 1,
@@ -67,15 +68,17 @@ struct NodeFigures {
   std::vector<Lateness> late;  // of each neighbour, by node
 };
 
-class Dataflow final : public core::Engine {
+class Dataflow final : public TickEngine {
  public:
   struct Options {
     Tick ticks = 0;  // the run ends here, or earlier by the model's stop condition
     std::uint32_t n_cores = 1;
-    // A run may be cut into segments, each with an engine of its own (tick/epoch/): this one has
-    // the state of tick `begin` in its store and ends at `until`, if the run does not end before.
-    Tick begin = 0;
-    Tick until = kNoTick;
+    Tick begin = 0;  // of which the store has the state
+    // A run may be cut into segments, each with an engine of its own (tick/epoch/). Of a later one:
+    // nothing of tick `begin` is there, region by region comes (arrive()).
+    bool arrives = false;
+    std::shared_ptr<detail::Agreements> agreements{};  // of all segments; null: this is the first
+    bool hands_over = false;                           // there may be another one after it
   };
 
   // `plan` and `store` must outlive the engine.
@@ -96,9 +99,20 @@ class Dataflow final : public core::Engine {
       then(region, t);
     };
   }
-  // Own regions are not stepped beyond tick t, until this is called again; kNoTick ends it. Under the
-  // host's lock, as an event. REQUIRES: t >= own_tick() + window, which no region is beyond.
-  void hold(Tick t) noexcept { hold_ = t; }
+  void hold(Tick t) override { hold_ = t; }
+  // Segments; all of them as events. gate(): the run may be cut again at tick t: own regions are not
+  // stepped beyond it until there is another gate. end_at(): it is: the engine ends there, and sends
+  // no rounds of t. Calls f(region) for each own region that has its version of t, now or when it
+  // has it. REQUIRES: no own region is beyond t.
+  void gate(Tick t) { gate_ = t; }
+  void end_at(core::Port& port, Tick t, std::function<void(RegionId)> f);
+  // Of an engine with Options::arrives: the store has the region's version of the first tick.
+  void arrive(RegionId region);
+  // The end of the run may have become known through another segment.
+  void note_end(core::Port& port);
+  // All that this segment is to do is done.
+  [[nodiscard]] bool drained() const;
+  [[nodiscard]] const std::shared_ptr<detail::Agreements>& agreements() const { return shared_; }
 
   void start(core::Port& port) override;
   void on_message(core::Port& port, NodeId from, Bytes bytes) override;
@@ -113,19 +127,18 @@ class Dataflow final : public core::Engine {
   [[nodiscard]] bool finished() const override;
   [[nodiscard]] std::string waiting_for() const override;
 
-  // The tick that all own regions have reached, and the one at which this segment ends.
-  [[nodiscard]] Tick own_tick() const noexcept { return own_min_; }
-  // The same for a thread that looks on while the engine runs, for progress lines.
-  [[nodiscard]] Tick watched_tick() const noexcept {
+  [[nodiscard]] Tick own_tick() const noexcept override { return own_min_; }
+  [[nodiscard]] Tick reach() const noexcept override { return own_min_ + window_; }
+  [[nodiscard]] Tick watched_tick() const noexcept override {
     return watched_tick_.load(std::memory_order_relaxed);
   }
+  // Where this segment begins, and ends.
+  [[nodiscard]] Tick begin() const noexcept { return begin_; }
   [[nodiscard]] Tick end() const noexcept { return end_; }
-  // Where the run ends; the same on all nodes once they have finished.
-  [[nodiscard]] Tick run_end() const noexcept { return stop_.end(); }
-  // Whether this node knows what the stop tests up to tick t have decided; node 0 is the first.
-  [[nodiscard]] bool has_decided(Tick t) const noexcept { return stop_.has_decided(t); }
-  // The host's time at start().
-  [[nodiscard]] Nanos started() const noexcept { return started_; }
+  [[nodiscard]] Tick run_begin() const noexcept override { return begin_; }
+  [[nodiscard]] Tick run_end() const noexcept override { return stop_.end(); }
+  [[nodiscard]] bool has_decided(Tick t) const noexcept override { return stop_.has_decided(t); }
+  [[nodiscard]] Nanos started() const noexcept override { return started_; }
   [[nodiscard]] Tick floor() const noexcept { return floor_; }
   [[nodiscard]] const NodeFigures& figures() const noexcept { return figures_; }
   // Bytes of this state machine itself, the plan included; tuples, in messages too, not.
@@ -236,6 +249,7 @@ class Dataflow final : public core::Engine {
   void push_replica(RegionId region, Tick t);
   void source_arrived(RegionId region, Tick t);
   void advance_own(core::Port& port);
+  void note_finished(core::Port& port);
   void advance_floor();
   void finish_pack(core::Port& port, Job& job);
   void finish_unpack(core::Port& port, const Job& job);
@@ -276,7 +290,9 @@ class Dataflow final : public core::Engine {
   const Plan& plan_;
   Store& store_;
   const Tick window_;
-  const Tick segment_end_;  // if no stop condition comes before
+  const Tick begin_;
+  Tick segment_end_;                      // if no stop condition comes before
+  std::function<void(RegionId)> at_end_;  // of end_at()
   std::uint64_t n_external_inputs_ = 0;
   std::vector<Cell> cells_;         // [window][regions]
   std::vector<Cell> empty_cells_;   // [regions] of a tick of which nothing is there
@@ -293,6 +309,7 @@ class Dataflow final : public core::Engine {
   Tick own_min_;
   Nanos own_min_since_ = 0;
   Tick hold_ = kNoTick;
+  Tick gate_ = kNoTick;
   Tick gated_limit_ = 0;            // of own_limit() when units were last gated
   std::atomic<Tick> watched_tick_;  // a copy of own_min_
   std::uint32_t n_running_ = 0;
@@ -305,8 +322,11 @@ class Dataflow final : public core::Engine {
   std::vector<std::unique_ptr<Job>> jobs_;  // as many as were under way at once
   std::vector<Part> parts_;                 // [n_own]; empty where there are no asynchronous parts
   ReadyHeap ready_parts_;
-  detail::Barrier barrier_;
-  detail::StopTest stop_;
+  std::shared_ptr<detail::Agreements> shared_;
+  detail::Barrier& barrier_;  // in it
+  detail::StopTest& stop_;    // in it
+  const bool arrives_;
+  std::size_t arrivals_left_ = 0;  // regions that have not come; nothing is released before
   Nanos started_ = 0;
 };
 

@@ -16,7 +16,7 @@ Tick Dataflow::own_limit() const noexcept {
   Tick limit = std::min(end_, stop_.limit()) - 1;
   limit = std::min(limit, complete_tick() + plan_.ahead());
   // All versions stay below floor + window - 1, so that the fragment after any of them has a slot.
-  limit = std::min({limit, floor_ + window_ - 3, hold_ - 1});
+  limit = std::min({limit, floor_ + window_ - 3, std::min(hold_, gate_) - 1});
   if (plan_.policy.barrier) limit = std::min(limit, barrier_.released());
   return limit;
 }

@@ -6,6 +6,7 @@
 
 #include "rubato/tick/testing/epoch_run.hpp"
 #include "rubato/tick/testing/late_run.hpp"
+#include "rubato/tick/testing/piece_swarm.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/resumed_run.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
@@ -93,9 +94,33 @@ TEST(DataflowProperty, runs_that_are_cut_again_at_epochs_equal_the_reference) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
     const ProblemOf<SwarmModel, FragmentStore<SwarmModel>> problem{SwarmModel(world)};
     const SwarmModel& model = problem.model();
-    testing::expect_equal_epochs(problem, c, random.between(1, 8), seed,
+    SharingOptions sharing;
+    sharing.epoch = random.between(1, 8);
+    testing::expect_equal_epochs(problem, c, sharing, seed,
                                  run_reference(model, model.everything(), c.ticks));
   }
+}
+
+// Pieces of any shape with any owner; some nodes take eight times as long as others.
+TEST(DataflowProperty, runs_whose_pieces_move_equal_the_reference) {
+  using testing::PieceSwarm;
+  std::int64_t n_moved = 0;
+  for (std::uint64_t seed = 6000; seed < 6000 + testing::n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 1);
+    const SwarmModel::Options world = random_world(seed, random);
+    testing::RunCase c = testing::random_run(random);
+    if (seed % 2 == 0) c.policy = testing::random_pieces(random);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
+    const ProblemOf<PieceSwarm, FragmentStore<PieceSwarm>> problem{PieceSwarm(world)};
+    SharingOptions sharing;
+    sharing.epoch = random.between(1, 8);
+    sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(random.between(0, 25));
+    if (random.between(0, 3) != 0) sharing.balance = Balance::persistence;
+    n_moved += testing::expect_equal_epochs(
+        problem, c, sharing, seed,
+        run_reference(problem.model(), problem.model().everything(), c.ticks));
+  }
+  EXPECT_GT(4 * n_moved, static_cast<std::int64_t>(testing::n_seeds()));
 }
 
 TEST(DataflowProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {

@@ -30,8 +30,13 @@ class FragmentStore final : public Store {
   // The same for a run that begins later.
   FragmentStore(const M& model, const TypedPlan<Query>& typed, const StateSource& source)
       : FragmentStore(model, typed, held_state(model, typed.held, source)) {}
-  // The same for a segment of a run.
   FragmentStore(const M& model, const TypedPlan<Query>& typed, StartState<State> start)
+      : FragmentStore(model, typed, Arriving{start.tick}) {
+    const auto initial = std::make_shared<const State>(std::move(start.held));
+    for (RegionId region = 0; region < typed_.plan.regions.size(); ++region)
+      at(region, begin_) = initial;
+  }
+  FragmentStore(const M& model, const TypedPlan<Query>& typed, Arriving start)
       : model_(model),
         typed_(typed),
         window_(typed.plan.window()),
@@ -39,10 +44,6 @@ class FragmentStore final : public Store {
         versions_(typed.plan.regions.size() * static_cast<std::size_t>(window_)),
         costs_(typed.plan.regions.size()),
         released_(start.tick) {
-    const auto initial = std::make_shared<const State>(std::move(start.held));
-    for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {
-      at(region, begin_) = initial;
-    }
     if (HasInteract<M> && typed_.plan.policy.pieces) find_writers();
   }
 
@@ -217,6 +218,18 @@ class FragmentStore final : public Store {
 
   // Appends what an own region produced at tick t, for a StateSource: as the model writes it.
   void save(RegionId region, Tick t, Writer& out) const { model_.write(out, *at(region, t)); }
+  // Segments (Arriving in store.hpp).
+  void save(RegionId region, Tick t, const Query& query, Writer& out) const {
+    model_.write(out, model_.select(*at(region, t), query));
+  }
+  void begin(RegionId region, std::span<const ByteView> fragments) {
+    State all;
+    for (const ByteView fragment : fragments) {
+      Reader reader(fragment);
+      model_.merge(all, restrict_to(model_.read(reader), typed_.regions[region]));
+    }
+    at(region, begin_) = std::make_shared<const State>(std::move(all));
+  }
 
   // The tuples that the own regions produced at tick t; over all nodes, the global state.
   [[nodiscard]] State own_state(Tick t) const {

@@ -30,6 +30,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "rubato/base/bytes.hpp"
@@ -119,6 +120,19 @@ concept HasRepartition = HasStateAndQuery<M> &&
   m.write_samples(writer, samples);
   { m.read_samples(reader) } -> std::convertible_to<typename M::Samples>;
   { m.part(n, samples) } -> std::convertible_to<std::vector<typename M::Query>>;
+};
+
+// Optional: a model that can be cut into pieces, many more than there are nodes, which balancing
+// moves between nodes one by one (tick/balance/) and policy pieces steps one by one.
+//   pieces(n)               about n queries that are disjoint and cover all, like part(n); they
+//                           depend on n and the model alone. Pieces that are near in the list are
+//                           near in the world: a node first has a stretch of it.
+//   join(queries)           selects what any of them does; they are disjoint
+template <class M>
+concept HasPieces = HasStateAndQuery<M> &&
+    requires(const M& m, std::uint32_t n, std::span<const typename M::Query> queries) {
+  { m.pieces(n) } -> std::convertible_to<std::vector<typename M::Query>>;
+  { m.join(queries) } -> std::convertible_to<typename M::Query>;
 };
 
 // All of the above but what is optional: what every policy and every test calls, and nothing

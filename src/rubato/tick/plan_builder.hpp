@@ -22,6 +22,54 @@ struct RegionQuery {
   std::vector<Query> excludes;
 };
 
+// Who owns what: the query of each node. With pieces it is what the node's pieces select together.
+template <class Query>
+struct Cut {
+  std::vector<Query> queries;  // [n_nodes]
+  std::vector<Query>
+      pieces;  // of all nodes, cut from the model; empty: nodes cut their own regions
+  std::vector<NodeId> owners;  // [pieces]
+
+  [[nodiscard]] std::uint32_t n_nodes() const noexcept {
+    return static_cast<std::uint32_t>(queries.size());
+  }
+};
+
+// The cut in which owners[p] owns pieces[p]. Throws Error if a node owns none.
+template <HasPieces M>
+[[nodiscard]] Cut<typename M::Query> cut_of_pieces(const M& model,
+                                                   std::vector<typename M::Query> pieces,
+                                                   std::vector<NodeId> owners,
+                                                   std::uint32_t n_nodes) {
+  std::vector<std::vector<typename M::Query>> of_nodes(n_nodes);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    of_nodes[owners[i]].push_back(pieces[i]);
+  Cut<typename M::Query> cut;
+  for (NodeId node = 0; node < n_nodes; ++node) {
+    if (of_nodes[node].empty()) {
+      throw Error("pieces: expected at least one a node, found " + std::to_string(pieces.size()) +
+                      " in all and none for node " + std::to_string(node) + " of " +
+                      std::to_string(n_nodes),
+                  ExitCode::usage);
+    }
+    cut.queries.push_back(model.join(of_nodes[node]));
+  }
+  cut.pieces = std::move(pieces);
+  cut.owners = std::move(owners);
+  return cut;
+}
+
+// About n pieces of the model, each node with a stretch of them.
+template <HasPieces M>
+[[nodiscard]] Cut<typename M::Query> cut_into_pieces(const M& model, std::uint32_t n_pieces,
+                                                     std::uint32_t n_nodes) {
+  std::vector<typename M::Query> pieces = model.pieces(n_pieces);
+  std::vector<NodeId> owners(pieces.size());
+  for (std::size_t i = 0; i < owners.size(); ++i)
+    owners[i] = static_cast<NodeId>(i * n_nodes / owners.size());
+  return cut_of_pieces(model, std::move(pieces), std::move(owners), n_nodes);
+}
+
 // A Plan with its queries.
 template <class Query>
 struct TypedPlan {
@@ -30,6 +78,8 @@ struct TypedPlan {
   std::vector<Query> targets;  // [plan.neighbours] R_D o (W_D o R_D)^m of their queries
   Query own;                   // Q
   Query held;                  // R_D o (W_D o R_D)^m (Q): what init must give
+  // Of a cut with pieces: the number of the piece that each own region is.
+  std::vector<std::uint32_t> pieces;  // [plan.n_own]
 };
 
 // Optional: a model whose queries are exact sets (boxes, vertices) may cut regions itself. The
@@ -51,6 +101,43 @@ template <Model M>
   for (int layer = 0; layer < m; ++layer)
     q = model.write_dependencies(model.read_dependencies(q));
   return model.read_dependencies(q);
+}
+
+// The own regions of a node: its pieces, or else the model's tiles, or rings inwards.
+template <Model M>
+[[nodiscard]] std::vector<RegionQuery<typename M::Query>> own_regions(
+    const M& model, const Cut<typename M::Query>& cut, NodeId node, const Policy& policy) {
+  using Query = typename M::Query;
+  std::vector<RegionQuery<Query>> regions;
+  if (!cut.pieces.empty()) {
+    for (std::size_t i = 0; i < cut.pieces.size(); ++i) {
+      if (cut.owners[i] == node) regions.push_back({{cut.pieces[i]}, {}});
+    }
+    return regions;
+  }
+  if constexpr (HasTiles<M>) {
+    for (Query& tile : model.own_tiles(cut.queries[node], policy))
+      regions.push_back({{std::move(tile)}, {}});
+  } else {
+    Query layer = cut.queries[node];
+    for (int depth = 0; depth < policy.depth; ++depth) {
+      Query inner = model.read_exclusive(model.write_exclusive(layer));
+      regions.push_back({{layer}, {inner}});
+      layer = std::move(inner);
+    }
+    regions.push_back({{std::move(layer)}, {}});
+  }
+  return regions;
+}
+
+// Whether a region may select what all of `others` do.
+template <Model M>
+[[nodiscard]] bool region_meets(const M& model, const RegionQuery<typename M::Query>& region,
+                                std::span<const typename M::Query> others) {
+  return std::ranges::all_of(region.includes, [&](const auto& include) {
+    return std::ranges::none_of(others,
+                                [&](const auto& other) { return model.disjoint(include, other); });
+  });
 }
 
 namespace detail {
@@ -108,8 +195,8 @@ class PlanBuilder {
  public:
   using Query = typename M::Query;
 
-  PlanBuilder(const M& model, std::span<const Query> queries, NodeId self, const Policy& policy)
-      : model_(model), queries_(queries), self_(self), policy_(policy) {}
+  PlanBuilder(const M& model, const Cut<Query>& cut, NodeId self, const Policy& policy)
+      : model_(model), cut_(cut), queries_(cut.queries), self_(self), policy_(policy) {}
 
   TypedPlan<Query> build() {
     typed_.plan.self = self_;
@@ -159,30 +246,16 @@ class PlanBuilder {
 
   void add_own_regions() {
     int layer = 0;
-    for (RegionQuery<Query>& region : cut_own(typed_.own))
-      push(std::move(region), HasTiles<M> ? 0 : layer--, kNoNeighbour);
+    const bool rings = !HasTiles<M> && cut_.pieces.empty();
+    for (RegionQuery<Query>& region : own_regions(model_, cut_, self_, policy_))
+      push(std::move(region), rings ? layer-- : 0, kNoNeighbour);
+    for (std::uint32_t piece = 0; piece < cut_.pieces.size(); ++piece) {
+      if (cut_.owners[piece] == self_) typed_.pieces.push_back(piece);
+    }
     if constexpr (HasTiles<M> && requires { model_.skew(typed_.own, policy_); }) {
       typed_.plan.skew = model_.skew(typed_.own, policy_);
     }
     typed_.plan.n_own = static_cast<std::uint32_t>(typed_.plan.regions.size());
-  }
-
-  // The own regions of the node whose query is `own`: the model's tiles, or rings inwards.
-  [[nodiscard]] std::vector<RegionQuery<Query>> cut_own(const Query& own) const {
-    std::vector<RegionQuery<Query>> regions;
-    if constexpr (HasTiles<M>) {
-      for (Query& tile : model_.own_tiles(own, policy_))
-        regions.push_back({{std::move(tile)}, {}});
-    } else {
-      Query layer = own;
-      for (int depth = 0; depth < policy_.depth; ++depth) {
-        Query inner = model_.read_exclusive(model_.write_exclusive(layer));
-        regions.push_back({{layer}, {inner}});
-        layer = std::move(inner);
-      }
-      regions.push_back({{std::move(layer)}, {}});
-    }
-    return regions;
   }
 
   void add_neighbours() {
@@ -216,12 +289,18 @@ class PlanBuilder {
   // same pieces to be sources for this node (add_sources).
   void add_pieces_of(std::uint32_t index) {
     const std::vector<Query> reach{outer_[1]};
-    for (RegionQuery<Query>& piece : cut_own(queries_[typed_.plan.neighbours[index].node])) {
+    const NodeId node = typed_.plan.neighbours[index].node;
+    for (RegionQuery<Query>& piece : own_regions(model_, cut_, node, policy_)) {
       if (!meets(piece, reach)) continue;
       const auto begin = static_cast<RegionId>(typed_.plan.regions.size());
-      piece.includes.push_back(outer_[1]);
-      piece.excludes.push_back(typed_.own);
-      add_replica(std::move(piece), 1, index);
+      if (HasTiles<M> && !cut_.pieces.empty()) {
+        // One region of the shape that it has at its owner, of which the rest stays empty.
+        push(std::move(piece), 1, index);
+      } else {
+        piece.includes.push_back(outer_[1]);
+        piece.excludes.push_back(typed_.own);
+        add_replica(std::move(piece), 1, index);
+      }
       std::vector<RegionId> filled(typed_.plan.regions.size() - begin);
       std::iota(filled.begin(), filled.end(), begin);
       typed_.plan.neighbours[index].pieces.append(filled);
@@ -289,14 +368,12 @@ class PlanBuilder {
 
   [[nodiscard]] bool meets(const RegionQuery<Query>& region,
                            const std::vector<Query>& others) const {
-    return std::ranges::all_of(region.includes, [&](const Query& include) {
-      return std::ranges::none_of(
-          others, [&](const Query& other) { return model_.disjoint(include, other); });
-    });
+    return region_meets(model_, region, std::span<const Query>(others));
   }
 
   const M& model_;
-  std::span<const Query> queries_;
+  const Cut<Query>& cut_;
+  const std::vector<Query>& queries_;
   NodeId self_;
   Policy policy_;
   TypedPlan<Query> typed_{};
@@ -306,15 +383,23 @@ class PlanBuilder {
 
 }  // namespace detail
 
-// The plan of node `self` when node i owns queries[i]. REQUIRES: policy is valid, self <
-// queries.size().
+// The plan of node `self`. REQUIRES: policy is valid, self < cut.n_nodes().
+template <Model M>
+[[nodiscard]] TypedPlan<typename M::Query> build_plan(const M& model,
+                                                      const Cut<typename M::Query>& cut,
+                                                      NodeId self, const Policy& policy) {
+  policy.validate();
+  RUBATO_REQUIRE(self < cut.n_nodes(), self, cut.n_nodes());
+  return detail::PlanBuilder<M>(model, cut, self, policy).build();
+}
+
+// The same when node i owns queries[i].
 template <Model M>
 [[nodiscard]] TypedPlan<typename M::Query> build_plan(const M& model,
                                                       std::span<const typename M::Query> queries,
                                                       NodeId self, const Policy& policy) {
-  policy.validate();
-  RUBATO_REQUIRE(self < queries.size(), self, queries.size());
-  return detail::PlanBuilder<M>(model, queries, self, policy).build();
+  return build_plan(model, Cut<typename M::Query>{{queries.begin(), queries.end()}, {}, {}}, self,
+                    policy);
 }
 
 }  // namespace rubato::tick

@@ -13,30 +13,13 @@
 
 #include "rubato/tick/check/checker.hpp"
 #include "rubato/tick/dataflow.hpp"
-#include "rubato/tick/epoch/state_move.hpp"
+#include "rubato/tick/epoch/handover.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/output/source.hpp"
 #include "rubato/tick/plan_builder.hpp"
 
 namespace rubato::tick {
-
-class NodeRun;
-
-// One node between two segments of a run, at an epoch.
-class NodeMove {
- public:
-  NodeMove() = default;
-  NodeMove(const NodeMove&) = delete;
-  NodeMove& operator=(const NodeMove&) = delete;
-  virtual ~NodeMove() = default;
-
-  // To be run by the host that runs the nodes.
-  [[nodiscard]] virtual Redistribution& engine() = 0;
-  // After it, once: the node with its new part, for the segment that begins at the tick that was
-  // moved.
-  [[nodiscard]] virtual std::unique_ptr<NodeRun> arrive(const Dataflow::Options& options) = 0;
-};
 
 // One node of a run, or of a segment of it: its plan, its tuples and its state machine.
 class NodeRun {
@@ -60,10 +43,14 @@ class NodeRun {
   // Appends what an own region produced at tick t, in the form that a StateSource gives it back in;
   // to be called where Dataflow::on_own_step() calls. All own regions of all nodes are the state.
   virtual void save(RegionId region, Tick t, Writer& out) const = 0;
-  // After a segment's end: takes the own tuples to where they will be owned. The store goes; of
-  // this node only engine() and plan() may be used from then on, and only as far as figures go.
-  // REQUIRES: Problem::repartitions(), and the problem outlives the move.
-  [[nodiscard]] virtual std::unique_ptr<NodeMove> leave() = 0;
+
+  // Epochs (tick/epoch/). Of a cut with pieces: the number of the piece that each own region is.
+  [[nodiscard]] virtual std::span<const std::uint32_t> pieces() const = 0;
+  // Samples of what an own region produced at t, after its step (HasRepartition in model.hpp).
+  [[nodiscard]] virtual Bytes sample(RegionId region, Tick t) const = 0;
+  // What of this node's tuples of tick t goes where, as the run goes on from there as `after`, which
+  // is of the same problem. May be called while this one runs; both outlive it.
+  [[nodiscard]] virtual std::unique_ptr<Handover> hand_over(NodeRun& after, Tick t) = 0;
 };
 
 // Who owns what, for one number of nodes; shared by the virtual nodes of a simulation.
@@ -75,10 +62,23 @@ class Partition {
   virtual ~Partition() = default;
 
   // Builds the plan of one node and its state: the initial one or, if there is a `start`, what the
-  // node holds of that. REQUIRES: options.begin is the tick of `start`, or else 0.
+  // node holds of that, or none yet if options.arrives. REQUIRES: without that, options.begin is the
+  // tick of `start`, or else 0.
   [[nodiscard]] virtual std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy,
                                                            const Dataflow::Options& options,
                                                            const StateSource* start) const = 0;
+
+  [[nodiscard]] virtual std::uint32_t n_nodes() const noexcept = 0;
+  // The owner of each piece; empty if the cut is not of pieces.
+  [[nodiscard]] virtual const std::vector<NodeId>& owners() const noexcept = 0;
+  // The same pieces with other owners. Throws Error if a node has none.
+  [[nodiscard]] virtual std::unique_ptr<Partition> with_owners(
+      std::vector<NodeId> owners) const = 0;
+  // The model cut again by samples. Throws Error if it cannot be. REQUIRES: repartitions() of the
+  // problem, for both.
+  [[nodiscard]] virtual std::unique_ptr<Partition> cut_again(ByteView samples) const = 0;
+  // Adds samples to those in `into`, which are none if it is empty.
+  virtual void merge_samples(Bytes& into, ByteView from) const = 0;
 };
 
 class Problem {
@@ -88,11 +88,18 @@ class Problem {
   Problem& operator=(const Problem&) = delete;
   virtual ~Problem() = default;
 
-  // Calls the model's part(). Throws Error if the model cannot be cut so. The problem outlives it.
-  [[nodiscard]] virtual std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const = 0;
+  // Calls the model's part(), or, with n_pieces > 0, pieces() with about that number, of which each
+  // node gets a stretch. Throws Error if the model cannot be cut so. The problem outlives it.
+  [[nodiscard]] virtual std::unique_ptr<Partition> partition(std::uint32_t n_nodes,
+                                                             std::uint32_t n_pieces) const = 0;
+  [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const {
+    return partition(n_nodes, 0);
+  }
   // Whether the model can be cut again while it runs (HasRepartition in model.hpp). If not, every
   // cut of it is the first one, and an epoch would move nothing.
   [[nodiscard]] virtual bool repartitions() const noexcept = 0;
+  // Whether it can be cut into pieces (HasPieces).
+  [[nodiscard]] virtual bool has_pieces() const noexcept = 0;
   // Tests the model's rules (tick/check/checker.hpp), and throws as that does. check_problem()
   // tests the store too.
   [[nodiscard]] virtual CheckReport check(const CheckOptions& options) const = 0;
@@ -105,18 +112,29 @@ class ProblemOf final : public Problem {
  public:
   using Query = typename M::Query;
   using State = typename M::State;
-  using Queries = std::shared_ptr<const std::vector<Query>>;  // [n_nodes]
+  using SharedCut = std::shared_ptr<const Cut<Query>>;
 
   explicit ProblemOf(M model, StoreOptions options = {})
       : model_(std::move(model)), options_(std::move(options)) {}
 
   [[nodiscard]] const M& model() const noexcept { return model_; }
 
-  [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const override {
-    return std::make_unique<Parts>(*this, model_.part(n_nodes));
+  using Problem::partition;
+  [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes,
+                                                     std::uint32_t n_pieces) const override {
+    Cut<Query> cut;
+    if constexpr (HasPieces<M>) {
+      if (n_pieces > 0) cut = cut_into_pieces(model_, n_pieces, n_nodes);
+    } else if (n_pieces > 0) {
+      throw Error("pieces: this model cannot be cut into pieces: it has no pieces() and join()",
+                  ExitCode::usage);
+    }
+    if (n_pieces == 0) cut.queries = model_.part(n_nodes);
+    return std::make_unique<Parts>(*this, std::make_shared<const Cut<Query>>(std::move(cut)));
   }
 
   [[nodiscard]] bool repartitions() const noexcept override { return HasRepartition<M>; }
+  [[nodiscard]] bool has_pieces() const noexcept override { return HasPieces<M>; }
 
   [[nodiscard]] CheckReport check(const CheckOptions& options) const override {
     return check_model(model_, options);
@@ -129,18 +147,18 @@ class ProblemOf final : public Problem {
   // A node's run with its types, for output.
   class Node final : public NodeRun {
    public:
-    // With the model's initial state, or with `start`, which is of the tick options.begin: nothing
-    // or one of StartState<State> and const StateSource&.
+    // With the model's initial state, or with `start`: nothing, or one of const StateSource& and
+    // Arriving, which are of the tick options.begin.
     template <class... Start>
-    Node(const ProblemOf& problem, Queries queries, NodeId self, const Policy& policy,
+    Node(const ProblemOf& problem, SharedCut cut, NodeId self, const Policy& policy,
          const Dataflow::Options& options, Start&&... start)
         : problem_(problem),
-          queries_(std::move(queries)),
-          typed_(build_plan(problem.model_, std::span(*queries_), self, policy)),
+          cut_(std::move(cut)),
+          typed_(build_plan(problem.model_, *cut_, self, policy)),
           store_(make_store(std::forward<Start>(start)...)),
           flow_(typed_.plan, *store_, options) {
       // An entry for each node of the job, needed again only where the model is cut again.
-      if constexpr (!HasRepartition<M>) queries_.reset();
+      if (!options.hands_over) cut_.reset();
     }
 
     [[nodiscard]] Dataflow& engine() override { return flow_; }
@@ -163,13 +181,26 @@ class ProblemOf final : public Problem {
       return make_output_source(problem_.model_, *store_, typed_.plan.n_own);
     }
     void save(RegionId region, Tick t, Writer& out) const override { store_->save(region, t, out); }
-    [[nodiscard]] std::unique_ptr<NodeMove> leave() override {
+
+    [[nodiscard]] std::span<const std::uint32_t> pieces() const override { return typed_.pieces; }
+    [[nodiscard]] Bytes sample(RegionId region, Tick t) const override {
+      Writer out;
       if constexpr (HasRepartition<M>) {
-        State own = store_->own_state(flow_.end());
-        store_.reset();
-        return std::make_unique<Move>(problem_, queries_, typed_.plan, flow_.end(), std::move(own));
+        const M& model = problem_.model_;
+        model.write_samples(out, model.sample(store_->region_state(region, t)));
+      }
+      return out.take();
+    }
+    [[nodiscard]] std::unique_ptr<Handover> hand_over(NodeRun& after, Tick t) override {
+      if constexpr (kHandsOver) {
+        auto& next = dynamic_cast<Node&>(after);
+        RUBATO_REQUIRE(cut_ != nullptr && next.cut_ != nullptr, t);
+        using Over = HandoverOf<M, StoreType>;
+        return std::make_unique<Over>(problem_.model_, typename Over::Side{*cut_, typed_, *store_},
+                                      typename Over::Side{*next.cut_, next.typed_, *next.store_},
+                                      t);
       } else {
-        RUBATO_REQUIRE(HasRepartition<M>, typed_.plan.self);
+        RUBATO_REQUIRE(kHandsOver, t);
         return nullptr;
       }
     }
@@ -186,58 +217,89 @@ class ProblemOf final : public Problem {
     }
 
     const ProblemOf& problem_;
-    Queries queries_;
+    SharedCut cut_;
     TypedPlan<Query> typed_;
     std::unique_ptr<StoreType> store_;
     Dataflow flow_;
   };
 
  private:
+  static constexpr bool kHandsOver =
+      requires(StoreType & store, std::span<const ByteView> fragments) {
+    store.begin(RegionId{}, fragments);
+  };
+
   class Parts final : public Partition {
    public:
-    Parts(const ProblemOf& problem, std::vector<Query> queries)
-        : problem_(problem),
-          queries_(std::make_shared<const std::vector<Query>>(std::move(queries))) {}
+    Parts(const ProblemOf& problem, SharedCut cut) : problem_(problem), cut_(std::move(cut)) {}
+
     [[nodiscard]] std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& policy,
                                                      const Dataflow::Options& options,
                                                      const StateSource* start) const override {
+      if constexpr (kHandsOver) {
+        if (options.arrives)
+          return std::make_unique<Node>(problem_, cut_, self, policy, options,
+                                        Arriving{options.begin});
+      }
       const Tick begin = start == nullptr ? 0 : start->tick();
       RUBATO_REQUIRE(options.begin == begin, options.begin, begin);
-      if (start == nullptr)
-        return std::make_unique<Node>(problem_, queries_, self, policy, options);
-      return std::make_unique<Node>(problem_, queries_, self, policy, options, *start);
+      if (start == nullptr) return std::make_unique<Node>(problem_, cut_, self, policy, options);
+      return std::make_unique<Node>(problem_, cut_, self, policy, options, *start);
+    }
+
+    [[nodiscard]] std::uint32_t n_nodes() const noexcept override { return cut_->n_nodes(); }
+    [[nodiscard]] const std::vector<NodeId>& owners() const noexcept override {
+      return cut_->owners;
+    }
+    [[nodiscard]] std::unique_ptr<Partition> with_owners(
+        std::vector<NodeId> owners) const override {
+      if constexpr (HasPieces<M>) {
+        return std::make_unique<Parts>(
+            problem_, std::make_shared<const Cut<Query>>(cut_of_pieces(
+                          problem_.model_, cut_->pieces, std::move(owners), n_nodes())));
+      } else {
+        RUBATO_REQUIRE(HasPieces<M>, owners.size());
+        return nullptr;
+      }
+    }
+    [[nodiscard]] std::unique_ptr<Partition> cut_again(ByteView samples) const override {
+      if constexpr (HasRepartition<M>) {
+        const M& model = problem_.model_;
+        Reader reader(samples);
+        Cut<Query> cut;
+        cut.queries = model.part(n_nodes(), model.read_samples(reader));
+        if (cut.queries.size() != n_nodes()) {
+          throw Error("part(n, samples) gave " + std::to_string(cut.queries.size()) +
+                          " queries, expected " + std::to_string(n_nodes()),
+                      ExitCode::failed);
+        }
+        return std::make_unique<Parts>(problem_,
+                                       std::make_shared<const Cut<Query>>(std::move(cut)));
+      } else {
+        RUBATO_REQUIRE(HasRepartition<M>, samples.size());
+        return nullptr;
+      }
+    }
+    void merge_samples(Bytes& into, ByteView from) const override {
+      if constexpr (HasRepartition<M>) {
+        if (into.empty()) {
+          into.assign(from.begin(), from.end());
+          return;
+        }
+        const M& model = problem_.model_;
+        Reader ours(into);
+        Reader theirs(from);
+        typename M::Samples sum = model.read_samples(ours);
+        model.merge_samples(sum, model.read_samples(theirs));
+        Writer out;
+        model.write_samples(out, sum);
+        into = out.take();
+      }
     }
 
    private:
     const ProblemOf& problem_;
-    Queries queries_;
-  };
-
-  // Only of models that can be cut again.
-  class Move final : public NodeMove {
-   public:
-    Move(const ProblemOf& problem, Queries old, const Plan& plan, Tick t, State own)
-        : problem_(problem),
-          self_(plan.self),
-          policy_(plan.policy),
-          move_(problem.model_, std::move(old), plan.self, plan.policy, std::move(own)),
-          engine_(move_, plan.self, plan.n_nodes, t),
-          tick_(t) {}
-
-    [[nodiscard]] Redistribution& engine() override { return engine_; }
-    [[nodiscard]] std::unique_ptr<NodeRun> arrive(const Dataflow::Options& options) override {
-      RUBATO_REQUIRE(options.begin == tick_, options.begin, tick_);
-      return std::make_unique<Node>(problem_, move_.queries(), self_, policy_, options,
-                                    StartState<State>{tick_, move_.take_held()});
-    }
-
-   private:
-    const ProblemOf& problem_;
-    NodeId self_;
-    Policy policy_;
-    StateMoveOf<M> move_;
-    Redistribution engine_;
-    Tick tick_;
+    SharedCut cut_;
   };
 
   M model_;

@@ -19,6 +19,7 @@ void put(Writer& out, const NodeResult& result) {
   core::put(out, result.time);
   out.put(result.work.own_units);
   out.put(result.work.replica_units);
+  out.put(result.work.interactions);
   out.put(result.work.messages_sent);
   out.put(result.work.bytes_sent);
   out.put(result.work.compared_regions);
@@ -36,6 +37,7 @@ NodeResult get_node_result(Reader& in) {
   result.time = core::get_node_figures(in);
   result.work.own_units = in.get<std::int64_t>();
   result.work.replica_units = in.get<std::int64_t>();
+  result.work.interactions = in.get<std::int64_t>();
   result.work.messages_sent = in.get<std::int64_t>();
   result.work.bytes_sent = in.get<std::int64_t>();
   result.work.compared_regions = in.get<std::int64_t>();
@@ -56,15 +58,22 @@ std::uint64_t peak_resident_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-// Where the segment that begins at `begin` ends, if the run does not end before.
-Tick next_epoch(const Problem& problem, Tick begin, Tick epoch) {
-  return epoch > 0 && problem.repartitions() ? (begin / epoch + 1) * epoch : kNoTick;
+void check(const SharingOptions& sharing) {
+  if (sharing.epoch < 0) {
+    throw Error(
+        "epoch: expected a number of ticks, 0 or more, found " + std::to_string(sharing.epoch),
+        ExitCode::usage);
+  }
+  if (sharing.moves() && sharing.balance == Balance::persistence && sharing.n_pieces == 0) {
+    throw Error("balance persistence: expected a number of pieces to move, found 0",
+                ExitCode::usage);
+  }
 }
 
-void check_epoch(Tick epoch) {
-  if (epoch >= 0) return;
-  throw Error("epoch: expected a number of ticks, 0 or more, found " + std::to_string(epoch),
-              ExitCode::usage);
+// Whether the run has epochs at which something may change.
+bool has_epochs(const Problem& problem, const SharingOptions& sharing) {
+  if (!sharing.moves()) return false;
+  return sharing.balance == Balance::persistence || problem.repartitions();
 }
 
 // Where the run begins. Throws Error if it would end before.
@@ -77,24 +86,19 @@ Tick first_tick(const StateSource* start, Tick ticks) {
               ExitCode::usage);
 }
 
-bool goes_on(const Dataflow& flow) {
-  return flow.end() < flow.run_end();
-}
-
 // The figures of one node, summed over the segments of its run.
 class NodeSum {
  public:
-  void add(const Dataflow& flow, const core::NodeFigures& time) {
-    const NodeFigures& later = flow.figures();
+  void add(const NodeFigures& later, Nanos started) {
     NodeFigures& sum = result_.work;
-    if (!started_) started_ = flow.started();
+    if (!started_) started_ = started;
     sum.own_units += later.own_units;
     sum.replica_units += later.replica_units;
+    sum.interactions += later.interactions;
     sum.messages_sent += later.messages_sent;
     sum.bytes_sent += later.bytes_sent;
     sum.compared_regions += later.compared_regions;
-    // What lies between the segments counts: moves, new plans, and waiting for all nodes.
-    sum.finished_at = flow.started() - *started_ + later.finished_at;
+    sum.finished_at = started - *started_ + later.finished_at;
     sum.most_ahead = std::max(sum.most_ahead, later.most_ahead);
     sum.inbox_most = std::max(sum.inbox_most, later.inbox_most);
     for (const Lateness& late : later.late) {
@@ -105,31 +109,61 @@ class NodeSum {
         known->time += late.time;
       }
     }
-    result_.time.add(time);
   }
-  void add(const Redistribution& move, const core::NodeFigures& time) {
-    result_.moved.add(move.figures());
-    result_.time.add(time);
-  }
-  [[nodiscard]] NodeResult take(const Store& store) {
-    result_.state_bytes = store.bytes();
-    return std::move(result_);
-  }
+  [[nodiscard]] NodeResult take() { return std::move(result_); }
 
  private:
   NodeResult result_;
   std::optional<Nanos> started_;
 };
 
-// All nodes of a simulation: one network, and a host of virtual cores for each segment and each
-// move, one after the other in the same virtual time.
+// One node of a run, with epochs or without.
+class NodeEngine {
+ public:
+  NodeEngine(const Problem& problem, std::shared_ptr<const Partition> partition,
+             std::unique_ptr<NodeRun> node, const SharingOptions& sharing,
+             const Dataflow::Options& flow, std::function<void(NodeRun&)> at_epoch) {
+    if (!has_epochs(problem, sharing)) {
+      alone_ = std::move(node);
+      return;
+    }
+    chain_ = std::make_unique<EpochEngine>(
+        std::move(partition), std::move(node),
+        EpochOptions{sharing.epoch, sharing.balance, sharing.persistence}, flow,
+        std::move(at_epoch));
+  }
+
+  [[nodiscard]] TickEngine& engine() {
+    return chain_ ? static_cast<TickEngine&>(*chain_) : alone_->engine();
+  }
+  // After the run: with its last state.
+  [[nodiscard]] NodeRun& node() { return chain_ ? chain_->node() : *alone_; }
+  [[nodiscard]] NodeResult result(const core::NodeFigures& time) {
+    NodeSum sum;
+    if (chain_) {
+      for (const EpochEngine::Segment& segment : chain_->ended())
+        sum.add(segment.figures, segment.started);
+    }
+    sum.add(node().engine().figures(), node().engine().started());
+    NodeResult result = sum.take();
+    result.time = time;
+    result.state_bytes = node().store().bytes();
+    if (chain_) result.moved = chain_->moved();
+    return result;
+  }
+
+ private:
+  std::unique_ptr<NodeRun> alone_;
+  std::unique_ptr<EpochEngine> chain_;
+};
+
+// All nodes of a simulation on one network.
 class VirtualJob {
  public:
   VirtualJob(const Problem& problem, const SimulationOptions& options)
       : problem_(problem),
         options_(options),
-        network_({.n_nodes = options.n_nodes, .profile = options.profile, .seed = options.seed}),
-        sums_(options.n_nodes) {
+        network_({.n_nodes = options.n_nodes, .profile = options.profile, .seed = options.seed}) {
     for (NodeId node = 0; node < options.slowdowns.size(); ++node) {
       network_.set_slowdown(node, options.slowdowns[node]);
     }
@@ -137,54 +171,38 @@ class VirtualJob {
 
   // To the end of the run; then the nodes hold the last state.
   void run(const Policy& policy, Tick ticks) {
-    Dataflow::Options segment{ticks, options_.n_cores, first_tick(options_.start, ticks)};
-    segment.until = next_epoch(problem_, segment.begin, options_.epoch);
+    const SharingOptions& sharing = options_.sharing;
+    Dataflow::Options flow{ticks, options_.n_cores, first_tick(options_.start, ticks)};
+    flow.hands_over = has_epochs(problem_, sharing);
     {
-      const auto partition = problem_.partition(options_.n_nodes);
+      const std::shared_ptr<const Partition> partition =
+          problem_.partition(options_.n_nodes, sharing.n_pieces);
       for (NodeId node = 0; node < options_.n_nodes; ++node) {
-        nodes_.push_back(partition->make_node(node, policy, segment, options_.start));
-        if (options_.at_start) options_.at_start(node, *nodes_.back());
+        auto run = partition->make_node(node, policy, flow, options_.start);
+        if (options_.at_start) options_.at_start(node, *run);
+        nodes_.emplace_back(problem_, partition, std::move(run), sharing, flow,
+                            [this, node](NodeRun& next) {
+                              if (options_.at_epoch) options_.at_epoch(node, next);
+                            });
       }
     }
-    run_engines(nodes_);
-    while (goes_on(nodes_.front()->engine())) {
-      segment.begin = nodes_.front()->engine().end();
-      segment.until = next_epoch(problem_, segment.begin, options_.epoch);
-      segment.ticks = nodes_.front()->engine().run_end();
-      move(segment);
-      run_engines(nodes_);
-    }
+    run_engines();
   }
 
-  [[nodiscard]] NodeRun& node(NodeId node) { return *nodes_[node]; }
-  [[nodiscard]] NodeSum& sum(NodeId node) { return sums_[node]; }
+  [[nodiscard]] NodeRun& node(NodeId node) { return nodes_[node].node(); }
+  [[nodiscard]] NodeResult result(NodeId node) { return nodes_[node].result(times_[node]); }
 
  private:
-  void move(const Dataflow::Options& segment) {
-    std::vector<std::unique_ptr<NodeMove>> moves;
-    for (const auto& node : nodes_)
-      moves.push_back(node->leave());
-    run_engines(moves);
-    for (NodeId node = 0; node < options_.n_nodes; ++node) {
-      nodes_[node] = moves[node]->arrive(segment);
-      moves[node].reset();
-      if (options_.at_epoch) options_.at_epoch(node, *nodes_[node]);
-    }
-  }
-
-  template <class List>
-  void run_engines(const List& list) {
+  void run_engines() {
     std::vector<core::Engine*> engines;
-    engines.reserve(list.size());
     std::vector<std::unique_ptr<core::Engine>> wrapped;
     std::deque<core::SignalledEngine> signalled;
-    for (const auto& each : list) {
-      engines.push_back(&each->engine());
-      if constexpr (std::same_as<List, std::vector<std::unique_ptr<NodeRun>>>) {
-        if (options_.wrap) {
-          wrapped.push_back(options_.wrap(static_cast<NodeId>(engines.size() - 1), *each));
-          engines.back() = wrapped.back().get();
-        }
+    for (NodeEngine& node : nodes_) {
+      engines.push_back(&node.engine());
+      if (options_.wrap) {
+        const auto number = static_cast<NodeId>(engines.size() - 1);
+        wrapped.push_back(options_.wrap(number, node.engine()));
+        engines.back() = wrapped.back().get();
       }
       if (options_.heeds_signals) engines.back() = &signalled.emplace_back(*engines.back());
     }
@@ -192,16 +210,14 @@ class VirtualJob {
     host_options.n_cores = options_.n_cores;
     host_options.seed = options_.seed;
     host_options.observer = options_.observer;
-    const core::SimReport report = core::SimHost(network_, host_options).run(engines);
-    for (NodeId node = 0; node < options_.n_nodes; ++node)
-      sums_[node].add(list[node]->engine(), report.nodes[node]);
+    times_ = core::SimHost(network_, host_options).run(engines).nodes;
   }
 
   const Problem& problem_;
   const SimulationOptions& options_;
   net::SimNetwork network_;
-  std::vector<std::unique_ptr<NodeRun>> nodes_;
-  std::vector<NodeSum> sums_;
+  std::deque<NodeEngine> nodes_;
+  std::vector<core::NodeFigures> times_;
 };
 
 core::NodeFigures run_engine(core::NodeHost& host, core::Engine& engine, bool paced) {
@@ -210,43 +226,31 @@ core::NodeFigures run_engine(core::NodeHost& host, core::Engine& engine, bool pa
   return host.run(slow);
 }
 
-// A segment of the run of this node.
-core::NodeFigures run_node(core::NodeHost& host, NodeRun& node, const ExecutionOptions& options) {
-  if (!options.wrap) return run_engine(host, node.engine(), options.paced);
-  const std::unique_ptr<core::Engine> wrapped = options.wrap(node);
+// This node of a real job: its run.
+core::NodeFigures run_node(core::NodeHost& host, TickEngine& engine,
+                           const ExecutionOptions& options) {
+  if (!options.wrap) return run_engine(host, engine, options.paced);
+  const std::unique_ptr<core::Engine> wrapped = options.wrap(engine);
   return run_engine(host, *wrapped, options.paced);
 }
 
-// This node of a real job, through all segments of its run.
-std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& policy, Tick ticks,
-                                      core::NodeHost& host, const ExecutionOptions& options,
-                                      NodeSum& sum) {
-  Dataflow::Options segment{ticks, host.shape().n_cores};
-  std::unique_ptr<NodeRun> node;
+std::unique_ptr<NodeEngine> make_engine(const Problem& problem, const Policy& policy, Tick ticks,
+                                        core::NodeHost& host, const ExecutionOptions& options) {
+  Dataflow::Options flow{ticks, host.shape().n_cores};
+  std::unique_ptr<NodeEngine> engine;
   host.agree([&] {
-    check_epoch(options.epoch);
-    segment.begin = first_tick(options.start, ticks);
-    segment.until = next_epoch(problem, segment.begin, options.epoch);
-    const auto partition = problem.partition(host.shape().n_nodes);
-    node = partition->make_node(host.shape().node, policy, segment, options.start);
+    check(options.sharing);
+    flow.begin = first_tick(options.start, ticks);
+    flow.hands_over = has_epochs(problem, options.sharing);
+    const std::shared_ptr<const Partition> partition =
+        problem.partition(host.shape().n_nodes, options.sharing.n_pieces);
+    auto node = partition->make_node(host.shape().node, policy, flow, options.start);
     if (options.at_start) options.at_start(*node);
+    engine = std::make_unique<NodeEngine>(problem, partition, std::move(node), options.sharing,
+                                          flow, options.at_epoch);
+    if (options.at_engine) options.at_engine(engine->engine());
   });
-  sum.add(node->engine(), run_node(host, *node, options));
-  while (goes_on(node->engine())) {
-    segment.begin = node->engine().end();
-    segment.until = next_epoch(problem, segment.begin, options.epoch);
-    segment.ticks = node->engine().run_end();
-    std::unique_ptr<NodeMove> move;
-    host.agree([&] { move = node->leave(); });
-    sum.add(move->engine(), run_engine(host, move->engine(), options.paced));
-    host.agree([&] {
-      node = move->arrive(segment);
-      move.reset();
-      if (options.at_epoch) options.at_epoch(*node);
-    });
-    sum.add(node->engine(), run_node(host, *node, options));
-  }
-  return node;
+  return engine;
 }
 
 // A stop condition is not tested where it could only end the run at its last tick, so a run that it
@@ -278,6 +282,10 @@ std::int64_t RunResult::n_epochs() const noexcept {
   return nodes.empty() ? 0 : nodes.front().moved.n_epochs;
 }
 
+std::int64_t RunResult::pieces_moved() const noexcept {
+  return nodes.empty() ? 0 : nodes.front().moved.n_pieces;
+}
+
 std::int64_t RunResult::bytes_moved() const noexcept {
   std::int64_t n = 0;
   for (const NodeResult& node : nodes)
@@ -289,7 +297,7 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
                    const SimulationOptions& options) {
   RUBATO_REQUIRE(options.slowdowns.empty() || options.slowdowns.size() == options.n_nodes,
                  options.slowdowns.size(), options.n_nodes);
-  check_epoch(options.epoch);
+  check(options.sharing);
   VirtualJob job(problem, options);
   try {
     job.run(policy, ticks);
@@ -305,7 +313,7 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
   note_end(result, job.node(0), ticks);
   for (NodeId node = 0; node < options.n_nodes; ++node) {
     NodeRun& run = job.node(node);
-    result.nodes.push_back(job.sum(node).take(run.store()));
+    result.nodes.push_back(job.result(node));
     result.wall = std::max(result.wall, result.nodes.back().work.finished_at);
     result.checksum += run.checksum();
     if (options.at_end) options.at_end(node, run);
@@ -315,9 +323,9 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
 
 RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core::NodeHost& host,
                   const ExecutionOptions& options) {
-  NodeSum sum;
-  const std::unique_ptr<NodeRun> node = run_segments(problem, policy, ticks, host, options, sum);
-  NodeResult mine = sum.take(node->store());
+  const std::unique_ptr<NodeEngine> engine = make_engine(problem, policy, ticks, host, options);
+  NodeResult mine = engine->result(run_node(host, engine->engine(), options));
+  NodeRun* node = &engine->node();
   std::uint64_t checksum = node->checksum();
   if (options.at_end) host.agree([&] { options.at_end(*node); });
   if (options.at_close) host.agree([&] { options.at_close(); });

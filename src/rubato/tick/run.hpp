@@ -2,11 +2,10 @@
 // Running a Problem: in the simulator (any number of virtual nodes, one thread, virtual time) or on
 // this node of a real job. Both give the same RunResult, and the same checksum.
 //
-// With epochs a run is cut into segments: at each tick that is a multiple of `epoch`, and before
-// the end, all nodes finish that tick, the model is cut again by its state (HasRepartition), the
-// tuples move (epoch/redistribution.hpp), and the run goes on at that tick. There is a barrier
-// before and after the move. The state of each tick, and where a stop condition ends the run, are
-// those of a run without epochs. A model that cannot be cut again runs in one segment.
+// With epochs work is shared anew at each tick that is a multiple of `epoch`, and before the end
+// (epoch/epoch_engine.hpp); nobody stops for it. The state of each tick, and where a stop condition
+// ends the run, are those of a run without epochs. A model that cannot be cut again is not, by
+// repartition; persistence needs a run with pieces.
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +17,9 @@
 #include "rubato/core/node_host.hpp"
 #include "rubato/core/observer.hpp"
 #include "rubato/net/profile.hpp"
+#include "rubato/tick/epoch/epoch_engine.hpp"
 #include "rubato/tick/problem.hpp"
+#include "rubato/tick/sharing.hpp"
 
 namespace rubato::tick {
 
@@ -49,8 +50,9 @@ struct RunResult {
   }
   // Share of all cores' time that was spent waiting.
   [[nodiscard]] double waiting_share() const noexcept;
-  // How often the state moved; and what of it did so between nodes, in all.
+  // How often something moved, how many pieces, and how many bytes of tuples between nodes, in all.
   [[nodiscard]] std::int64_t n_epochs() const noexcept;
+  [[nodiscard]] std::int64_t pieces_moved() const noexcept;
   [[nodiscard]] std::int64_t bytes_moved() const noexcept;
 };
 
@@ -61,18 +63,18 @@ struct SimulationOptions {
   std::uint64_t seed = 1;
   std::vector<double> slowdowns;  // [n_nodes] or empty: how much slower each node computes
   core::Observer* observer = nullptr;
-  Tick epoch = 0;                      // ticks from one repartitioning to the next; 0: never
+  SharingOptions sharing{};
   const StateSource* start = nullptr;  // begins at its tick with that state; null: at tick 0
-  // An engine around that of a node, which the host drives in its place, in each segment of the run.
-  std::function<std::unique_ptr<core::Engine>(NodeId, NodeRun&)> wrap{};
+  // An engine around that of a node, which the host drives in its place.
+  std::function<std::unique_ptr<core::Engine>(NodeId, TickEngine&)> wrap{};
   // SIGINT and SIGTERM end the run by an Error, as they end a real one. REQUIRES: the caller has a
   // core::SignalScope.
   bool heeds_signals = false;
   // Called for each node before the run, and when it has ended, before its state goes.
   std::function<void(NodeId, NodeRun&)> at_start;
   std::function<void(NodeId, NodeRun&)> at_end;
-  // Called for each node that goes on after a repartitioning; the NodeRun that it was before it is
-  // gone.
+  // Called for each node that goes on as another NodeRun after an epoch, before the first step of
+  // that; the one before it still runs.
   std::function<void(NodeId, NodeRun&)> at_epoch{};
 };
 
@@ -83,14 +85,16 @@ struct SimulationOptions {
 struct ExecutionOptions {
   // Work takes at least its cost in virtual time; the rest is slept (core/paced_engine.hpp).
   bool paced = false;
-  Tick epoch = 0;                      // ticks from one repartitioning to the next; 0: never
+  SharingOptions sharing{};
   const StateSource* start = nullptr;  // begins at its tick with that state; null: at tick 0
-  // An engine around that of the node, which the host drives in its place, in each segment of the run.
-  std::function<std::unique_ptr<core::Engine>(NodeRun&)> wrap{};
-  // On every node, collectively: before the run, when it goes on after a repartitioning as another
-  // NodeRun, when it has ended, and when all have done that.
-  std::function<void(NodeRun&)> at_start;
+  // An engine around that of the node, which the host drives in its place.
+  std::function<std::unique_ptr<core::Engine>(TickEngine&)> wrap{};
+  // As in SimulationOptions, and not at once on all nodes: under the host's lock.
   std::function<void(NodeRun&)> at_epoch{};
+  // The engine of the run, before it; it lives until at_end().
+  std::function<void(TickEngine&)> at_engine{};
+  // On every node, collectively: before the run, when it has ended, and when all have done that.
+  std::function<void(NodeRun&)> at_start;
   std::function<void(NodeRun&)> at_end;
   std::function<void()> at_close;
 };

@@ -35,6 +35,15 @@ struct StartState {
   State held;  // all tuples that the node's TypedPlan::held selects
 };
 
+// A store whose regions' versions of the first tick come one by one, by begin(): of a segment that
+// goes on from another one (tick/epoch/).
+//   begin(region, fragments)          makes that version of what `fragments` have of the region
+//   save(region, t, query, out)       appends such a fragment: what an own region produced at t, as
+//                                     far as the query selects it
+struct Arriving {
+  Tick tick = 0;
+};
+
 // The whole state at one tick, in the pieces that the stores of all nodes have saved it in, each one
 // own region's version: save(region, t, out) of every store. Where a run that begins at that tick
 // finds its first state, on whatever number of nodes: a node asks for the pieces one after the other

@@ -187,6 +187,7 @@ void NodeRun::execute(std::uint32_t core) {
     fail(as_error(e));
   }
   const Nanos end = steady_now();
+  me.work.took = end - begin;
   me.figures.add_busy(work.kind, end - begin);
   const Nanos mean = me.work_time.load(std::memory_order_relaxed);
   me.work_time.store(mean + (end - begin - mean) / kWorkTimeShare, std::memory_order_relaxed);

@@ -18,7 +18,6 @@ constexpr Nanos kLook = 2 * kMillisecond;
 void CheckpointEngine::start(core::Port& port) {
   if (all_.options().interval > 0 && all_.next_at_ == kNever)
     all_.next_at_ = port.now() + all_.options().interval;
-  first_tick_ = run_.engine().own_tick();
   WrappedEngine::start(port);
 }
 
@@ -92,7 +91,7 @@ void CheckpointEngine::look(core::Port& port) {
     if (self_ == 0) {
       wanted_ = ends_run_ = true;
     } else {
-      send(port, 0, Word::wanted, run_.engine().own_tick());
+      send(port, 0, Word::wanted, run_.own_tick());
     }
   }
   if (self_ == 0) look_at_0(port);
@@ -134,18 +133,17 @@ void CheckpointEngine::set_timer(core::Port& port) {
 
 // The question has come, or at node 0 is begun.
 void CheckpointEngine::ask(core::Port& port) {
-  const Dataflow& flow = run_.engine();
   asking_ = true;
   missing_ = 1 + n_children();
   latest_ = 0;
   send_down(port, Word::ask, 0);
   // As many ticks beyond where it can be as it does in the time of an answer.
-  const Nanos elapsed = std::max<Nanos>(port.now() - flow.started(), 1);
+  const Nanos elapsed = std::max<Nanos>(port.now() - run_.started(), 1);
   const double rate =
-      static_cast<double>(flow.own_tick() - first_tick_) / static_cast<double>(elapsed);
+      static_cast<double>(run_.own_tick() - run_.run_begin()) / static_cast<double>(elapsed);
   const Tick ahead = 1 + static_cast<Tick>(rate * static_cast<double>(all_.options().answer));
-  const Tick last = flow.own_tick() + run_.plan().window() + ahead;
-  run_.engine().hold(last);
+  const Tick last = run_.reach() + ahead;
+  run_.hold(last);
   promise(port, last);
 }
 
@@ -163,7 +161,7 @@ void CheckpointEngine::promise(core::Port& port, Tick t) {
 // The answer.
 void CheckpointEngine::save(core::Port& port, Tick t) {
   saver_.arm(t);
-  run_.engine().hold(kNoTick);
+  run_.hold(kNoTick);
   asking_ = false;
   send_down(port, Word::save, t);
 }

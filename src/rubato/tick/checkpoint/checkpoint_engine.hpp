@@ -1,6 +1,6 @@
 #pragma once
-// CheckpointEngine: around a node's Dataflow, in one segment of its run: agrees with the other nodes
-// on ticks to save that nobody knew before, and tells node 0 of parts that are whole.
+// CheckpointEngine: around the engine of a node's run: agrees with the other nodes on ticks to save
+// that nobody knew before, and tells node 0 of parts that are whole.
 //
 // A tick for now (some time has passed, a signal has come) must be one that no own region of any node
 // has reached. Node 0 asks down a binary tree; each node promises not to go beyond a tick P, which is
@@ -18,8 +18,8 @@ namespace rubato::tick {
 class CheckpointEngine final : public core::WrappedEngine {
  public:
   // Both outlive it.
-  CheckpointEngine(Checkpoints& all, NodeId self, NodeRun& run)
-      : WrappedEngine(run.engine()), all_(all), saver_(all.saver(self)), run_(run), self_(self) {}
+  CheckpointEngine(Checkpoints& all, NodeId self, TickEngine& run)
+      : WrappedEngine(run), all_(all), saver_(all.saver(self)), run_(run), self_(self) {}
 
   void start(core::Port& port) override;
   void on_message(core::Port& port, NodeId from, Bytes bytes) override;
@@ -44,7 +44,7 @@ class CheckpointEngine final : public core::WrappedEngine {
 
   Checkpoints& all_;
   detail::NodeSaver& saver_;
-  NodeRun& run_;
+  TickEngine& run_;
   const NodeId self_;
   bool asking_ = false;        // from the question to its answer
   std::uint32_t missing_ = 0;  // promises of children, and by one its own
@@ -52,7 +52,6 @@ class CheckpointEngine final : public core::WrappedEngine {
   bool wanted_ = false;        // of node 0: a question is to be asked
   bool ends_run_ = false;      // the answer is the run's last checkpoint
   bool heard_signal_ = false;
-  Tick first_tick_ = 0;      // of the segment
   Nanos timer_at_ = kNever;  // asked of the port
 };
 

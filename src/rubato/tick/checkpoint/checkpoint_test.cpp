@@ -122,7 +122,7 @@ TEST_F(CheckpointTest, runs_saved_on_4_nodes_go_on_with_the_same_bits_on_1_3_and
     const Swarm problem{SwarmModel(world)};
     const auto reference = run_reference(problem.model(), problem.model().everything(), c.ticks);
     SimulationOptions options = late_network(seed, c.n_nodes, random);
-    if (seed % 3 == 0) options.epoch = random.between(1, 9);
+    if (seed % 3 == 0) options.sharing.epoch = random.between(1, 9);
     CheckpointOptions checkpoint = options_of(c);
     checkpoint.every = random.between(1, 8);
     const auto checkpoints = add_checkpoints(options, checkpoint);
@@ -173,7 +173,7 @@ TEST_F(CheckpointTest, checkpoints_by_time_are_of_one_tick_and_whole) {
     const Swarm problem{SwarmModel(world)};
     const auto reference = run_reference(problem.model(), problem.model().everything(), c.ticks);
     SimulationOptions options = late_network(seed, c.n_nodes, random);
-    if (seed % 3 == 0) options.epoch = random.between(1, 9);
+    if (seed % 3 == 0) options.sharing.epoch = random.between(1, 9);
     CheckpointOptions checkpoint = options_of(c);
     checkpoint.interval = random.between(20, 400) * kMicrosecond;
     checkpoint.answer = random.between(0, 100) * kMicrosecond;

@@ -97,21 +97,17 @@ void Background::work() {
 }
 
 void NodeSaver::follow(NodeRun& run) {
-  {
-    const std::lock_guard lock(mutex_);
-    run_ = &run;
-  }
-  run.engine().on_own_step([this](RegionId region, Tick t) {
-    if ((options_.every > 0 && t % options_.every == 0) || t == armed()) take(region, t);
+  run.engine().on_own_step([this, &run](RegionId region, Tick t) {
+    if ((options_.every > 0 && t % options_.every == 0) || t == armed()) take(run, region, t);
   });
 }
 
-NodeSaver::Saving& NodeSaver::open(Tick t, Bytes& memory, bool& is_new) {
+NodeSaver::Saving& NodeSaver::open(const NodeRun& run, Tick t, Bytes& memory, bool& is_new) {
   const std::lock_guard lock(mutex_);
   const auto [at, added] = savings_.try_emplace(t);
   is_new = added;
   if (is_new) {
-    at->second.left = run_->plan().n_own;
+    at->second.left = run.plan().n_own;
     ++n_open_;
   }
   if (!spare_.empty()) {
@@ -121,13 +117,13 @@ NodeSaver::Saving& NodeSaver::open(Tick t, Bytes& memory, bool& is_new) {
   return at->second;
 }
 
-void NodeSaver::take(RegionId region, Tick t) {
+void NodeSaver::take(const NodeRun& run, RegionId region, Tick t) {
   Bytes memory;
   bool is_new = false;
-  Saving& saving = open(t, memory, is_new);
+  Saving& saving = open(run, t, memory, is_new);
   if (is_new) background_.wait_for_room();
   Writer out(std::move(memory));
-  run_->save(region, t, out);
+  run.save(region, t, out);
   CheckpointPiece piece;
   piece.bytes = out.take();
   piece.hash = piece_hash(piece.bytes);
@@ -181,11 +177,13 @@ detail::NodeSaver& Checkpoints::saver(NodeId node) {
 }
 
 void Checkpoints::follow(NodeId node, NodeRun& run) {
+  stop_interval_ = run.store().stop_interval();
+  stop_lag_ = run.store().stop_lag();
   saver(node).follow(run);
 }
 
-std::unique_ptr<core::Engine> Checkpoints::wrap(NodeId node, NodeRun& run) {
-  return std::make_unique<CheckpointEngine>(*this, node, run);
+std::unique_ptr<core::Engine> Checkpoints::wrap(NodeId node, TickEngine& engine) {
+  return std::make_unique<CheckpointEngine>(*this, node, engine);
 }
 
 void Checkpoints::throw_if_failed() const {
@@ -197,20 +195,20 @@ void Checkpoints::add_part(NodeId node, Tick tick, const CheckpointPart& part) {
 }
 
 // Those whose parts are all there, once it is known which stop tests before them end the run.
-void Checkpoints::write_manifests(NodeRun& run) {
+void Checkpoints::write_manifests(const TickEngine& engine) {
   for (auto& [tick, gathering] : gatherings_) {
     if (gathering.posted || gathering.parts.size() < process_.n_nodes ||
-        !run.engine().has_decided(tick)) {
+        !engine.has_decided(tick)) {
       continue;
     }
     gathering.posted = true;
     Manifest manifest = options_.about;
     manifest.tick = tick;
     manifest.run_id = process_.run_id;
-    const Tick end = run.engine().run_end();
+    const Tick end = engine.run_end();
     manifest.ends_at = end < manifest.ticks ? end : kNoTick;
-    manifest.stop_interval = run.store().stop_interval();
-    manifest.stop_lag = run.store().stop_lag();
+    manifest.stop_interval = stop_interval_;
+    manifest.stop_lag = stop_lag_;
     manifest.parts.clear();
     for (const auto& [node, part] : gathering.parts)
       manifest.parts.push_back(part);
@@ -261,7 +259,7 @@ std::unique_ptr<Checkpoints> add_checkpoints(SimulationOptions& simulation,
       mine->follow(node, run);
     };
   }
-  simulation.wrap = [mine](NodeId node, NodeRun& run) { return mine->wrap(node, run); };
+  simulation.wrap = [mine](NodeId node, TickEngine& engine) { return mine->wrap(node, engine); };
   return checkpoints;
 }
 
@@ -287,7 +285,7 @@ std::unique_ptr<Checkpoints> add_checkpoints(ExecutionOptions& execution,
       mine->follow(node, run);
     };
   }
-  execution.wrap = [mine, node](NodeRun& run) { return mine->wrap(node, run); };
+  execution.wrap = [mine, node](TickEngine& engine) { return mine->wrap(node, engine); };
   return checkpoints;
 }
 

@@ -86,7 +86,7 @@ class NodeSaver {
   NodeSaver(const CheckpointOptions& options, PartName name, Background& background)
       : options_(options), name_(name), background_(background) {}
 
-  // The node's run from here on, which outlives this or the next call.
+  // Each of the NodeRuns that the node's run is made of; it outlives its own steps.
   void follow(NodeRun& run);
   // A tick to be saved beside the multiples; before any unit to it starts.
   void arm(Tick t) noexcept { armed_.store(t, std::memory_order_relaxed); }
@@ -101,9 +101,9 @@ class NodeSaver {
     std::vector<CheckpointPiece> pieces;
   };
 
-  void take(RegionId region, Tick t);
+  void take(const NodeRun& run, RegionId region, Tick t);
   void write(Tick t, Saving& saving);
-  [[nodiscard]] Saving& open(Tick t, Bytes& memory, bool& is_new);
+  [[nodiscard]] Saving& open(const NodeRun& run, Tick t, Bytes& memory, bool& is_new);
 
   const CheckpointOptions& options_;
   const PartName name_;  // but for its tick
@@ -112,7 +112,6 @@ class NodeSaver {
   std::atomic<int> n_open_{0};
   std::atomic<bool> has_news_{false};
   std::mutex mutex_;  // guards what follows
-  NodeRun* run_ = nullptr;
   std::map<Tick, Saving> savings_;
   std::vector<Bytes> spare_;  // memory of pieces that are written
   std::vector<Done> done_;
@@ -136,10 +135,10 @@ class Checkpoints {
   Checkpoints& operator=(const Checkpoints&) = delete;
   ~Checkpoints();
 
-  // Before each segment of a node's run, which outlives it.
+  // Before the first step of each NodeRun of a node's run.
   void follow(NodeId node, NodeRun& run);
   // The engine to drive in place of the run's own; this outlives it.
-  [[nodiscard]] std::unique_ptr<core::Engine> wrap(NodeId node, NodeRun& run);
+  [[nodiscard]] std::unique_ptr<core::Engine> wrap(NodeId node, TickEngine& engine);
 
   // On the process of node 0: how many are whole, and the last of them; "" if there is none.
   [[nodiscard]] std::uint64_t n_whole() const;
@@ -161,14 +160,15 @@ class Checkpoints {
   void throw_if_failed() const;
   // Of node 0, under its host's lock.
   void add_part(NodeId node, Tick tick, const CheckpointPart& part);
-  void write_manifests(NodeRun& run);
+  void write_manifests(const TickEngine& engine);
   [[nodiscard]] bool is_gathering();
   [[nodiscard]] Tick last_tick() const;
 
   const CheckpointOptions options_;
   const Process process_;
   std::map<Tick, Gathering> gatherings_;
-  // What one segment of the run leaves for the next.
+  Tick stop_interval_ = 0;  // of the model
+  Tick stop_lag_ = 0;
   Tick ending_ = kNoTick;   // the tick of the checkpoint that ends the run
   Nanos next_at_ = kNever;  // the time of the next one
   mutable std::mutex mutex_;

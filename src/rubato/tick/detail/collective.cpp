@@ -47,7 +47,7 @@ void Barrier::progress(core::Port& port) {
 StopTest::StopTest(NodeId self, std::uint32_t n_nodes, Store& store, Tick begin, Tick end)
     : self_(self),
       n_nodes_(n_nodes),
-      store_(store),
+      store_(&store),
       interval_(store.stop_interval()),
       lag_(std::max<Tick>(store.stop_lag(), 0)),
       end_(end),
@@ -63,7 +63,7 @@ StopTest::Pending& StopTest::pending(Tick t) {
 }
 
 void StopTest::add(Tick t, ByteView part) {
-  store_.combine(pending(t).measure, part);
+  store_->combine(pending(t).measure, part);
 }
 
 void StopTest::complete(core::Port& port, Tick t) {
@@ -85,7 +85,7 @@ void StopTest::part_complete(core::Port& port, Tick t) {
   const Bytes measure = std::move(entry.measure);
   pending_.erase(t);
   if (self_ == 0) {
-    decided(port, t, store_.stop(measure, t));
+    decided(port, t, store_->stop(measure, t));
   } else {
     port.send((self_ - 1) / 2, message({MessageType::measure, 0, t}, measure));
   }

@@ -25,7 +25,9 @@ enum class MessageType : std::uint32_t {
   decision,
   taken,
   checkpoint,  // tick/checkpoint/checkpoint_engine.hpp
-  pieces
+  pieces,
+  epoch,  // these two: tick/epoch/epoch_engine.hpp
+  moved
 };
 
 // In front of every message of the engine; 16 bytes.
@@ -63,6 +65,8 @@ class StopTest {
  public:
   // Of the ticks after `begin`; the run ends at `end` if no test ends it.
   StopTest(NodeId self, std::uint32_t n_nodes, Store& store, Tick begin, Tick end);
+  // From here on asks another store of the same model.
+  void use(Store& store) noexcept { store_ = &store; }
 
   [[nodiscard]] bool tests(Tick t) const noexcept {
     return interval_ > 0 && t > 0 && t % interval_ == 0 && t + lag_ < end_;
@@ -91,12 +95,18 @@ class StopTest {
 
   NodeId self_;
   std::uint32_t n_nodes_;
-  Store& store_;
+  Store* store_;
   Tick interval_;
   Tick lag_;
   Tick end_;
   Tick next_undecided_;
   std::map<Tick, Pending> pending_;  // at most lag / interval + 1 entries
+};
+
+// What all segments of a node's run share.
+struct Agreements {
+  Barrier barrier;
+  StopTest stop;
 };
 
 }  // namespace rubato::tick::detail

@@ -43,7 +43,7 @@ SimulationOptions simulated(std::uint32_t n_nodes, Tick epoch) {
   SimulationOptions options;
   options.n_nodes = n_nodes;
   options.profile = net::parse_profile("ec2-large");
-  options.epoch = epoch;
+  options.sharing.epoch = epoch;
   return options;
 }
 
@@ -190,7 +190,7 @@ RunResult run_on_threads(const Problem& problem, const char* policy, Tick ticks,
     host_options.owns_process = false;
     core::NodeHost host(hub.fabric(node), host_options);
     ExecutionOptions options;
-    options.epoch = epoch;
+    options.sharing.epoch = epoch;
     options.at_epoch = [&](NodeRun&) { ++n_arrivals[node]; };
     results[node] = execute(problem, Policy::parse(policy), ticks, host, options);
   });

@@ -120,6 +120,20 @@ class BoxSet {
     }
   }
 
+  // The union of boxes that do not overlap, in fewer boxes where some have a side in common.
+  [[nodiscard]] static BoxSet of_disjoint(std::vector<Box<T, D>> boxes) {
+    std::erase_if(boxes, [](const Box<T, D>& box) { return box.empty(); });
+    std::size_t n_before = 0;
+    do {
+      n_before = boxes.size();
+      for (std::size_t d = 0; d < D; ++d)
+        merge_along(boxes, d);
+    } while (boxes.size() < n_before);
+    BoxSet result;
+    result.boxes_ = std::move(boxes);
+    return result;
+  }
+
   [[nodiscard]] const std::vector<Box<T, D>>& boxes() const noexcept { return boxes_; }
   [[nodiscard]] bool empty() const noexcept { return boxes_.empty(); }
   [[nodiscard]] bool contains(const std::array<T, D>& p) const noexcept {
@@ -155,6 +169,26 @@ class BoxSet {
   }
 
  private:
+  // Makes one of those that follow each other along d and are alike in the other dimensions.
+  static void merge_along(std::vector<Box<T, D>>& boxes, std::size_t d) {
+    const auto row_of = [d](Box<T, D> box) {
+      box.low[d] = box.high[d] = T{0};
+      return std::pair(box.low, box.high);
+    };
+    std::ranges::sort(boxes, [&](const Box<T, D>& a, const Box<T, D>& b) {
+      return std::pair(row_of(a), a.low[d]) < std::pair(row_of(b), b.low[d]);
+    });
+    std::size_t n = 0;
+    for (const Box<T, D>& box : boxes) {
+      if (n > 0 && row_of(boxes[n - 1]) == row_of(box) && boxes[n - 1].high[d] == box.low[d]) {
+        boxes[n - 1].high[d] = box.high[d];
+      } else {
+        boxes[n++] = box;
+      }
+    }
+    boxes.resize(n);
+  }
+
   static std::vector<Box<T, D>> without(const std::vector<Box<T, D>>& boxes,
                                         const Box<T, D>& hole) {
     std::vector<Box<T, D>> parts;

@@ -65,6 +65,12 @@ class GraphStore final : public Store {
     check_numbers(0, vertices_.size(), start.tick);
   }
 
+  GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed, Arriving start,
+             GraphStoreOptions options = {})
+      : GraphStore(model, typed, options, Links{}) {
+    begin_ = start.tick;
+  }
+
   void step(RegionId region, Tick t, std::uint32_t /*core*/) override {
     const bool in_part = !ahead_.empty() && ahead_[region].tick == t;
     for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot) {
@@ -224,6 +230,30 @@ class GraphStore final : public Store {
   // Appends what one own region has at tick t, for a StateSource: as the model writes it.
   void save(RegionId region, Tick t, Writer& out) const {
     model_.write(out, region_state(region, t));
+  }
+  // Segments (Arriving in store.hpp).
+  void save(RegionId region, Tick t, const VertexQuery& query, Writer& out) const {
+    model_.write(out, model_.select(region_state(region, t), query));
+  }
+  void begin(RegionId region, std::span<const ByteView> fragments) {
+    std::vector<std::pair<VertexId, std::size_t>> mine;  // with its slot
+    for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot)
+      mine.emplace_back(vertices_[slot], slot);
+    std::ranges::sort(mine);
+    Value* values = version(begin_);
+    std::size_t n = 0;
+    for (const ByteView fragment : fragments) {
+      Reader reader(fragment);
+      const typename Model::State state = model_.read(reader);
+      for (std::size_t i = 0; i < state.ids.size(); ++i) {
+        const auto at = std::ranges::lower_bound(mine, state.ids[i], {},
+                                                 &std::pair<VertexId, std::size_t>::first);
+        if (at == mine.end() || at->first != state.ids[i]) continue;
+        values[at->second] = state.values[i];
+        ++n;
+      }
+    }
+    RUBATO_ASSERT(n == mine.size(), region, n, mine.size());
   }
 
  private:
@@ -412,6 +442,7 @@ class GraphStore final : public Store {
   const TypedPlan<VertexQuery>& typed_;
   GraphStoreOptions options_;
   const Tick window_;
+  Tick begin_ = 0;
   std::vector<VertexId> vertices_;                  // [slots]
   std::vector<std::size_t> begins_;                 // [regions + 1] slots
   std::vector<std::size_t> in_begins_;              // [slots + 1]; no edges into halo regions

@@ -166,19 +166,20 @@ void Outputs::attach(NodeId node, NodeRun& run) {
   if (options_.every > 0 && begin % options_.every == 0) take_all(node, begin, begin);
 }
 
-// The regions are others than before, but each tick is stepped before the move or after it.
+// The regions are others than before, but each tick is stepped by one of the two NodeRuns.
 void Outputs::reattach(NodeId node, NodeRun& run) {
   if (on()) follow(node, run, run.output_source());
 }
 
 void Outputs::follow(NodeId node, NodeRun& run, std::unique_ptr<OutputSource> source) {
+  const auto mine = std::make_shared<const Node>(Node{std::move(source), run.plan().n_own});
   {
     const std::lock_guard lock(mutex_);
-    nodes_[node] = {std::move(source), run.plan().n_own};
+    nodes_[node] = mine;
   }
   if (options_.every == 0) return;
-  run.engine().on_own_step([this, node](RegionId region, Tick t) {
-    if (t % options_.every == 0) take_region(node, region, t);
+  run.engine().on_own_step([this, node, mine](RegionId region, Tick t) {
+    if (t % options_.every == 0) take_region(node, *mine, region, t);
   });
 }
 
@@ -196,18 +197,15 @@ Outputs::Entry& Outputs::entry(Tick key, Tick t) {
   return result;
 }
 
-void Outputs::take_region(NodeId node, RegionId region, Tick t) {
+void Outputs::take_region(NodeId node, const Node& mine, RegionId region, Tick t) {
   detail::Frame* frame = nullptr;
-  const OutputSource* source = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    const Node& mine = nodes_.at(node);
-    source = mine.source.get();
     Entry& tick = entry(t, t);
     tick.regions_left.try_emplace(node, mine.n_own);
     frame = tick.frame.get();
   }
-  source->read(region, t, frame->reader(node));
+  mine.source->read(region, t, frame->reader(node));
   {
     const std::lock_guard lock(mutex_);
     if (--entries_.at(t).regions_left.at(node) != 0) return;
@@ -221,7 +219,7 @@ void Outputs::take_all(NodeId node, Tick key, Tick t) {
   const OutputSource* source = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    source = nodes_.at(node).source.get();
+    source = nodes_.at(node)->source.get();
     frame = entry(key, t).frame.get();
   }
   source->read_all(t, frame->reader(node));

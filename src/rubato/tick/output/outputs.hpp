@@ -73,7 +73,8 @@ class Outputs {
   // Before the run of a node; `run` outlives this or close(). Throws Error (usage) if the model
   // cannot be written in a wanted format, naming those that it can.
   void attach(NodeId node, NodeRun& run);
-  // When the node goes on as another NodeRun after a repartitioning; that one outlives this then.
+  // When the node goes on as another NodeRun after an epoch; that one outlives this then, and the one
+  // before it its own steps.
   void reattach(NodeId node, NodeRun& run);
   // After it.
   void finish(NodeId node, NodeRun& run);
@@ -104,7 +105,7 @@ class Outputs {
   // REQUIRES: the lock.
   Entry& entry(Tick key, Tick t);
   void follow(NodeId node, NodeRun& run, std::unique_ptr<OutputSource> source);
-  void take_region(NodeId node, RegionId region, Tick t);
+  void take_region(NodeId node, const Node& mine, RegionId region, Tick t);
   void take_all(NodeId node, Tick key, Tick t);
   void node_done(NodeId node, Tick key);
   void commit(const Entry& tick, Tick key);
@@ -125,7 +126,7 @@ class Outputs {
   // The same of all nodes; frames refer to it, and outlive the sources of a segment.
   std::optional<OutputSchema> schema_;
   mutable std::mutex mutex_;
-  std::map<NodeId, Node> nodes_;  // of this process
+  std::map<NodeId, std::shared_ptr<const Node>> nodes_;  // of this process, as they are now
   std::map<Tick, Entry> entries_;
   std::vector<Tick> keys_;  // of ticks that are whole; of several processes, of those done here
   std::string vtk_extension_;

@@ -82,7 +82,7 @@ void run(const Problem& problem, const Case& c, const OutputOptions& output, Tic
   options.n_nodes = c.n_nodes;
   options.n_cores = c.n_cores;
   options.profile = net::parse_profile("ec2-large");
-  options.epoch = c.epoch;
+  options.sharing.epoch = c.epoch;
   const auto outputs = add_outputs(options, output);
   (void)simulate(problem, Policy::parse(c.policy), ticks, options);
   EXPECT_FALSE(outputs->files().empty());
@@ -417,13 +417,16 @@ TEST(Outputs, several_processes_write_the_same_files_each_when_its_tick_is_whole
     options.profile = net::parse_profile("none");
     options.at_start = [&](NodeId node, NodeRun& run) { processes[node]->attach(node, run); };
     options.at_epoch = [&](NodeId node, NodeRun& run) {
-      EXPECT_TRUE(found.names().contains("mix-00000003.csv"));
-      EXPECT_TRUE(found.names().contains("mix-00000003.png"));
       EXPECT_FALSE(found.names().contains("mix-00000006.csv"));
       processes[node]->reattach(node, run);
+      run.engine().on_own_step([&](RegionId /*region*/, Tick t) {
+        if (t < 7) return;
+        EXPECT_TRUE(found.names().contains("mix-00000003.csv"));
+        EXPECT_TRUE(found.names().contains("mix-00000003.png"));
+      });
     };
     options.at_end = [&](NodeId node, NodeRun& run) { processes[node]->finish(node, run); };
-    options.epoch = 4;
+    options.sharing.epoch = 4;
     (void)simulate(*problem, Policy::parse("local"), 7, options);
     EXPECT_TRUE(found.names().contains("mix.csv"));
     second.close();

@@ -266,11 +266,79 @@ std::vector<UnitBox<D>> own_tiles(const Space<std::int64_t, D>& space, const Uni
   return tiles;
 }
 
+namespace {
+
+// The bits of all coordinates, one of each in turn.
+template <int D>
+std::uint64_t morton(const Index<D>& at) {
+  std::uint64_t code = 0;
+  for (std::size_t bit = 21; bit-- > 0;) {
+    for (std::size_t d = D; d-- > 0;)
+      code = code << 1 | (static_cast<std::uint64_t>(at[d]) >> bit & 1);
+  }
+  return code;
+}
+
+// How many pieces along each dimension: their number grows where they are longest.
+template <int D>
+Index<D> piece_counts(const Index<D>& n_cells, std::uint32_t n) {
+  Index<D> counts;
+  counts.fill(1);
+  const auto length = [&](std::size_t d) {
+    return counts[d] < n_cells[d] ? static_cast<double>(n_cells[d]) / static_cast<double>(counts[d])
+                                  : 0;
+  };
+  const auto product = [&] {
+    std::int64_t all = 1;
+    for (const std::int64_t count : counts)
+      all *= count;
+    return all;
+  };
+  while (product() < n) {
+    std::size_t longest = 0;
+    for (std::size_t d = 1; d < D; ++d)
+      longest = length(d) > length(longest) ? d : longest;
+    if (length(longest) == 0) break;
+    ++counts[longest];
+  }
+  return counts;
+}
+
+}  // namespace
+
+template <int D>
+std::vector<UnitBox<D>> pieces_of(const UnitBox<D>& units, std::uint32_t n) {
+  Index<D> n_cells;
+  for (std::size_t d = 0; d < D; ++d)
+    n_cells[d] = units.width(d) / kUnitsPerCell;
+  const Index<D> counts = piece_counts<D>(n_cells, n);
+  std::vector<std::pair<std::uint64_t, UnitBox<D>>> pieces;
+  Index<D> at{};
+  while (true) {
+    UnitBox<D> box;
+    for (std::size_t d = 0; d < D; ++d) {
+      box.low[d] = units.low[d] + n_cells[d] * at[d] / counts[d] * kUnitsPerCell;
+      box.high[d] = units.low[d] + n_cells[d] * (at[d] + 1) / counts[d] * kUnitsPerCell;
+    }
+    pieces.emplace_back(morton<D>(at), box);
+    std::size_t d = 0;
+    while (d < D && ++at[d] == counts[d])
+      at[d++] = 0;
+    if (d == D) break;
+  }
+  std::ranges::sort(pieces, {}, &std::pair<std::uint64_t, UnitBox<D>>::first);
+  std::vector<UnitBox<D>> boxes;
+  for (const auto& [code, box] : pieces)
+    boxes.push_back(box);
+  return boxes;
+}
+
 #define RUBATO_POINTS_INSTANTIATE(D)                                                             \
   template class CellCounts<(D)>;                                                                \
   template std::vector<UnitBox<(D)>> part_by_grid<(D)>(const UnitBox<(D)>&, std::uint32_t);      \
   template std::vector<UnitBox<(D)>> part_by_counts<(D)>(const UnitBox<(D)>&,                    \
                                                          const CellCounts<(D)>&, std::uint32_t); \
+  template std::vector<UnitBox<(D)>> pieces_of<(D)>(const UnitBox<(D)>&, std::uint32_t);         \
   template void cut_tiles<(D)>(const UnitBox<(D)>&, const Index<(D)>&,                           \
                                std::vector<UnitBox<(D)>>&);                                      \
   template std::vector<UnitBox<(D)>> own_tiles<(D)>(                                             \

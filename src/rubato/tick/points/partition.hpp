@@ -65,6 +65,11 @@ template <int D>
 template <int D>
 void cut_tiles(const UnitBox<D>& box, const Index<D>& edge, std::vector<UnitBox<D>>& tiles);
 
+// About n boxes that are disjoint and cover `units`, nearly cubes, cut at cell borders: no more than
+// there are cells. Along a Morton curve, so that a stretch of them is compact.
+template <int D>
+[[nodiscard]] std::vector<UnitBox<D>> pieces_of(const UnitBox<D>& units, std::uint32_t n);
+
 struct TileOptions {
   std::int64_t edge = 256;       // of an inner tile, in units
   std::int64_t ring = 0;         // V + R in units

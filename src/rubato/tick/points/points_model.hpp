@@ -79,6 +79,17 @@ class PointsModel {
     return queries(points::part_by_counts<kD>(lattice_.space().world, counts, n));
   }
 
+  // Boxes of whole cells, along a curve.
+  [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const {
+    return queries(points::pieces_of<kD>(lattice_.space().world, n));
+  }
+  [[nodiscard]] Query join(std::span<const Query> parts) const {
+    std::vector<points::UnitBox<kD>> boxes;
+    for (const Query& part : parts)
+      boxes.insert(boxes.end(), part.boxes().begin(), part.boxes().end());
+    return Query::of_disjoint(std::move(boxes));
+  }
+
   // Throws Error if the user gives a tuple that is not in the world, or an id twice.
   [[nodiscard]] State init(const Query& q) const;
   [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const;

@@ -142,10 +142,31 @@ void expect_reference_with_epochs(const Case& c, std::uint64_t seed) {
   const M model(Swarm<T, D>(c.world), c.options);
   const auto reference = run_reference(model, model.everything(), c.ticks);
   const testing::RunCase run{c.policy, c.n_nodes, c.n_cores, c.ticks};
-  const Tick epoch = 1 + static_cast<Tick>(seed % 6);
+  SharingOptions sharing;
+  sharing.epoch = 1 + static_cast<Tick>(seed % 6);
   testing::expect_equal_epochs(ProblemOf<M, PointsStore<Swarm<T, D>>, PointsCosts>(model), run,
-                               epoch, seed, reference);
-  testing::expect_equal_epochs(ProblemOf<M, FragmentStore<M>>(model), run, epoch, seed, reference);
+                               sharing, seed, reference);
+  testing::expect_equal_epochs(ProblemOf<M, FragmentStore<M>>(model), run, sharing, seed,
+                               reference);
+}
+
+// The same with pieces that move; returns how many.
+template <class T, int D>
+std::int64_t expect_reference_with_moves(const Case& c, std::uint64_t seed) {
+  SCOPED_TRACE(describe(c, seed));
+  using M = PointsModel<Swarm<T, D>>;
+  const ProblemOf<M, PointsStore<Swarm<T, D>>, PointsCosts> problem{
+      M(Swarm<T, D>(c.world), c.options)};
+  const M& model = problem.model();
+  testing::RunCase run{c.policy, c.n_nodes, c.n_cores, c.ticks};
+  SharingOptions sharing;
+  sharing.epoch = 1 + static_cast<Tick>(seed % 6);
+  sharing.balance = Balance::persistence;
+  sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(seed % 30);
+  const auto n_pieces = static_cast<std::uint32_t>(model.pieces(sharing.n_pieces).size());
+  run.n_nodes = std::min(run.n_nodes, n_pieces);
+  return testing::expect_equal_epochs(problem, run, sharing, seed,
+                                      run_reference(model, model.everything(), c.ticks));
 }
 
 template <class T, int D>
@@ -231,6 +252,22 @@ TEST(PointsProperty, floats_in_2d_that_are_cut_again_at_epochs_equal_the_referen
 TEST(PointsProperty, doubles_in_3d_that_are_cut_again_at_epochs_equal_the_reference) {
   // Ten times as slow as those in 2D, of which there are all.
   for_all_seeds(50'000, expect_reference_with_epochs<double, 3>, testing::n_seeds() / 4);
+}
+
+TEST(PointsProperty, runs_whose_pieces_move_equal_the_reference) {
+  std::int64_t n_moved = 0;
+  for_all_seeds(90'000, [&](const Case& c, std::uint64_t seed) {
+    n_moved += expect_reference_with_moves<float, 2>(c, seed);
+  });
+  for_all_seeds(
+      95'000,
+      [&](Case c, std::uint64_t seed) {
+        RandomStream random(seed, 6);
+        c.policy = testing::random_pieces(random);
+        n_moved += expect_reference_with_moves<double, 3>(c, seed);
+      },
+      testing::n_seeds() / 4);
+  EXPECT_GT(n_moved, static_cast<std::int64_t>(testing::n_seeds()));
 }
 
 TEST(PointsProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {

@@ -48,8 +48,12 @@ class PointsStore final : public Store {
   PointsStore(const Model& model, const TypedPlan<Query>& typed, const StateSource& source,
               PointsCosts costs = {})
       : PointsStore(model, typed, held_state(model, typed.held, source), costs) {}
-  // The same for a segment of a run.
   PointsStore(const Model& model, const TypedPlan<Query>& typed, StartState<State> start,
+              PointsCosts costs = {})
+      : PointsStore(model, typed, Arriving{start.tick}, costs) {
+    load(std::move(start));
+  }
+  PointsStore(const Model& model, const TypedPlan<Query>& typed, Arriving start,
               PointsCosts costs = {});
 
   void step(RegionId region, Tick t, std::uint32_t core) override;
@@ -105,6 +109,9 @@ class PointsStore final : public Store {
     std::ranges::sort(state, {}, &Tuple::id);
     model_.write(out, state);
   }
+  // Segments (Arriving in store.hpp).
+  void save(RegionId region, Tick t, const Query& query, Writer& out) const;
+  void begin(RegionId region, std::span<const ByteView> fragments);
   // The checksum of the own tuples at t (tick/problem.hpp).
   // Error if what is seen of one is not a number.
   [[nodiscard]] std::uint64_t checksum(Tick t) const {
@@ -214,6 +221,7 @@ class PointsStore final : public Store {
   std::vector<Ahead> ahead_;                      // [regions]; of policy pieces
   std::vector<std::unique_ptr<Table>> versions_;  // [regions][window]
   std::vector<Nanos> step_costs_;                 // [regions] of the last step
+  const Tick begin_;
   Tick released_;
 
   std::mutex mutex_;                                        // guards what follows
@@ -224,19 +232,19 @@ class PointsStore final : public Store {
 };
 
 template <points::PointsUser U>
-PointsStore<U>::PointsStore(const Model& model, const TypedPlan<Query>& typed,
-                            StartState<State> start, PointsCosts costs)
+PointsStore<U>::PointsStore(const Model& model, const TypedPlan<Query>& typed, Arriving start,
+                            PointsCosts costs)
     : model_(model),
       typed_(typed),
       costs_(costs),
       window_(typed.plan.window()),
       versions_(typed.plan.regions.size() * static_cast<std::size_t>(window_)),
       step_costs_(typed.plan.regions.size()),
+      begin_(start.tick),
       released_(start.tick),
       spare_(typed.plan.regions.size()) {
   place_regions();
   list_pack_cells();
-  load(std::move(start));
 }
 
 template <points::PointsUser U>
@@ -511,3 +519,4 @@ std::size_t PointsStore<U>::bytes() const {
 
 #include "rubato/tick/points/detail/store_ahead.hpp"
 #include "rubato/tick/points/detail/store_rounds.hpp"
+#include "rubato/tick/points/detail/store_segments.hpp"

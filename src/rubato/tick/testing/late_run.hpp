@@ -44,7 +44,7 @@ void expect_equal_when_late(const P& problem, const RunCase& c, Tick epoch, std:
   options.n_cores = c.n_cores;
   options.profile = net::parse_profile(profile);
   options.seed = seed;
-  options.epoch = epoch;
+  options.sharing.epoch = epoch;
   for (std::uint32_t node = 0; node < c.n_nodes; ++node)
     options.slowdowns.push_back(1 + 3 * random.unit());
   typename P::State state;

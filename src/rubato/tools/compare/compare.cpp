@@ -81,7 +81,7 @@ Comparison run_simulated(const CompareOptions& options, ChosenModel& model,
                          const std::vector<tick::Policy>& policies, std::ostream& err) {
   RunRequest request;
   request.ticks = options.ticks;
-  request.epoch = options.epoch;
+  request.sharing.epoch = options.epoch;
   request.seed = options.seed;
   request.profile = options.profile;
   request.n_simulated = options.n_nodes;

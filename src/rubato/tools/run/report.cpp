@@ -163,14 +163,16 @@ std::string straggler_line(const tick::RunResult& result) {
 
 std::string epoch_line(const tick::RunResult& result) {
   if (result.n_epochs() == 0) {
-    return "epochs: none, the run ended before or the model is cut in one way only";
+    return "epochs: none; the run ended before, or there was nothing to move";
   }
   Nanos longest = 0;
   for (const auto& node : result.nodes)
     longest = std::max(longest, node.moved.time);
   const double all = result.wall > 0 ? static_cast<double>(result.wall) : 1;
-  return fmt::format("epochs: {}, {:.3f} MB moved between nodes, in {:.1f} % of the time",
-                     result.n_epochs(), static_cast<double>(result.bytes_moved()) / 1e6,
+  const std::string pieces =
+      result.pieces_moved() > 0 ? fmt::format("{} pieces moved, ", result.pieces_moved()) : "";
+  return fmt::format("epochs: {}, {}{:.3f} MB between nodes, in {:.1f} % of the time",
+                     result.n_epochs(), pieces, static_cast<double>(result.bytes_moved()) / 1e6,
                      100 * static_cast<double>(longest) / all);
 }
 
@@ -204,6 +206,7 @@ void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_n
       .field("messages", n_messages)
       .field("bytes", n_bytes)
       .field("epochs", result.n_epochs())
+      .field("pieces_moved", result.pieces_moved())
       .field("bytes_moved", result.bytes_moved());
   if (!with_nodes) return;
   json.key("nodes").begin_array();

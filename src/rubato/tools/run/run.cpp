@@ -27,6 +27,11 @@ struct RunOptions {
   RunRequest request;
   tick::Parameters output;
   CheckpointWords checkpoint;
+  std::string balance;  // "": as the policy says
+  std::uint32_t n_pieces = 0;
+  tick::Tick epoch = 0;
+  const CLI::Option* pieces_option = nullptr;
+  const CLI::Option* epoch_option = nullptr;
   const CLI::Option* seed_option = nullptr;
   const CLI::Option* ticks_option = nullptr;
 };
@@ -73,7 +78,7 @@ void print_json(const ChosenModel& model, const RunRequest& request, const RunOu
       .field("n_nodes", outcome.result.nodes.size())
       .field("n_cores", outcome.n_cores)
       .field("seed", request.seed)
-      .field("epoch", request.epoch)
+      .field("epoch", request.sharing.epoch)
       .field("profile", request.profile);
   json.key("files").begin_array();
   for (const auto& file : outcome.files)
@@ -98,7 +103,7 @@ void print_text(const ChosenModel& model, const RunRequest& request, const RunOu
   context.err << node_table(result).to_text(io::style_of_terminal(STDERR_FILENO));
   const std::string straggler = straggler_line(result);
   if (!straggler.empty()) context.err << straggler << '\n';
-  if (request.epoch > 0) context.err << epoch_line(result) << '\n';
+  if (request.sharing.epoch > 0) context.err << epoch_line(result) << '\n';
   const std::string stop = stop_line(result);
   if (!stop.empty()) context.err << stop << '\n';
   for (const auto& file : outcome.files)
@@ -136,8 +141,26 @@ std::string input_names(const ChosenModel& model) {
   return names;
 }
 
+// The policy and its sharing by name, and what of that other options change.
+void set_system(RunOptions& options) {
+  tick::System system = tick::System::parse(options.policy);
+  tick::SharingOptions& sharing = system.sharing;
+  if (options.epoch_option->count() > 0) sharing.epoch = options.epoch;
+  if (!options.balance.empty()) {
+    sharing.balance = tick::parse_balance(options.balance);
+    if (sharing.balance == tick::Balance::none) sharing.epoch = 0;
+    if (sharing.balance != tick::Balance::none && sharing.epoch == 0)
+      sharing.epoch = tick::kDefaultEpoch;
+    if (sharing.balance == tick::Balance::persistence && sharing.n_pieces == 0)
+      sharing.n_pieces = tick::kDefaultPieces;
+  }
+  if (options.pieces_option->count() > 0) sharing.n_pieces = options.n_pieces;
+  options.request.policy = system.policy;
+  options.request.sharing = sharing;
+}
+
 ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
-  options.request.policy = tick::Policy::parse(options.policy);
+  set_system(options);
   check(options);
   const Resumed resumed =
       resume_run(options.checkpoint, model, options.seed, options.request.ticks,
@@ -162,10 +185,18 @@ void add_advanced(CLI::App& parser, RunOptions& options) {
   const auto add = [&](const char* names, auto& target, const char* help) {
     return parser.add_option(names, target, help)->type_name("")->group(kAdvancedGroup);
   };
-  add("--epoch", options.request.epoch,
-      "Cut the model again each N ticks, by the state that there is then; 0: never")
-      ->capture_default_str()
-      ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
+  options.epoch_option =
+      add("--epoch", options.epoch,
+          "Share the work anew each N ticks, by what the state or its cost is then; 0: never")
+          ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
+  add("--balance", options.balance,
+      "How it is shared anew: persistence moves pieces by what they have cost, repartition cuts "
+      "the "
+      "model again, none");
+  options.pieces_option =
+      add("--pieces", options.n_pieces,
+          "Cut the model into about N pieces for all nodes, whatever their number")
+          ->check(quiet(CLI::Range(std::uint32_t{0}, std::uint32_t{1} << 24)));
   add("--net-seed", options.net_seed, "Of the network's delays alone");
   add("--slowdown", options.request.slowdown, "How much slower a virtual node computes")
       ->capture_default_str()
@@ -197,7 +228,7 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   };
   add("--policy", options->policy,
       "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D), or short "
-      "k3m5d10")
+      "k3m5d10; or a system of pieces: oritick, comtick, asytick, asytick-plb")
       ->capture_default_str();
   options->ticks_option =
       add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")

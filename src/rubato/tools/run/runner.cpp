@@ -45,7 +45,7 @@ tick::SimulationOptions simulation_options(const RunRequest& request) {
   options.n_cores = request.n_sim_cores;
   options.profile = net::parse_profile(request.profile.empty() ? "none" : request.profile);
   options.seed = request.seed;
-  options.epoch = request.epoch;
+  options.sharing = request.sharing;
   options.start = request.start;
   if (request.slowdown != 1) options.slowdowns.assign(options.n_nodes, request.slowdown);
   options.at_end = request.at_end;
@@ -146,11 +146,11 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   if (request.checkpoint.on_signal) checkpoint_signals.emplace();
   tick::ExecutionOptions execution;
   execution.paced = request.paced;
-  execution.epoch = request.epoch;
+  execution.sharing = request.sharing;
   execution.start = request.start;
-  execution.at_start = execution.at_epoch = [&](tick::NodeRun& node) {
+  execution.at_engine = [&](tick::TickEngine& engine) {
     set_up.reset();
-    if (run.watch) run.watch->follow(node.engine());
+    if (run.watch) run.watch->follow(engine);
   };
   Bytes finding;
   execution.at_end = [&](tick::NodeRun& node) {

@@ -23,11 +23,11 @@ struct RunRequest {
   tick::Policy policy;
   tick::Tick ticks = 0;
   std::uint32_t n_cores = 0;  // of this node; 0: its share of the machine
-  tick::Tick epoch = 0;       // ticks from one repartitioning to the next; 0: never
-  std::uint64_t seed = 1;     // of the network's delays
-  std::string profile;        // net/profile.hpp in text form; "": none, or what RUBATO_PROFILE says
-  bool paced = false;         // on real nodes: tick::ExecutionOptions::paced
-  std::string trace;          // file; "": none
+  tick::SharingOptions sharing{};
+  std::uint64_t seed = 1;  // of the network's delays
+  std::string profile;     // net/profile.hpp in text form; "": none, or what RUBATO_PROFILE says
+  bool paced = false;      // on real nodes: tick::ExecutionOptions::paced
+  std::string trace;       // file; "": none
 
   std::uint32_t n_simulated = 0;  // virtual nodes; 0: a real run
   std::uint32_t n_sim_cores = 1;  // of each

@@ -62,11 +62,11 @@ RunWatch::RunWatch(std::ostream& err, bool is_terminal, const std::string& title
     : progress_(err, is_terminal, title, steady_now()), ticks_(ticks) {}
 
 void RunWatch::look(const core::RunGlance& glance) {
-  if (flow_ == nullptr || glance.elapsed <= 0) return;
+  if (engine_ == nullptr || glance.elapsed <= 0) return;
   // The host counts each segment of a run with epochs from its own start.
   if (glance.elapsed < elapsed_) before_ += elapsed_;
   elapsed_ = glance.elapsed;
-  const tick::Tick done = flow_->watched_tick();
+  const tick::Tick done = engine_->watched_tick();
   const double rate = static_cast<double>(done) * 1e9 / static_cast<double>(before_ + elapsed_);
   progress_.update(steady_now(), part_of(done, ticks_),
                    note(rate, glance.waiting_share, "ticks/s"));

@@ -70,14 +70,14 @@ class RunWatch {
   // `err` outlives this.
   RunWatch(std::ostream& err, bool is_terminal, const std::string& title, tick::Tick ticks);
 
-  // `flow` must live as long as look() is called, or until another one is followed.
-  void follow(const tick::Dataflow& flow) noexcept { flow_ = &flow; }
+  // `engine` must live as long as look() is called.
+  void follow(const tick::TickEngine& engine) noexcept { engine_ = &engine; }
   void look(const core::RunGlance& glance);
 
  private:
   Progress progress_;
   tick::Tick ticks_;
-  const tick::Dataflow* flow_ = nullptr;
+  const tick::TickEngine* engine_ = nullptr;
   Nanos before_ = 0;   // of the host's runs that have ended
   Nanos elapsed_ = 0;  // of the one under way
 };

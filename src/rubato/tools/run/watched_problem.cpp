@@ -16,17 +16,33 @@ class WatchedProblem::Parts final : public tick::Partition {
     if (problem_.watch_.on_node) problem_.watch_.on_node(self);
     return parts_->make_node(self, policy, options, start);
   }
+  // What is cut while the run goes on is not watched.
+  [[nodiscard]] std::uint32_t n_nodes() const noexcept override { return parts_->n_nodes(); }
+  [[nodiscard]] const std::vector<tick::NodeId>& owners() const noexcept override {
+    return parts_->owners();
+  }
+  [[nodiscard]] std::unique_ptr<tick::Partition> with_owners(
+      std::vector<tick::NodeId> owners) const override {
+    return parts_->with_owners(std::move(owners));
+  }
+  [[nodiscard]] std::unique_ptr<tick::Partition> cut_again(ByteView samples) const override {
+    return parts_->cut_again(samples);
+  }
+  void merge_samples(Bytes& into, ByteView from) const override {
+    parts_->merge_samples(into, from);
+  }
 
  private:
   const WatchedProblem& problem_;
   std::unique_ptr<tick::Partition> parts_;
 };
 
-std::unique_ptr<tick::Partition> WatchedProblem::partition(std::uint32_t n_nodes) const {
+std::unique_ptr<tick::Partition> WatchedProblem::partition(std::uint32_t n_nodes,
+                                                           std::uint32_t n_pieces) const {
   core::throw_if_signalled();
   if (watch_.on_cut) watch_.on_cut(n_nodes);
   try {
-    return std::make_unique<Parts>(*this, problem_.partition(n_nodes));
+    return std::make_unique<Parts>(*this, problem_.partition(n_nodes, n_pieces));
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage || watch_.nodes_option.empty()) throw;
     throw error.in(watch_.nodes_option + " " + std::to_string(n_nodes));

@@ -24,7 +24,10 @@ class WatchedProblem final : public tick::Problem {
       : problem_(problem), watch_(std::move(watch)) {}
 
   // Throws Error as the problem does; one of usage has the option in front.
-  [[nodiscard]] std::unique_ptr<tick::Partition> partition(std::uint32_t n_nodes) const override;
+  using Problem::partition;
+  [[nodiscard]] std::unique_ptr<tick::Partition> partition(std::uint32_t n_nodes,
+                                                           std::uint32_t n_pieces) const override;
+  [[nodiscard]] bool has_pieces() const noexcept override { return problem_.has_pieces(); }
   [[nodiscard]] bool repartitions() const noexcept override { return problem_.repartitions(); }
   [[nodiscard]] tick::CheckReport check(const tick::CheckOptions& options) const override {
     if (watch_.on_check) watch_.on_check();

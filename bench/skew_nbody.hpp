@@ -1,0 +1,22 @@
+#pragma once
+// The n-body input of the skew benchmarks, frozen: bodies all over a torus, a dense cluster that
+// drifts, and groups that fly together, one each tick, each at another place. The cluster is what a
+// balancer can know from the ticks before; where the next group meets it cannot.
+
+#include "rubato/models/app_nbody.hpp"
+#include "rubato/tick/sharing.hpp"
+
+namespace rubato::bench {
+
+using SkewProblem = models::NBodyProblem<float, 2>;
+
+inline constexpr std::uint32_t kSkewNodes = 16;
+inline constexpr std::uint32_t kSkewPieces = 64 * 64;
+inline constexpr tick::Tick kSkewEpoch = 16;
+
+[[nodiscard]] SkewProblem skew_nbody_problem(tick::Tick ticks, std::uint64_t seed);
+
+// One of the four systems of [AsyTick 5] on these pieces.
+[[nodiscard]] tick::System skew_system(const char* name);
+
+}  // namespace rubato::bench

@@ -1,0 +1,625 @@
+#include "rubato/tick/epoch/epoch_engine.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace rubato::tick {
+
+using detail::MessageHeader;
+using detail::MessageType;
+
+namespace {
+
+// Of MessageType::epoch, in the header's `detail`.
+enum class Way : std::uint32_t { up, down };
+
+// In front of each fragment of MessageType::moved; 16 bytes.
+struct FragmentHeader {
+  std::uint32_t number = 0;  // in Handover::Send::regions
+  std::uint32_t zero = 0;
+  std::uint64_t n_bytes = 0;
+};
+
+// What all reports say so far: samples of the model, and pieces with what they cost in a tick, in ns.
+using PieceCosts = std::vector<std::pair<std::uint32_t, double>>;
+
+void write_report(Writer& out, const Bytes& samples, const PieceCosts& costs) {
+  out.put(static_cast<std::uint64_t>(samples.size()));
+  out.append(samples.data(), samples.size());
+  out.put(static_cast<std::uint64_t>(costs.size()));
+  for (const auto& [piece, cost] : costs) {
+    out.put(std::uint64_t{piece});
+    out.put(cost);
+  }
+}
+
+struct Report {
+  ByteView samples;
+  PieceCosts costs;
+};
+
+Report read_report(ByteView bytes) {
+  Reader in(bytes);
+  Report report;
+  report.samples = in.get_view(in.get<std::uint64_t>());
+  report.costs.resize(in.get<std::uint64_t>());
+  for (auto& [piece, cost] : report.costs) {
+    piece = static_cast<std::uint32_t>(in.get<std::uint64_t>());
+    cost = in.get<double>();
+  }
+  return report;
+}
+
+}  // namespace
+
+EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique_ptr<NodeRun> first,
+                         const EpochOptions& options, const Dataflow::Options& flow,
+                         std::function<void(NodeRun&)> at_epoch)
+    : options_(options),
+      flow_options_(flow),
+      at_epoch_(std::move(at_epoch)),
+      self_(first->plan().self),
+      n_nodes_(first->plan().n_nodes),
+      run_begin_(flow.begin),
+      agreements_(first->engine().agreements()),
+      watched_tick_(flow.begin) {
+  RUBATO_REQUIRE(options.every > 0 && options.balance != Balance::none, options.every);
+  RUBATO_REQUIRE(partition->n_nodes() == n_nodes_, partition->n_nodes(), n_nodes_);
+  auto leg = std::make_unique<Leg>();
+  leg->partition = std::move(partition);
+  leg->node = std::move(first);
+  follow(*leg);
+  legs_.push_back(std::move(leg));
+}
+
+EpochEngine::~EpochEngine() = default;
+
+std::vector<NodeId> EpochEngine::children() const {
+  std::vector<NodeId> list;
+  for (std::uint64_t child = 2 * std::uint64_t{self_} + 1;
+       child < n_nodes_ && child <= 2 * std::uint64_t{self_} + 2; ++child) {
+    list.push_back(static_cast<NodeId>(child));
+  }
+  return list;
+}
+
+// The first epoch after tick t; none if the run ends there or before.
+Tick EpochEngine::epoch_after(Tick t) const {
+  const Tick next = (t / options_.every + 1) * options_.every;
+  return next < agreements_->stop.end() ? next : kNoTick;
+}
+
+// The newest of those that begin before tick t; null if there is none (any more).
+EpochEngine::Leg* EpochEngine::leg_of(Tick t) const {
+  const std::lock_guard lock(legs_mutex_);
+  for (auto leg = legs_.rbegin(); leg != legs_.rend(); ++leg) {
+    if ((*leg)->flow().begin() < t) return leg->get();
+  }
+  return nullptr;
+}
+
+EpochEngine::Leg& EpochEngine::leg_of(const core::Work& work) const {
+  const bool steps =
+      work.kind == step_own || work.kind == step_replica || work.kind == interact_own;
+  Leg* leg = leg_of(steps ? work.tick + 1 : work.tick);
+  RUBATO_ASSERT(leg != nullptr, work.kind, work.index, work.tick);
+  return *leg;
+}
+
+// Has the leg's steps give samples when they are wanted.
+void EpochEngine::follow(Leg& leg) {
+  leg.cost.resize(leg.node->plan().n_own);
+  leg.n_units.resize(leg.node->plan().n_own);
+  if (options_.balance != Balance::repartition) return;
+  leg.flow().on_own_step([this, &leg](RegionId region, Tick t) {
+    if (t != sample_tick_.load(std::memory_order_relaxed)) return;
+    const Bytes samples = leg.node->sample(region, t);
+    const std::lock_guard lock(samples_mutex_);
+    leg.partition->merge_samples(own_samples_, samples);
+  });
+}
+
+void EpochEngine::start(core::Port& port) {
+  started_ = port.now();
+  newest().flow().start(port);
+  set_epoch(epoch_after(run_begin_));
+  look(port);
+}
+
+// The epoch to come is at tick t.
+void EpochEngine::set_epoch(Tick t) {
+  epoch_ = t;
+  reported_ = decided_ = false;
+  missing_ = 1 + children().size();
+  samples_.clear();
+  costs_.clear();
+  // At least one tick of this segment is to be told of.
+  report_tick_ =
+      t == kNoTick ? kNoTick : std::max(t - options_.every / 2, newest().flow().begin() + 1);
+  {
+    const std::lock_guard lock(samples_mutex_);
+    own_samples_.clear();
+  }
+  sample_tick_.store(report_tick_, std::memory_order_relaxed);
+  newest().flow().gate(t);
+}
+
+// After each event.
+void EpochEngine::look(core::Port& port) {
+  for (const auto& leg : legs_)
+    leg->flow().note_end(port);
+  if (!reported_ && epoch_ != kNoTick && newest().flow().own_tick() >= report_tick_) report(port);
+  retire();
+  watched_tick_.store(own_tick(), std::memory_order_relaxed);
+}
+
+void EpochEngine::report(core::Port& port) {
+  reported_ = true;
+  Leg& leg = newest();
+  PieceCosts costs;
+  if (options_.balance == Balance::persistence) {
+    for (std::size_t i = 0; i < leg.node->pieces().size(); ++i) {
+      const auto n = static_cast<double>(std::max<std::int64_t>(leg.n_units[i], 1));
+      costs.emplace_back(leg.node->pieces()[i], static_cast<double>(leg.cost[i]) / n);
+    }
+  }
+  std::ranges::fill(leg.cost, 0);
+  std::ranges::fill(leg.n_units, 0);
+  Writer out;
+  {
+    const std::lock_guard lock(samples_mutex_);
+    write_report(out, own_samples_, costs);
+    own_samples_.clear();
+  }
+  add_report(port, out.take());
+}
+
+// One's own, or a child's for its part of the tree.
+void EpochEngine::add_report(core::Port& port, ByteView bytes) {
+  const Report more = read_report(bytes);
+  if (!more.samples.empty()) newest().partition->merge_samples(samples_, more.samples);
+  costs_.insert(costs_.end(), more.costs.begin(), more.costs.end());
+  if (--missing_ != 0) return;
+  Writer out;
+  if (self_ == 0) {
+    write_report(out, samples_, costs_);
+    decided(port, out.take());
+    return;
+  }
+  out.put(MessageHeader{MessageType::epoch, static_cast<std::uint32_t>(Way::up), epoch_});
+  write_report(out, samples_, costs_);
+  port.send((self_ - 1) / 2, out.take());
+}
+
+// All reports are here: hands them down, and plans.
+void EpochEngine::decided(core::Port& port, Bytes reports) {
+  for (const NodeId child : children()) {
+    Writer out;
+    out.put(MessageHeader{MessageType::epoch, static_cast<std::uint32_t>(Way::down), epoch_});
+    out.append(reports.data(), reports.size());
+    port.send(child, out.take());
+  }
+  decided_ = true;
+  plan_ = &new_job(Step::plan, newest());
+  plan_->bytes = std::move(reports);
+}
+
+EpochEngine::Job& EpochEngine::new_job(Step step, Leg& leg) {
+  jobs_.emplace_back();
+  Job& job = jobs_.back();
+  job.step = step;
+  job.leg = &leg;
+  job.at = std::prev(jobs_.end());
+  return job;
+}
+
+// On a core: the new owners and, if they are others, the next segment of this node.
+void EpochEngine::plan(Job& job) {
+  Leg& from = *job.leg;
+  const Report report = read_report(job.bytes);
+  // Each cut looks at all that was reported, and there are about log2(n) of them above each part.
+  job.n_bytes = job.bytes.size() * std::bit_width(n_nodes_);
+  std::shared_ptr<const Partition> partition;
+  if (options_.balance == Balance::repartition) {
+    partition = from.partition->cut_again(report.samples);
+  } else {
+    const std::vector<NodeId>& before = from.partition->owners();
+    std::vector<double> costs(before.size());
+    for (const auto& [piece, cost] : report.costs)
+      costs.at(piece) = cost;
+    std::vector<NodeId> owners =
+        balance_by_persistence(costs, before, n_nodes_, options_.persistence);
+    if (owners == before) return;
+    partition = from.partition->with_owners(std::move(owners));
+  }
+  auto next = std::make_unique<Leg>();
+  Dataflow::Options flow = flow_options_;
+  flow.begin = epoch_;  // which no other call changes while a plan is made
+  flow.arrives = flow.hands_over = true;
+  flow.agreements = agreements_;
+  next->partition = partition;
+  next->node = partition->make_node(self_, from.node->plan().policy, flow, nullptr);
+  next->handover = from.node->hand_over(*next->node, epoch_);
+  for (const Handover::Send& send : next->handover->sends())
+    next->outgoing.push_back({{}, send.regions.size(), false});
+  next->outgoing_left = next->outgoing.size();
+  next->incoming.resize(next->node->plan().regions.size());
+  next->incoming_left = next->incoming.size();
+  for (const Handover::Receive& receive : next->handover->receives()) {
+    for (const auto& readers : receive.readers) {
+      for (const RegionId region : readers)
+        ++next->incoming[region].missing;
+    }
+  }
+  for (RegionId region = 0; region < next->incoming.size(); ++region) {
+    if (next->incoming[region].missing == 0) next->complete.push_back(region);
+  }
+  job.n_bytes += 256 * next->incoming.size();
+  job.next = std::move(next);
+}
+
+void EpochEngine::planned(core::Port& port, Job& job) {
+  const bool changes = job.next != nullptr;
+  if (agreements_->stop.end() <= epoch_) {
+    set_epoch(kNoTick);
+  } else if (!changes) {
+    set_epoch(epoch_after(epoch_));
+  } else {
+    Leg& from = newest();
+    Leg& next = *job.next;
+    const auto& before = from.partition->owners();
+    const auto& after = next.partition->owners();
+    for (std::size_t i = 0; i < before.size() && i < after.size(); ++i)
+      next.n_moved += before[i] == after[i] ? 0 : 1;
+    const Tick t = epoch_;
+    {
+      const std::lock_guard lock(legs_mutex_);
+      legs_.push_back(std::move(job.next));
+    }
+    follow(next);
+    if (at_epoch_) at_epoch_(*next.node);
+    agreements_->stop.use(next.node->store());
+    next.flow().hold(hold_);
+    next.flow().start(port);
+    set_epoch(epoch_after(t));
+    from.flow().end_at(port, t, [this, &next](RegionId region) { old_region_ready(next, region); });
+  }
+  deliver_early(port);
+}
+
+// What came for an epoch or a segment that was not known yet.
+void EpochEngine::deliver_early(core::Port& port) {
+  std::deque<std::pair<NodeId, Bytes>> early;
+  early.swap(early_);
+  for (auto& [from, bytes] : early)
+    on_message(port, from, std::move(bytes));
+}
+
+// The fragments of an old region may be packed.
+void EpochEngine::old_region_ready(Leg& leg, RegionId region) {
+  for (std::size_t i = 0; i < leg.outgoing.size(); ++i) {
+    if (std::ranges::binary_search(leg.handover->sends()[i].regions, region))
+      leg.outgoing[i].ready.push_back(region);
+  }
+}
+
+void EpochEngine::on_message(core::Port& port, NodeId from, Bytes bytes) {
+  MessageHeader header;
+  RUBATO_ASSERT(bytes.size() >= sizeof header, bytes.size());
+  std::memcpy(&header, bytes.data(), sizeof header);
+  switch (header.type) {
+    case MessageType::epoch:
+      if (header.tick > epoch_ || (header.tick == epoch_ && decided_)) {
+        early_.emplace_back(from, std::move(bytes));
+      } else if (header.tick == epoch_) {
+        const ByteView payload = ByteView(bytes).subspan(sizeof header);
+        if (static_cast<Way>(header.detail) == Way::up) {
+          add_report(port, payload);
+        } else {
+          decided(port, Bytes(payload.begin(), payload.end()));
+        }
+      }
+      break;
+    case MessageType::moved:
+      if (header.tick >= epoch_) {
+        early_.emplace_back(from, std::move(bytes));
+      } else {
+        take_moved(from, std::move(bytes));
+      }
+      break;
+    case MessageType::barrier:
+    case MessageType::measure:
+    case MessageType::decision:
+      newest().flow().on_message(port, from, std::move(bytes));
+      break;
+    default:
+      if (header.tick > epoch_) {
+        early_.emplace_back(from, std::move(bytes));
+      } else if (Leg* leg = leg_of(header.tick); leg != nullptr) {
+        leg->flow().on_message(port, from, std::move(bytes));
+      }
+      break;
+  }
+  look(port);
+}
+
+void EpochEngine::take_moved(NodeId from, Bytes bytes) {
+  const auto memory = std::make_shared<const Bytes>(std::move(bytes));
+  Reader in(*memory);
+  const auto header = in.get<MessageHeader>();
+  Leg* leg = leg_of(header.tick + 1);
+  if (leg == nullptr || leg->flow().begin() != header.tick) return;  // the run ends before it
+  const auto& receives = leg->handover->receives();
+  const auto at = std::ranges::lower_bound(receives, from, {}, &Handover::Receive::from);
+  RUBATO_ASSERT(at != receives.end() && at->from == from, self_, from, header.tick);
+  for (std::uint32_t i = 0; i < header.detail; ++i) {
+    const auto fragment = in.get<FragmentHeader>();
+    const ByteView view = in.get_view(fragment.n_bytes);
+    RUBATO_ASSERT(fragment.number < at->readers.size(), from, fragment.number, header.tick);
+    for (const RegionId region : at->readers[fragment.number]) {
+      Incoming& incoming = leg->incoming[region];
+      incoming.fragments.push_back({memory, view});
+      if (--incoming.missing == 0) leg->complete.push_back(region);
+    }
+  }
+}
+
+bool EpochEngine::take_pack(Leg& leg, bool idle, core::Work& work) {
+  for (std::size_t i = 0; i < leg.outgoing.size(); ++i) {
+    Outgoing& out = leg.outgoing[i];
+    if (out.ready.empty() || out.packing) continue;
+    // Others may have nothing else to do: they get what there is, in a few messages.
+    const Handover::Send& send = leg.handover->sends()[i];
+    const bool due = out.ready.size() == out.left ||
+                     (send.to != self_ && 8 * out.ready.size() >= send.regions.size());
+    if (!due && !idle) continue;
+    Job& job = new_job(Step::pack, leg);
+    job.i = i;
+    job.regions.swap(out.ready);
+    out.packing = true;
+    work = {move_state, static_cast<std::uint32_t>(job.step), leg.flow().begin(), &job};
+    return true;
+  }
+  return false;
+}
+
+// Plans and new regions go first, since others wait for them; and packs that are due. What is not
+// due is for cores that would be idle.
+bool EpochEngine::take_job(bool idle, core::Work& work) {
+  if (!idle && plan_ != nullptr) {
+    work = {move_state, static_cast<std::uint32_t>(plan_->step), epoch_, plan_};
+    plan_ = nullptr;
+    return true;
+  }
+  for (const auto& leg : legs_) {
+    if (!idle && !leg->complete.empty()) {
+      Job& job = new_job(Step::begin, *leg);
+      job.regions.push_back(leg->complete.back());
+      leg->complete.pop_back();
+      work = {move_state, static_cast<std::uint32_t>(job.step), leg->flow().begin(), &job};
+      return true;
+    }
+    if (take_pack(*leg, idle, work)) return true;
+  }
+  return false;
+}
+
+bool EpochEngine::next_work(std::uint32_t core, core::Work& work) {
+  bool found = take_job(false, work);
+  for (std::size_t i = 0; !found && i < legs_.size(); ++i)
+    found = legs_[i]->flow().next_work(core, work);
+  return found || take_job(true, work);
+}
+
+bool EpochEngine::more_work() const {
+  if (plan_ != nullptr) return true;
+  return std::ranges::any_of(legs_, [](const auto& leg) {
+    const auto packs = [](const Outgoing& out) { return !out.ready.empty() && !out.packing; };
+    return !leg->complete.empty() || std::ranges::any_of(leg->outgoing, packs) ||
+           leg->flow().more_work();
+  });
+}
+
+void EpochEngine::run(const core::Work& work, std::uint32_t core) {
+  if (work.kind != move_state) {
+    leg_of(work).flow().run(work, core);
+    return;
+  }
+  Job& job = *static_cast<Job*>(work.detail);
+  switch (job.step) {
+    case Step::plan:
+      plan(job);
+      break;
+    case Step::pack:
+      pack(job);
+      break;
+    case Step::begin:
+      begin_region(job);
+      break;
+  }
+}
+
+void EpochEngine::pack(Job& job) {
+  const Leg& leg = *job.leg;
+  std::ranges::sort(job.regions);
+  Writer out;
+  out.put(MessageHeader{MessageType::moved, static_cast<std::uint32_t>(job.regions.size()),
+                        leg.node->engine().begin()});
+  const auto& all = leg.handover->sends()[job.i].regions;
+  for (const RegionId region : job.regions) {
+    Writer fragment;
+    leg.handover->pack(job.i, region, fragment);
+    const Bytes bytes = fragment.take();
+    const auto number = std::ranges::lower_bound(all, region) - all.begin();
+    out.put(FragmentHeader{static_cast<std::uint32_t>(number), 0, bytes.size()});
+    out.append(bytes.data(), bytes.size());
+  }
+  job.bytes = out.take();
+  job.n_bytes = job.bytes.size();
+}
+
+void EpochEngine::packed(core::Port& port, Job& job) {
+  Leg& leg = *job.leg;
+  Outgoing& out = leg.outgoing[job.i];
+  out.packing = false;
+  out.left -= job.regions.size();
+  if (out.left == 0) --leg.outgoing_left;
+  const NodeId to = leg.handover->sends()[job.i].to;
+  if (to == self_) {
+    take_moved(self_, std::move(job.bytes));
+    return;
+  }
+  moved_.bytes_sent += static_cast<std::int64_t>(job.bytes.size());
+  port.send(to, std::move(job.bytes));
+}
+
+void EpochEngine::begin_region(Job& job) {
+  const Incoming& incoming = job.leg->incoming[job.regions.front()];
+  std::vector<ByteView> views;
+  for (const Fragment& fragment : incoming.fragments) {
+    views.push_back(fragment.view);
+    job.n_bytes += fragment.view.size();
+  }
+  job.leg->handover->begin(job.regions.front(), views);
+}
+
+// What a piece costs, as it is measured.
+void EpochEngine::count(const core::Work& work) {
+  if (work.kind == move_state) {
+    moved_.time += work.took;
+    return;
+  }
+  const bool steps = work.kind == step_own && work.detail == nullptr;
+  if (!steps && work.kind != interact_own) return;
+  Leg& leg = leg_of(work);
+  leg.cost[work.index] += work.took;
+  leg.n_units[work.index] += steps ? 1 : 0;
+}
+
+void EpochEngine::on_finished(core::Port& port, const core::Work& work) {
+  count(work);
+  if (work.kind != move_state) {
+    leg_of(work).flow().on_finished(port, work);
+    look(port);
+    return;
+  }
+  Job& job = *static_cast<Job*>(work.detail);
+  switch (job.step) {
+    case Step::plan:
+      planned(port, job);
+      break;
+    case Step::pack:
+      packed(port, job);
+      break;
+    case Step::begin:
+      job.leg->incoming[job.regions.front()].fragments = {};
+      job.leg->flow().arrive(job.regions.front());
+      --job.leg->incoming_left;
+      break;
+  }
+  jobs_.erase(job.at);
+  look(port);
+}
+
+// Segments that are done, and have handed all over, go; the last one of the run stays.
+void EpochEngine::retire() {
+  while (legs_.size() > 1) {
+    const Leg& front = *legs_.front();
+    const Dataflow& flow = front.flow();
+    // A replica may still be about to begin. A test under way may find that the run ends here.
+    if (!flow.drained() || front.incoming_left != 0 || legs_[1]->outgoing_left != 0 ||
+        flow.end() >= agreements_->stop.limit()) {
+      return;
+    }
+    ended_.push_back({flow.begin(), flow.figures(), flow.started()});
+    ++moved_.n_epochs;
+    moved_.n_pieces += legs_[1]->n_moved;
+    std::unique_ptr<Leg> old;
+    const std::lock_guard lock(legs_mutex_);
+    old = std::move(legs_.front());
+    legs_.pop_front();
+  }
+}
+
+Nanos EpochEngine::cost(const core::Work& work) const {
+  if (work.kind != move_state) return leg_of(work).flow().cost(work);
+  const Job& job = *static_cast<const Job*>(work.detail);
+  return job.leg->node->store().copy_cost(job.n_bytes);
+}
+
+Nanos EpochEngine::message_cost(std::size_t n_bytes) const {
+  const std::lock_guard lock(legs_mutex_);
+  return legs_.front()->flow().message_cost(n_bytes);
+}
+
+bool EpochEngine::finished() const {
+  const Dataflow& flow = legs_.front()->flow();
+  return jobs_.empty() && flow.end() >= run_end() && flow.finished();
+}
+
+Tick EpochEngine::own_tick() const {
+  for (const auto& leg : legs_) {
+    if (leg->flow().own_tick() < leg->flow().end()) return leg->flow().own_tick();
+  }
+  return newest().flow().own_tick();
+}
+
+Tick EpochEngine::reach() const {
+  return newest().flow().reach();
+}
+
+Tick EpochEngine::run_end() const {
+  return agreements_->stop.end();
+}
+
+bool EpochEngine::has_decided(Tick t) const {
+  return agreements_->stop.has_decided(t);
+}
+
+void EpochEngine::hold(Tick t) {
+  hold_ = t;
+  for (const auto& leg : legs_)
+    leg->flow().hold(t);
+}
+
+NodeRun& EpochEngine::node() {
+  RUBATO_REQUIRE(legs_.front()->flow().end() >= run_end(), legs_.front()->flow().end(), run_end());
+  return *legs_.front()->node;
+}
+
+std::string EpochEngine::waiting_for() const {
+  if (finished()) return "";
+  std::string text = legs_.front()->flow().waiting_for();
+  for (std::size_t i = 1; i < legs_.size(); ++i) {
+    const Leg& leg = *legs_[i];
+    const auto begun = [](const Incoming& incoming) { return incoming.missing == 0; };
+    const auto n = std::ranges::count_if(leg.incoming, std::not_fn(begun));
+    if (n == 0) continue;
+    text += (text.empty() ? "" : "; ") + std::string("waits for what ") + std::to_string(n) +
+            " of " + std::to_string(leg.incoming.size()) +
+            " regions are made of at the epoch of tick " + std::to_string(leg.flow().begin());
+  }
+  if (epoch_ != kNoTick && newest().flow().own_tick() >= epoch_)
+    text += (text.empty() ? "" : "; ") +
+            std::string(decided_ ? "plans the epoch" : "waits for the reports for the epoch") +
+            " of tick " + std::to_string(epoch_);
+  return text;
+}
+
+std::string EpochEngine::work_name(const core::Work& work) const {
+  if (work.kind != move_state) return leg_of(work).flow().work_name(work);
+  const Job& job = *static_cast<const Job*>(work.detail);
+  const std::string at = " at the epoch of tick " + std::to_string(work.tick);
+  switch (job.step) {
+    case Step::plan:
+      return "planning what moves" + at;
+    case Step::pack:
+      return "packing " + std::to_string(job.regions.size()) + " regions for node " +
+             std::to_string(job.leg->handover->sends()[job.i].to) + at;
+    default:
+      return "beginning region " + std::to_string(job.regions.front()) + at;
+  }
+}
+
+}  // namespace rubato::tick

@@ -1,0 +1,24 @@
+#include "rubato/tick/sharing.hpp"
+
+namespace rubato::tick {
+namespace {
+
+System of_pieces(const char* policy, bool balanced) {
+  System system{Policy::parse(policy), {}};
+  system.sharing.n_pieces = kDefaultPieces;
+  system.sharing.balance = balanced ? Balance::persistence : Balance::none;
+  system.sharing.epoch = balanced ? kDefaultEpoch : 0;
+  return system;
+}
+
+}  // namespace
+
+System System::parse(std::string_view text) {
+  if (text == "oritick") return of_pieces("bulk", false);
+  if (text == "comtick") return of_pieces("bulk", true);
+  if (text == "asytick") return of_pieces("pieces", false);
+  if (text == "asytick-plb") return of_pieces("pieces", true);
+  return {Policy::parse(text), {}};
+}
+
+}  // namespace rubato::tick
