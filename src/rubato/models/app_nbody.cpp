@@ -57,9 +57,9 @@ class NBodyApp final : public tick::App {
     p.add("cover", options_.cover, "share of the world that clusters cover");
     p.add("drift", options_.drift, "speed at which each of them moves through the world");
     p.add("clustered", options_.clustered, "share of the bodies that are in clusters");
-    p.add(
-        "gatherings", options_.gatherings,
-        "besides, so many groups of bodies, of which the i-th meets at tick i, all over the world");
+    p.add("gatherings", options_.gatherings,
+          "further bodies meet at each of the first so many ticks, each time at another place");
+    p.add("groups", options_.groups, "groups in which they do, side by side");
     p.add("gathered", options_.gathered, "bodies in each of these groups");
     p.add("rush", options_.rush, "their speed at most; 0: a radius in a tick");
     p.begin_advanced();

@@ -72,10 +72,12 @@ void check_nbody_options(const NBodyOptions& o, int dimensions) {
   expect_within("cover", o.cover, 1e-6, 1);
   expect_within("clustered", o.clustered, 0, 1);
   expect_within("rush", o.rush, 0, kMost);
-  if (o.gatherings > kBodiesMost || o.gathered > kBodiesMost ||
-      o.gatherings * o.gathered > kBodiesMost) {
+  const double n_gathered = static_cast<double>(o.gatherings) * static_cast<double>(o.groups) *
+                            static_cast<double>(o.gathered);
+  if (n_gathered > static_cast<double>(kBodiesMost) || o.groups == 0 || o.gathered == 0) {
     throw Error("nbody: there are " + std::to_string(o.gatherings) + " gatherings of " +
-                    std::to_string(o.gathered) + " bodies, expected at most " +
+                    std::to_string(o.groups) + " groups of " + std::to_string(o.gathered) +
+                    " bodies, expected at least one group and body, and at most " +
                     std::to_string(kBodiesMost) + " bodies in all",
                 ExitCode::usage);
   }
@@ -94,7 +96,7 @@ void check_nbody_options(const NBodyOptions& o, int dimensions) {
 template <class T, int D>
 NBody<T, D>::NBody(NBodyOptions options) : o_(std::move(options)) {
   check_nbody_options(o_, D);
-  n_ = o_.n + o_.gatherings * o_.gathered;
+  n_ = o_.n + o_.gatherings * o_.groups * o_.gathered;
   if (o_.rush == 0) o_.rush = o_.radius / o_.dt;
   world_.visibility = static_cast<T>(o_.radius);
   world_.periodic.fill(o_.periodic);
@@ -276,16 +278,22 @@ typename NBody<T, D>::Tuple NBody<T, D>::gathering(std::uint64_t id) const noexc
   static constexpr std::array<double, 3> kStep =
       D == 2 ? std::array{0.7548776662466927, 0.5698402909980532, 0.0}
              : std::array{0.8191725133961645, 0.6710436067037893, 0.5497004779019703};
-  const auto group = static_cast<double>((id - o_.n) / o_.gathered);
+  const std::uint64_t group = (id - o_.n) / o_.gathered;
+  const auto meeting = static_cast<double>(group / o_.groups);
+  // Groups of one meeting on a disc or in a ball of some cutoffs for each of them.
+  const double spread =
+      o_.groups == 1 ? 0 : 4 * o_.radius * radius_of<D>(static_cast<double>(o_.groups) * kPi);
+  const std::array<double, D> side = random_in_ball<D>(o_.seed, group, kClusterPlace);
   const std::array<double, D> own = random_in_ball<D>(o_.seed, id, kVelocity);
   const std::array<double, D> offset = random_in_ball<D>(o_.seed, id, kPlace);
   Tuple body;
   body.id = id;
   for (std::size_t d = 0; d < D; ++d) {
     const double width = double{world_.box.width(d)};
-    const double place = (0.5 + group * kStep[d]) * width + offset[d] * o_.radius / 2;
+    const double place =
+        (0.5 + meeting * kStep[d]) * width + side[d] * spread + offset[d] * o_.radius / 2;
     const double velocity = own[d] * o_.rush;
-    const double begin = (place - velocity * o_.dt * (group + 1)) / width;
+    const double begin = (place - velocity * o_.dt * (meeting + 1)) / width;
     body.velocity[d] = static_cast<T>(velocity);
     body.position[d] = world_.wrapped(
         static_cast<T>((begin - std::floor(begin)) * width + double{world_.box.low[d]}), d);

@@ -71,11 +71,12 @@ struct NBodyOptions {
   double cover = 0.2;          // share of the world that the clusters cover if none overlap
   double drift = 2;            // speed at which each cluster moves through the world, its own way
   double clustered = 1;        // share of the bodies that are in clusters; the others are anywhere
-  // Groups of so many further bodies: those of group i fly apart from the start, at up to `rush`, to
-  // meet within half a cutoff at tick i + 1, each group at a place far from those just before.
-  std::uint64_t gatherings = 0;
-  std::uint64_t gathered = 100;
-  double rush = 0;  // 0: one cutoff a tick
+  // Further bodies, which fly from all over the world to meet at tick i + 1, each i at a place far
+  // from those just before: in so many groups side by side, each within half a cutoff.
+  std::uint64_t gatherings = 0;  // ticks at which some meet
+  std::uint64_t groups = 1;
+  std::uint64_t gathered = 100;  // bodies of each group
+  double rush = 0;               // their speed at most; 0: one cutoff a tick
 };
 
 // Throws Error (usage) naming what is out of its range.

@@ -139,6 +139,7 @@ void Dataflow::finish_pieces_taken(core::Port& port, const Job& job) {
 // Some inputs of the own unit (region, t) are there: if its own tuples are among them, a core that
 // would be idle may begin with it.
 void Dataflow::queue_part(RegionId region, Tick t) {
+  if (!store_.interacts(region)) return;
   Part& part = parts_[region];
   if (part.queued || part.running || cell(region, t).status != Status::present ||
       cell(region, t + 1).status != Status::absent)

@@ -95,7 +95,8 @@ class Store {
                         std::uint32_t /*core*/) {
     return false;
   }
-  // False if interact() never does anything.
+  // False if interact() never does anything for an own region, or for any.
+  [[nodiscard]] virtual bool interacts(RegionId /*region*/) const { return interacts(); }
   [[nodiscard]] virtual bool interacts() const { return false; }
   // Virtual time of the last interact() of the region. step_cost() is then of the rest.
   [[nodiscard]] virtual Nanos interact_cost(RegionId /*region*/) const { return 0; }

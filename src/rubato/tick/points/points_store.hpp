@@ -63,6 +63,7 @@ class PointsStore final : public Store {
   void pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) override;
   void unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, ByteView payload) override;
   [[nodiscard]] bool interacts() const override { return !ahead_.empty(); }
+  [[nodiscard]] bool interacts(RegionId region) const override { return ahead_[region].may; }
   // Tuples of cells around which all cells are whole.
   bool interact(RegionId region, Tick t, std::span<const RegionId> present,
                 std::uint32_t core) override;
@@ -154,7 +155,8 @@ class PointsStore final : public Store {
     Tick tick = -1;
     std::vector<std::uint8_t> done;  // [cells of its surroundings]
     State results;
-    Nanos cost = 0;  // of the last call
+    Nanos cost = 0;   // of the last call
+    bool may = true;  // some cell is whole while some input is missing
   };
   // What one core works with.
   struct Scratch {
@@ -186,6 +188,7 @@ class PointsStore final : public Store {
   [[nodiscard]] Nanos look_and_step(Scratch& work, Tick t, const Wanted& wanted);
   [[nodiscard]] std::vector<std::uint8_t> hidden_cells(RegionId region,
                                                        std::span<const RegionId> present) const;
+  void find_open_regions();
   void load(StartState<State> start);
   [[nodiscard]] static bool within(const Box& box, const points::Index<kD>& unit,
                                    const points::Lattice<typename U::Scalar, kD>& lattice);
@@ -275,7 +278,7 @@ void PointsStore<U>::place_regions() {
 template <points::PointsUser U>
 void PointsStore<U>::list_pack_cells() {
   const bool pieces = typed_.plan.policy.pieces;
-  if (pieces) ahead_.resize(places_.size());
+  if (pieces) find_open_regions();
   packing_.resize(typed_.plan.neighbours.size());
   piece_packing_.resize(typed_.plan.neighbours.size());
   for (std::size_t i = 0; i < packing_.size(); ++i) {

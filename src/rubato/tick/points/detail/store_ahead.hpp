@@ -28,6 +28,28 @@ std::vector<std::uint8_t> PointsStore<U>::hidden_cells(RegionId region,
   return hidden;
 }
 
+// Small pieces may see all of their neighbours from each of their cells.
+template <points::PointsUser U>
+void PointsStore<U>::find_open_regions() {
+  ahead_.resize(places_.size());
+  Scratch& work = scratch(0);
+  for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
+    const auto inputs = typed_.plan.inputs[region];
+    const Place& place = places_[region];
+    const std::vector<std::uint8_t> none(static_cast<std::size_t>(place.around.window.n_cells()),
+                                         0);
+    // What is open with more of them missing is so with one.
+    ahead_[region].may = std::ranges::any_of(inputs, [&](RegionId missing) {
+      std::vector<RegionId> present;
+      std::ranges::copy_if(inputs, std::back_inserter(present),
+                           [&](RegionId input) { return input != missing; });
+      std::vector<std::uint8_t> now = none;
+      return missing != region &&
+             work.gather.mark_open(place.around, hidden_cells(region, present), none, now) > 0;
+    });
+  }
+}
+
 template <points::PointsUser U>
 bool PointsStore<U>::interact(RegionId region, Tick t, std::span<const RegionId> present,
                               std::uint32_t core) {
