@@ -25,6 +25,15 @@ TEST(OutputFilter, PassesEverythingElseUnchanged) {
   }
 }
 
+TEST(OutputFilter, KnowsTheFoldersThatNodesHaveSaid) {
+  OutputFilter filter;
+  EXPECT_EQ(filtered("a\nrubato-guard: output /data/o\nrubato-guard: record /data/my run\nb\n", 4,
+                     filter),
+            "a\nb\n");
+  EXPECT_EQ(filter.outputs(), std::set<std::string>{"/data/o"});
+  EXPECT_EQ(filter.records(), std::set<std::string>{"/data/my run"});
+}
+
 TEST(OutputFilter, TakesReportsOutEvenIfGluedToALine) {
   const NodeEnd end = {.node = 2, .host = "host-3", .exit_code = 0, .signal = 9};
   OutputFilter filter;
