@@ -417,13 +417,18 @@ TEST_P(RecordOfJob, a_signal_to_the_launcher_is_what_has_ended_it) {
   expect_end(folder, "checkpointed", 75);
 }
 
+// A shell's words for a node that kills itself once there is a file like that.
+std::string killed_when(const std::string& condition, const std::string& file) {
+  return "if " + condition + "; then (while ! ls " + file +
+         " >/dev/null 2>&1; do sleep 0.1; done; sleep 0.3; kill -9 $$) & fi; ";
+}
+
 TEST_P(RecordOfJob, a_lost_node_has_its_name_in_the_record) {
   for (const std::string rank : {"0", "2"}) {
     const std::string folder = at("lost" + rank);
-    const Answer answer = script({}, "[ $r = " + rank +
-                                         " ] && (sleep 2; kill -9 $$) & exec $0 run "
-                                         "heat --cores 1 --ticks " +
-                                         kForEver + " --record " + folder);
+    const Answer answer =
+        script({}, killed_when("[ $r = " + rank + " ]", folder + "/run.json") +
+                       "exec $0 run heat --cores 1 --ticks " + kForEver + " --record " + folder);
     EXPECT_EQ(answer.code, 5) << answer.err;
     expect_end(folder, "lost", 5);
     EXPECT_TRUE(file_of(folder).at("error").get<std::string>().starts_with("node " + rank + " ("))
@@ -434,9 +439,9 @@ TEST_P(RecordOfJob, a_lost_node_has_its_name_in_the_record) {
 TEST_P(RecordOfJob, starts_after_a_lost_node_are_one_run) {
   const Answer answer = script(
       {"--restarts", "2"},
-      "[ $r = 1 ] && [ -z \"$RUBATO_RESTARTED\" ] && (sleep 3; kill -9 $$) & exec $0 run fish "
-      "--fish 200 --ticks 300 --paced --ns-per-fish 200000 --cores 1 --checkpoint-every 20 "
-      "--record");
+      killed_when("[ $r = 1 ] && [ -z \"$RUBATO_RESTARTED\" ]", "runs/*/checkpoints/*/manifest") +
+          "exec $0 run fish --fish 200 --ticks 300 --paced --ns-per-fish 200000 --cores 1 "
+          "--checkpoint-every 20 --record");
   ASSERT_EQ(answer.code, 0) << answer.err;
   ASSERT_EQ(std::distance(fs::directory_iterator(at("runs")), {}), 1) << answer.err;
   const std::string folder = fs::directory_iterator(at("runs"))->path().string();
@@ -446,6 +451,13 @@ TEST_P(RecordOfJob, starts_after_a_lost_node_are_one_run) {
   ASSERT_EQ(run.at("earlier").size(), 1U);
   EXPECT_EQ(run.at("earlier").at(0).at("status"), "lost");
   EXPECT_EQ(run.at("earlier").at(0).at("exit_code"), 5);
+  ASSERT_EQ(call({"run", "fish", "--fish", "200", "--ticks", "300", "--ns-per-fish", "200000",
+                  "--record", at("alone")})
+                .code,
+            0);
+  const Answer same = call({"runs", "diff", folder, at("alone")});
+  EXPECT_EQ(same.code, 0);
+  EXPECT_NE(same.out.find("checksums: the same"), std::string::npos) << same.out;
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, RecordOfJob, ::testing::ValuesIn(installed_mpis()),
