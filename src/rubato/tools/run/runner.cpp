@@ -128,6 +128,7 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   std::optional<core::CheckpointSignals> checkpoint_signals;
   if (request.checkpoint.on_signal) checkpoint_signals.emplace();
   const Files files = begin_files(request, nullptr);
+  if (request.record != nullptr) err << record_report(request.record->folder()) << std::flush;
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, files.output);
   const auto checkpoints = tick::add_checkpoints(options, files.checkpoint);
   RunOutcome outcome;
