@@ -57,7 +57,7 @@ class Record : public ::testing::Test {
     EXPECT_EQ(run.at("exit_code"), code) << run;
   }
   // A run that is sent a signal when it is recorded as running; its exit code.
-  int interrupt(const Words& words, const std::string& folder, int signal) const {
+  [[nodiscard]] int interrupt(const Words& words, const std::string& folder, int signal) const {
     Words all{RUBATO_PROGRAM};
     all = with(all, words);
     const pid_t child = fork();
@@ -145,11 +145,10 @@ TEST_F(Record, input_files_are_known_by_their_content) {
 }
 
 TEST_F(Record, a_run_without_a_folder_gets_a_new_one_in_runs) {
-  const Finished finished = run_program({"sh", "-c",
-                                         "cd \"$1\" && for i in 1 2; do $0 run heat --width 9 "
-                                         "--height 9 --ticks 3 --record --every 2 "
-                                         "2>/dev/null || exit; done; $0 runs list --json",
-                                         RUBATO_PROGRAM, root_});
+  const std::string script =
+      "cd \"$1\" && for i in 1 2; do $0 run heat --width 9 --height 9 --ticks 3 --record --every 2 "
+      "2>/dev/null || exit; done; $0 runs list --json";
+  const Finished finished = run_program({"sh", "-c", script, RUBATO_PROGRAM, root_});
   ASSERT_EQ(finished.code, 0) << finished.out;
   const json list = json::parse(finished.out.substr(finished.out.find("\n[") + 1));
   ASSERT_EQ(list.size(), 2U);
@@ -361,7 +360,7 @@ class RecordOfJob : public Record, public ::testing::WithParamInterface<std::str
         words);
   }
   // As a shell's words for each node: $r is its rank, and $0 the program.
-  Answer script(const Words& options, const std::string& text) const {
+  [[nodiscard]] Answer script(const Words& options, const std::string& text) const {
     return call(
         with(with({"launch", "-n", "3", "--mpi", GetParam()}, options),
              {"--", "sh", "-c", "cd " + root_ + "; r=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; " + text,
@@ -426,9 +425,10 @@ std::string killed_when(const std::string& condition, const std::string& file) {
 TEST_P(RecordOfJob, a_lost_node_has_its_name_in_the_record) {
   for (const std::string rank : {"0", "2"}) {
     const std::string folder = at("lost" + rank);
-    const Answer answer =
-        script({}, killed_when("[ $r = " + rank + " ]", folder + "/run.json") +
-                       "exec $0 run heat --cores 1 --ticks " + kForEver + " --record " + folder);
+    std::string text = killed_when("[ $r = " + rank + " ]", folder + "/run.json");
+    text.append("exec $0 run heat --cores 1 --ticks ").append(kForEver);
+    text.append(" --record ").append(folder);
+    const Answer answer = script({}, text);
     EXPECT_EQ(answer.code, 5) << answer.err;
     expect_end(folder, "lost", 5);
     EXPECT_TRUE(file_of(folder).at("error").get<std::string>().starts_with("node " + rank + " ("))

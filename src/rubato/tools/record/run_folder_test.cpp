@@ -19,8 +19,8 @@ class RunFolder : public ::testing::Test {
   ~RunFolder() override { fs::remove_all(root_); }
 
   // A run of that status, which began at that second.
-  std::string put(const std::string& name, RunStatus status, int second = 0) const {
-    const std::string folder = root_ + "/" + name;
+  [[nodiscard]] std::string put(const std::string& name, RunStatus status, int second = 0) const {
+    std::string folder = root_ + "/" + name;
     fs::create_directories(folder);
     RunFile run;
     run.model = "heat";
