@@ -225,6 +225,18 @@ TEST_F(Record, signals_are_told_from_a_killed_process_here_and_in_the_simulator)
   EXPECT_EQ(list.err, "");
 }
 
+// A step of 7 s: the process is ended in the midst of it.
+TEST_F(Record, a_signal_is_told_though_a_step_takes_longer_than_the_run_may) {
+  const std::string folder = at("long");
+  EXPECT_EQ(interrupt({"run", "heat", "--width", "60", "--height", "60", "--paced", "--ns-per-cell",
+                       "2000000", "--ticks", "100", "--cores", "1", "--record", folder},
+                      folder, SIGINT),
+            130);
+  EXPECT_EQ(said().find("recorded in"), std::string::npos) << "it has not come to its end";
+  expect_end(folder, "interrupted", 130);
+  EXPECT_EQ(file_of(folder).at("error"), "interrupted");
+}
+
 TEST_F(Record, a_run_that_fails_says_why) {
   for (const std::string nodes : {"", " --simulate 3"}) {
     const std::string folder = at("full" + std::to_string(nodes.size()));

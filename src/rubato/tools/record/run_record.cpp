@@ -1,9 +1,11 @@
 #include "rubato/tools/record/run_record.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <utility>
 
 #include "rubato/base/wall_clock.hpp"
+#include "rubato/core/signals.hpp"
 #include "rubato/io/output_file.hpp"
 #include "rubato/net/mpi.hpp"
 #include "rubato/tools/record/machine.hpp"
@@ -12,6 +14,9 @@ namespace rubato::tools {
 namespace {
 
 namespace fs = std::filesystem;
+
+// How soon after a signal the file says so; well below what a run is given to end.
+constexpr std::chrono::milliseconds kWatchInterval(50);
 
 // "MPICH Version:      4.0.2" with one blank.
 std::string one_blank_each(const std::string& text) {
@@ -35,6 +40,7 @@ RunRecord::~RunRecord() {
   } catch (const std::exception&) {
     // Without an end in the file the run is shown as lost.
   }
+  stop_watching();
 }
 
 void RunRecord::begin(core::NodeHost* host, tick::OutputOptions& output,
@@ -103,12 +109,44 @@ void RunRecord::open() {
     throw;
   }
   is_open_ = true;
+  watches_ = true;
+  watcher_ = std::thread([this] { watch(); });
   // Of the start before.
   fs::remove(figures_path(folder), failed);
   fs::remove(report_path(folder), failed);
 }
 
+void RunRecord::watch() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kWatchInterval, [this] { return !watches_; })) {
+    const int number = core::SignalScope::received();
+    if (number == 0) continue;
+    const Error error = core::error_of_signal(number);
+    RunFile file = file_;
+    file.start.status = status_of(error.code());
+    file.start.exit_code = static_cast<int>(error.code());
+    file.start.error = error.what();
+    file.start.ended = utc_now();
+    try {
+      write_run_file(place_.folder, file);
+    } catch (const std::exception&) {
+      // Whoever ends the run tries again, and says what is wrong.
+    }
+    return;
+  }
+}
+
+void RunRecord::stop_watching() {
+  {
+    const std::lock_guard lock(mutex_);
+    watches_ = false;
+  }
+  changed_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+}
+
 void RunRecord::close(RunStatus status, ExitCode code, const std::string& error) {
+  stop_watching();
   is_open_ = false;
   file_.start.status = status;
   file_.start.exit_code = static_cast<int>(code);
@@ -133,6 +171,7 @@ void RunRecord::end(ExitCode code, const std::string& error) {
 
 // Folders that are not empty stay: somebody has put something there.
 void RunRecord::remove() {
+  stop_watching();
   is_open_ = false;
   std::error_code ignored;
   fs::path folder = fs::absolute(place_.folder);

@@ -6,8 +6,10 @@
 //   record.begin(host, output, checkpoint);            collective; node 0 writes
 //   record.end(code, error); or record.finish(figures, report);
 
-#include <optional>
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "rubato/core/node_host.hpp"
 #include "rubato/tick/checkpoint/checkpoints.hpp"
@@ -50,6 +52,8 @@ class RunRecord {
 
  private:
   void open();
+  void watch();
+  void stop_watching();
   void close(RunStatus status, ExitCode code, const std::string& error);
   void remove();
 
@@ -58,6 +62,11 @@ class RunRecord {
   RunLock lock_;
   bool is_open_ = false;
   std::uint32_t n_new_folders_ = 0;  // at the end of the path
+  // Writes at once that a signal has come: a process in a long step is ended before its run is.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool watches_ = false;
+  std::thread watcher_;
 };
 
 }  // namespace rubato::tools
