@@ -180,13 +180,11 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   request.output.declare(options->output);
   add_parameter_options(parser, options->output, group);
   add("--trace", request.trace, "Write a trace for ui.perfetto.dev: cores, waits, messages");
-  options->record_option = add("--record", options->record,
-                               "Keep all of the run in a folder: configuration, versions, hosts, "
-                               "figures, report, and the "
-                               "files of --format, --every and --checkpoint-every; the command "
-                               "runs shows it. Default: a "
-                               "new folder in runs/")
-                               ->expected(0, 1);
+  constexpr const char* kRecordHelp =
+      "Keep all of the run in a folder: configuration, versions, hosts, figures, report, and the "
+      "files of --format, --every and --checkpoint-every; the command runs shows it. Default: a "
+      "new one in runs/";
+  options->record_option = add("--record", options->record, kRecordHelp)->expected(0, 1);
   add_advanced(parser, *options);
   const std::string files = model.files();
   parser.footer((files.empty() ? "" : "Files of --output:\n" + files + "\n") + kTableWords +
