@@ -26,6 +26,8 @@ constexpr std::array<MpiFacts, 2> kMpis = {
     MpiFacts{"MPICH", "mpich", "mpich libmpich-dev"},
 };
 
+std::string joined_library;  // joined_mpi()
+
 const MpiFacts& facts(Mpi mpi) {
   return kMpis.at(static_cast<std::size_t>(mpi));
 }
@@ -130,6 +132,10 @@ Launch detect_launch() {
   return detect_launch([](const char* key) { return std::getenv(key); });
 }
 
+std::string joined_mpi() {
+  return joined_library;
+}
+
 std::string find_mpi_plugin(Mpi mpi, std::vector<std::string>* searched) {
   const std::string file = std::string("librubato_mpi_") + facts(mpi).word + ".so";
   std::string found;
@@ -164,6 +170,7 @@ std::unique_ptr<Fabric> load_mpi_fabric(const Launch& launch, std::size_t pair_b
             "other; start the job with the mpirun of that MPI, or try srun --mpi=pmix",
         ExitCode::failed);
   }
+  joined_library = info.library;
   return std::make_unique<MpiFabric>(api, info, pair_bytes_max);
 }
 

@@ -43,6 +43,10 @@ using GetEnvironment = std::function<const char*(const char*)>;
 // "Open MPI", "MPICH".
 [[nodiscard]] const char* name_of(Mpi mpi) noexcept;
 
+// The MPI, and its version, whose job this process has joined by load_mpi_fabric(); "" if none. As
+// much of the process as MPI itself.
+[[nodiscard]] std::string joined_mpi();
+
 // Where the plugin of `mpi` is, or "" if it is nowhere; `searched` (may be null) gets the folders.
 [[nodiscard]] std::string find_mpi_plugin(Mpi mpi, std::vector<std::string>* searched = nullptr);
 

@@ -56,6 +56,10 @@ TEST(DetectLaunch, RubatoMpiDecides) {
   }
 }
 
+TEST(JoinedMpi, IsNoneWithoutAJob) {
+  EXPECT_EQ(joined_mpi(), "");
+}
+
 TEST(LoadMpiFabric, SaysWhatAFileThatIsNoPluginIs) {
   const std::string folder = ::testing::TempDir() + "rubato_plugins_" + std::to_string(getpid());
   ASSERT_EQ(std::system(("mkdir -p " + folder).c_str()), 0);

@@ -139,6 +139,8 @@ void add_model_command(CommandLine& line, ModelCommand command) {
   }
   if (outer.examples.empty()) outer.examples = all_examples;
   CLI::App& parser = line.add(std::move(outer));
+  // The value of an option may be the name of another model.
+  parser.require_subcommand(0, 1);
   for (const auto& make : line.identity().models) {
     std::unique_ptr<tick::App> app = make();
     CLI::App* at = single ? &parser : parser.add_subcommand(app->name(), app->summary());

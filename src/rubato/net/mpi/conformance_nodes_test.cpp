@@ -30,6 +30,12 @@ TEST(MpiConformance, TheJobIsAsLargeAsTheLauncherSaid) {
   EXPECT_LT(job_fabric().node(), job_fabric().n_nodes());
 }
 
+TEST(MpiConformance, TheMpiThatWasJoinedHasItsNameAndVersion) {
+  const std::string name = detect_launch().candidates.front() == Mpi::mpich ? "MPICH" : "Open MPI";
+  EXPECT_EQ(joined_mpi().rfind(name, 0), 0U) << joined_mpi();
+  EXPECT_NE(joined_mpi().find('.'), std::string::npos) << joined_mpi();
+}
+
 TEST(MpiConformance, DeliversRandomMessagesInOrder) {
   const std::uint32_t n = job_fabric().n_nodes();
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <sstream>
 #include <thread>
@@ -20,30 +19,11 @@
 #include <unistd.h>
 
 #include "rubato/net/mpi.hpp"
+#include "rubato/tools/proc_files.hpp"
 #include "rubato/tools/process.hpp"
 
 namespace rubato::tools {
 namespace {
-
-// The first line of a small file, or "".
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// The value behind "key :" in a file of such lines, or "".
-std::string value_of(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(':');
-    if (line.compare(0, key.size(), key) != 0 || colon == std::string::npos) continue;
-    const std::size_t start = line.find_first_not_of(" \t", colon + 1);
-    return start == std::string::npos ? "" : line.substr(start);
-  }
-  return "";
-}
 
 std::string gib(double bytes) {
   return fmt::format("{:.1f} GiB", bytes / (1U << 30));

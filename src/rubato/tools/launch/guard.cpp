@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::string_view kMark = "rubato-guard:";
 constexpr std::string_view kOutput = " output ";
+constexpr std::string_view kRecord = " record ";
 constexpr std::string_view kSaves = " saves";
 constexpr const char* kGuarded = "RUBATO_GUARDED";  // in the environment of a node
 constexpr int kCannotRun = 127;                     // as shells have it
@@ -91,6 +92,18 @@ int wait_for(pid_t child, int signals, bool& told) {
   }
 }
 
+std::string folder_report(std::string_view what, const std::string& folder) {
+  if (folder.empty() || !writes_to_launcher()) return "";
+  return std::string(kMark) + std::string(what) + std::filesystem::absolute(folder).string() + "\n";
+}
+
+std::optional<std::string> parse_folder_report(std::string_view what, std::string_view line) {
+  const std::string mark = std::string(kMark) + std::string(what);
+  const std::size_t at = line.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  return std::string(line.substr(at + mark.size()));
+}
+
 }  // namespace
 
 int run_guarded(const std::vector<std::string>& program) {
@@ -137,9 +150,11 @@ std::string say_once(const std::string& line) {
 }
 
 std::string output_report(const std::string& folder) {
-  if (folder.empty() || !writes_to_launcher()) return "";
-  return std::string(kMark) + std::string(kOutput) + std::filesystem::absolute(folder).string() +
-         "\n";
+  return folder_report(kOutput, folder);
+}
+
+std::string record_report(const std::string& folder) {
+  return folder_report(kRecord, folder);
 }
 
 std::string saves_report() {
@@ -151,10 +166,11 @@ bool is_saves_report(std::string_view line) {
 }
 
 std::optional<std::string> parse_output_report(std::string_view line) {
-  const std::string mark = std::string(kMark) + std::string(kOutput);
-  const std::size_t at = line.find(mark);
-  if (at == std::string_view::npos) return std::nullopt;
-  return std::string(line.substr(at + mark.size()));
+  return parse_folder_report(kOutput, line);
+}
+
+std::optional<std::string> parse_record_report(std::string_view line) {
+  return parse_folder_report(kRecord, line);
 }
 
 std::string to_report(const NodeEnd& end) {

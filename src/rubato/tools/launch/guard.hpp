@@ -51,6 +51,11 @@ inline constexpr std::string_view kOnceMark = "rubato-once:";
 [[nodiscard]] std::string output_report(const std::string& folder);
 [[nodiscard]] std::optional<std::string> parse_output_report(std::string_view line);
 
+// The folder of a recorded run, said by a guarded node when it has begun there: how a job has ended that
+// was killed, or was told to end, its launcher writes there (record/run_folder.hpp). As output_report().
+[[nodiscard]] std::string record_report(const std::string& folder);
+[[nodiscard]] std::optional<std::string> parse_record_report(std::string_view line);
+
 // Said by a guarded node that SIGUSR1 has save its run and end with ExitCode::checkpointed: the first
 // SIGTERM to the launcher becomes that. "" if this process is no guarded node.
 [[nodiscard]] std::string saves_report();

@@ -11,7 +11,7 @@
 #include "rubato/tools/launch/mpirun.hpp"
 #include "rubato/tools/launch/supervise.hpp"
 #include "rubato/tools/process.hpp"
-#include "rubato/tools/run/resume.hpp"
+#include "rubato/tools/run/recording.hpp"
 #include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
@@ -46,6 +46,12 @@ JobPlan plan_of(const LaunchOptions& options, const std::vector<std::string>& pr
 // written (run/resume.hpp), or from the beginning if there is none.
 ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
                                  const Context& context) {
+  // As words of the program, which a launcher takes to other machines too.
+  const auto set_for_nodes = [&plan](const char* variable, const std::string& value) {
+    plan.program.insert(plan.program.begin() + 3, {"env", std::string(variable) + "=" + value});
+  };
+  // All starts are recorded in one folder.
+  if (options.n_restarts > 0) set_for_nodes(kRunIdVariable, new_run_id());
   for (std::uint32_t i = 1; i <= options.n_restarts; ++i) {
     try {
       return static_cast<ExitCode>(supervise(mpirun_words(plan)));
@@ -54,10 +60,7 @@ ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
       context.err << "rubato: " << error.what() << "; starting the job again, " << i << " of "
                   << options.n_restarts << " times" << std::endl;
     }
-    if (i > 1) continue;
-    // As words of the program, which a launcher takes to other machines too.
-    const std::string restarted = std::string(kRestartVariable) + "=1";
-    plan.program.insert(plan.program.begin() + 3, {"env", restarted});
+    if (i == 1) set_for_nodes(kRestartVariable, "1");
   }
   return static_cast<ExitCode>(supervise(mpirun_words(plan)));
 }

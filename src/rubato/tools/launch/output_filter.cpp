@@ -44,19 +44,23 @@ std::string OutputFilter::flush() {
   return out;
 }
 
-void OutputFilter::take_line(std::string line, std::string& out) {
+bool OutputFilter::take_report(const std::string& line) {
   if (const auto end = parse_report(line)) {
     ends_.push_back(*end);
-    line.resize(line.find("rubato-guard"));
-    if (line.empty()) return;
-  }
-  if (auto folder = parse_output_report(line)) {
-    outputs_.insert(std::move(*folder));
-    line.resize(line.find("rubato-guard"));
-    if (line.empty()) return;
-  }
-  if (is_saves_report(line)) {
+  } else if (auto output = parse_output_report(line)) {
+    outputs_.insert(std::move(*output));
+  } else if (auto record = parse_record_report(line)) {
+    records_.insert(std::move(*record));
+  } else if (is_saves_report(line)) {
     saves_ = true;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void OutputFilter::take_line(std::string line, std::string& out) {
+  if (take_report(line)) {
     line.resize(line.find("rubato-guard"));
     if (line.empty()) return;
   }

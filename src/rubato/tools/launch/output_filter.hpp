@@ -33,10 +33,12 @@ class OutputFilter {
   [[nodiscard]] const std::vector<NodeEnd>& ends() const noexcept { return ends_; }
   // The run can be saved by a signal (saves_report).
   [[nodiscard]] bool saves() const noexcept { return saves_; }
-  // Where nodes write (output_report).
+  // Where nodes write (output_report), and where their run is recorded (record_report).
   [[nodiscard]] const std::set<std::string>& outputs() const noexcept { return outputs_; }
+  [[nodiscard]] const std::set<std::string>& records() const noexcept { return records_; }
 
  private:
+  [[nodiscard]] bool take_report(const std::string& line);
   void take_line(std::string line, std::string& out);
   void take_boxed_line(std::string line, std::string& out);
   [[nodiscard]] bool is_failure_box() const;
@@ -47,6 +49,7 @@ class OutputFilter {
   bool after_hydra_box_ = false;  // three lines of advice follow it
   std::vector<NodeEnd> ends_;
   std::set<std::string> outputs_;
+  std::set<std::string> records_;
   bool saves_ = false;
   int ending_launcher_ = 0;  // 0: it still runs the job
   std::set<std::string, std::less<>> said_;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +18,7 @@
 #include "rubato/tick/output/outputs.hpp"
 #include "rubato/tools/launch/output_filter.hpp"
 #include "rubato/tools/process.hpp"
+#include "rubato/tools/record/run_folder.hpp"
 #include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
@@ -129,6 +131,13 @@ class Supervisor {
   [[nodiscard]] int received() const noexcept { return received_; }
   // Some of the job's data did not get through to our standard output.
   [[nodiscard]] bool lost_data() const noexcept { return streams_[0].lossy; }
+  // Folders that runs of the job are recorded in.
+  [[nodiscard]] std::set<std::string> records() const {
+    std::set<std::string> all = streams_[0].filter.records();
+    const auto& more = streams_[1].filter.records();
+    all.insert(more.begin(), more.end());
+    return all;
+  }
   [[nodiscard]] std::vector<NodeEnd> ends() const {
     std::vector<NodeEnd> all = streams_[0].filter.ends();
     const auto& more = streams_[1].filter.ends();
@@ -230,12 +239,8 @@ bool is_lost(const NodeEnd& end) {
   return end.signal != 0 && end.signal != SIGABRT;
 }
 
-}  // namespace
-
-int supervise(const std::vector<std::string>& words) {
-  RUBATO_REQUIRE(!words.empty());
-  Supervisor supervisor(words);
-  const int code = supervisor.wait();
+// The job's exit code, or an Error that says why there is none.
+int judge(const Supervisor& supervisor, int code) {
   if (supervisor.received() == SIGINT) return static_cast<int>(ExitCode::interrupted);
   if (supervisor.received() != 0) return static_cast<int>(ExitCode::terminated);
   const std::vector<NodeEnd> ends = supervisor.ends();
@@ -261,6 +266,26 @@ int supervise(const std::vector<std::string>& words) {
     throw Error("writing to standard output failed: is the disk full?", ExitCode::failed);
   }
   return code;
+}
+
+}  // namespace
+
+int supervise(const std::vector<std::string>& words) {
+  RUBATO_REQUIRE(!words.empty());
+  Supervisor supervisor(words);
+  const int launcher_code = supervisor.wait();
+  const auto close_runs = [&](int code, const std::string& error) {
+    for (const std::string& folder : supervisor.records())
+      close_run(folder, static_cast<ExitCode>(code), error);
+  };
+  try {
+    const int code = judge(supervisor, launcher_code);
+    close_runs(code, "");
+    return code;
+  } catch (const Error& error) {
+    close_runs(static_cast<int>(error.code()), error.what());
+    throw;
+  }
 }
 
 }  // namespace rubato::tools

@@ -13,6 +13,7 @@
 #include "rubato/io/number.hpp"
 #include "rubato/tick/checkpoint/folder.hpp"
 #include "rubato/tools/build_info.hpp"
+#include "rubato/tools/record/run_folder.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -37,16 +38,6 @@ const std::string* setting(const ChosenModel& model, const std::string& name) {
   const auto found =
       std::find_if(all.rbegin(), all.rend(), [&](const auto& each) { return each.first == name; });
   return found == all.rend() ? nullptr : &found->second;
-}
-
-std::vector<CheckpointParameter> parameters_of(const ChosenModel& model) {
-  std::vector<CheckpointParameter> list;
-  for (const auto& parameter : model.parameters().list()) {
-    const std::string* text = setting(model, parameter.name);
-    const std::string& value = text == nullptr ? parameter.default_text : *text;
-    list.push_back({parameter.name, value, hash_of_file(value)});
-  }
-  return list;
 }
 
 std::string changeable(const tick::Parameters& parameters) {
@@ -130,6 +121,7 @@ std::string folder_of(const CheckpointWords& words, const ChosenModel& model,
                       const std::string& resumed) {
   if (!words.folder.empty()) return words.folder;
   if (words.every.empty()) return "";
+  if (!words.record.empty()) return checkpoints_path(words.record);
   // Where the checkpoints are that the run goes on from.
   if (!resumed.empty()) {
     const fs::path path(resumed);
@@ -140,6 +132,16 @@ std::string folder_of(const CheckpointWords& words, const ChosenModel& model,
 
 }  // namespace
 
+std::vector<CheckpointParameter> parameters_of(const ChosenModel& model) {
+  std::vector<CheckpointParameter> list;
+  for (const auto& parameter : model.parameters().list()) {
+    const std::string* text = setting(model, parameter.name);
+    const std::string& value = text == nullptr ? parameter.default_text : *text;
+    list.push_back({parameter.name, value, hash_of_file(value)});
+  }
+  return list;
+}
+
 void add_checkpoint_options(CLI::App& parser, CheckpointWords& words) {
   const auto add = [&](const char* name, std::string& target, const char* help) {
     parser.add_option(name, target, help)->type_name("")->group("Checkpoints");
@@ -148,9 +150,10 @@ void add_checkpoint_options(CLI::App& parser, CheckpointWords& words) {
       "Save the run each N ticks, or each 2s, 10min, 1h, while it goes on");
   add("--checkpoint", words.folder,
       "Folder for that; the newest two are kept. SIGTERM and SIGUSR1 save the run and end it with "
-      "exit code 75. Default: MODEL.run/checkpoints");
+      "exit code 75. Default: MODEL.run/checkpoints, or that of --record");
   add("--resume", words.resume,
-      "Go on from the newest checkpoint of a folder, on any number of nodes, with the same bits; "
+      "Go on from the newest checkpoint of a folder or of a recorded run, on any number of nodes, "
+      "with the same bits; "
       "parameters are those of the checkpoint");
 }
 
@@ -166,6 +169,7 @@ Resumed resume_run(const CheckpointWords& words, ChosenModel& model, std::uint64
   if (from.empty()) return resumed;
   while (from.size() > 1 && from.ends_with('/'))
     from.pop_back();
+  if (is_run_folder(from)) from = checkpoints_path(from);
   resumed.path = tick::find_checkpoint(from).path;
   Manifest saved = tick::read_manifest(tick::manifest_path(resumed.path));
   const tick::App& app = model.app();

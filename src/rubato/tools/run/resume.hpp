@@ -14,8 +14,9 @@ namespace rubato::tools {
 // The texts of the options, as people give them.
 struct CheckpointWords {
   std::string every;  // --checkpoint-every: "100" ticks, or a time: "2s", "500ms", "10min"; "": not
-  std::string folder;  // --checkpoint; "": a default where `every` is given
-  std::string resume;  // --resume; "": the run begins at tick 0
+  std::string folder;    // --checkpoint; "": a default where `every` is given
+  std::string resume;    // --resume; "": the run begins at tick 0
+  std::string record{};  // the folder that the run is recorded in, with its checkpoints; "": none
 };
 
 void add_checkpoint_options(CLI::App& parser, CheckpointWords& words);
@@ -41,6 +42,9 @@ struct GivenOptions {
 // parameter and those that may.
 [[nodiscard]] Resumed resume_run(const CheckpointWords& words, ChosenModel& model,
                                  std::uint64_t& seed, tick::Tick& ticks, GivenOptions given);
+
+// All of the model's, as people have set them or by default.
+[[nodiscard]] std::vector<tick::CheckpointParameter> parameters_of(const ChosenModel& model);
 
 // What is to be saved of a run; after resume_run() and when all parameters are set. Throws Error
 // (usage) if `words.every` is neither ticks nor a time.

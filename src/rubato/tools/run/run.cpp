@@ -3,17 +3,18 @@
 #include <filesystem>
 #include <memory>
 #include <ostream>
+#include <utility>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "rubato/net/profile.hpp"
-#include "rubato/tools/build_info.hpp"
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/model_command.hpp"
-#include "rubato/tools/run/report.hpp"
+#include "rubato/tools/record/run_record.hpp"
+#include "rubato/tools/run/recording.hpp"
+#include "rubato/tools/run/result_text.hpp"
 #include "rubato/tools/run/resume.hpp"
 #include "rubato/tools/run/runner.hpp"
 
@@ -22,6 +23,7 @@ namespace {
 
 struct RunOptions {
   std::string policy = "local";
+  std::string record;          // the folder, "" for one that is new
   std::uint64_t seed = 1;      // of all; the request has that of the network
   std::uint64_t net_seed = 0;  // 0: `seed`
   RunRequest request;
@@ -34,6 +36,7 @@ struct RunOptions {
   const CLI::Option* epoch_option = nullptr;
   const CLI::Option* seed_option = nullptr;
   const CLI::Option* ticks_option = nullptr;
+  const CLI::Option* record_option = nullptr;
 };
 
 // A check that says what is wrong, and is silent in the help.
@@ -55,78 +58,6 @@ void check(const RunOptions& options) {
     // Looked at before a job is joined, so that a mistyped name is a usage error.
     (void)net::parse_profile(r.profile, "--profile");
   }
-}
-
-std::string settings_json(const ChosenModel& model) {
-  io::JsonWriter json;
-  json.begin_object();
-  for (const auto& [name, text] : model.settings())
-    json.field(name, text);
-  json.end_object();
-  return json.text();
-}
-
-void print_json(const ChosenModel& model, const RunRequest& request, const RunOutcome& outcome,
-                const Context& context) {
-  io::JsonWriter json;
-  json.begin_object()
-      .field("model", model.app().name())
-      .field("commit", commit())
-      .key("parameters")
-      .raw(settings_json(model))
-      .field("simulated", request.n_simulated > 0)
-      .field("n_nodes", outcome.result.nodes.size())
-      .field("n_cores", outcome.n_cores)
-      .field("seed", request.seed)
-      .field("epoch", request.sharing.epoch)
-      .field("profile", request.profile);
-  json.key("files").begin_array();
-  for (const auto& file : outcome.files)
-    json.value(file);
-  json.end_array();
-  if (!request.checkpoint.folder.empty()) {
-    json.field("checkpoints", outcome.n_checkpoints).field("checkpoint", outcome.last_checkpoint);
-  }
-  if (outcome.findings) {
-    json.key("findings");
-    outcome.findings->to_json(json);
-  }
-  put_result(json, outcome.result, true);
-  json.end_object();
-  context.out << json.text() << '\n';
-}
-
-void print_text(const ChosenModel& model, const RunRequest& request, const RunOutcome& outcome,
-                const Context& context) {
-  const tick::RunResult& result = outcome.result;
-  const bool simulated = request.n_simulated > 0;
-  context.err << node_table(result).to_text(io::style_of_terminal(STDERR_FILENO));
-  const std::string straggler = straggler_line(result);
-  if (!straggler.empty()) context.err << straggler << '\n';
-  if (request.sharing.epoch > 0) context.err << epoch_line(result) << '\n';
-  const std::string stop = stop_line(result);
-  if (!stop.empty()) context.err << stop << '\n';
-  for (const auto& file : outcome.files)
-    context.err << "wrote " << file << '\n';
-  if (!request.checkpoint.folder.empty()) {
-    context.err << (outcome.n_checkpoints == 0
-                        ? "checkpoints: none, the run ended before\n"
-                        : fmt::format("checkpoints: {}, the last is {}\n", outcome.n_checkpoints,
-                                      outcome.last_checkpoint));
-  }
-  const auto plural = [](std::size_t n, const char* word) {
-    return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
-  };
-  if (outcome.findings) {
-    context.out << outcome.findings->to_text(io::style_of_terminal(STDOUT_FILENO));
-  }
-  context.out << fmt::format(
-      "{} {}: {} ticks{} in {:.3f} s{}, {:.1f} ticks/s, {} of {}, checksum {}\n",
-      model.app().name(), result.policy.to_string(), result.ticks,
-      result.begin > 0 ? fmt::format(", from tick {},", result.begin) : "",
-      static_cast<double>(result.wall) / kSecond, simulated ? " of virtual time" : "",
-      result.ticks_per_second(), plural(result.nodes.size(), simulated ? "virtual node" : "node"),
-      plural(outcome.n_cores, "core"), shown_checksum(result.checksum));
 }
 
 // The names of the files among the parameters that people have set.
@@ -159,9 +90,32 @@ void set_system(RunOptions& options) {
   options.request.sharing = sharing;
 }
 
+void print(const ChosenModel& model, const RunRequest& request, const RunOutcome& outcome,
+           const Context& context) {
+  const auto report = [&](const io::TableStyle& err, const io::TableStyle& out) {
+    return std::pair(report_of_run(request, outcome, err),
+                     result_of_run(model, request, outcome, out));
+  };
+  const std::string figures = json_of_run(model, request, outcome) + "\n";
+  if (request.record != nullptr) {
+    const auto [table, result] = report({}, {});
+    request.record->finish(figures, table + result);
+  }
+  if (context.json) {
+    context.out << figures;
+    return;
+  }
+  const auto [table, result] =
+      report(io::style_of_terminal(STDERR_FILENO), io::style_of_terminal(STDOUT_FILENO));
+  context.err << table;
+  context.out << result;
+}
+
 ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   set_system(options);
   check(options);
+  const bool is_recorded = options.record_option->count() > 0;
+  if (is_recorded) options.checkpoint.record = record_folder(options.record, model.app().name());
   const Resumed resumed =
       resume_run(options.checkpoint, model, options.seed, options.request.ticks,
                  {options.seed_option->count() > 0, options.ticks_option->count() > 0});
@@ -172,12 +126,16 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   if (!resumed.warning.empty()) context.err << say_once("rubato: " + resumed.warning + "\n");
   options.request.seed = options.net_seed != 0 ? options.net_seed : options.seed;
   options.request.model = options.request.output.name = model.app().name();
-  options.request.output.validate();
   options.request.inputs = input_names(model);
-  const RunOutcome outcome = run_model(model.app(), options.request, context.err);
+  std::unique_ptr<RunRecord> record;
+  if (is_recorded) {
+    record = make_record(options.checkpoint.record, model, options.request, resumed, options.seed);
+    options.request.record = record.get();
+  }
+  options.request.output.validate();
+  const RunOutcome outcome = run_recorded(model.app(), options.request, context.err);
   if (outcome.node != 0 || outcome.code != ExitCode::ok) return outcome.code;
-  context.json ? print_json(model, options.request, outcome, context)
-               : print_text(model, options.request, outcome, context);
+  print(model, options.request, outcome, context);
   return ExitCode::ok;
 }
 
@@ -253,6 +211,11 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   request.output.declare(options->output);
   add_parameter_options(parser, options->output, group);
   add("--trace", request.trace, "Write a trace for ui.perfetto.dev: cores, waits, messages");
+  constexpr const char* kRecordHelp =
+      "Keep all of the run in a folder: configuration, versions, hosts, figures, report, and the "
+      "files of --format, --every and --checkpoint-every; the command runs shows it. Default: a "
+      "new one in runs/";
+  options->record_option = add("--record", options->record, kRecordHelp)->expected(0, 1);
   add_advanced(parser, *options);
   const std::string files = model.files();
   parser.footer((files.empty() ? "" : "Files of --output:\n" + files + "\n") + kTableWords +

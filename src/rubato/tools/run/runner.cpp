@@ -11,6 +11,7 @@
 #include "rubato/core/signals.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/launch/guard.hpp"
+#include "rubato/tools/record/run_record.hpp"
 #include "rubato/tools/run/trace.hpp"
 #include "rubato/tools/run/watched_problem.hpp"
 #include "rubato/tools/terminal.hpp"
@@ -56,6 +57,27 @@ void note_checkpoints(const std::unique_ptr<tick::Checkpoints>& checkpoints, Run
   if (!checkpoints) return;
   outcome.n_checkpoints = checkpoints->n_whole();
   outcome.last_checkpoint = checkpoints->last();
+}
+
+// Where the files of a run go.
+struct Files {
+  tick::OutputOptions output;
+  tick::CheckpointOptions checkpoint;
+};
+
+// With these a record begins, if there is one. Collective over the nodes of `host`, if there is one.
+Files begin_files(const RunRequest& request, core::NodeHost* host) {
+  Files files{request.output, request.checkpoint};
+  if (request.record != nullptr) request.record->begin(host, files.output, files.checkpoint);
+  return files;
+}
+
+// What the launcher is to know of a run that has begun, in case that its nodes cannot end it.
+void report_files(const RunRequest& request, const Files& files, std::ostream& err) {
+  err << output_report(files.output.folder);
+  if (!files.checkpoint.folder.empty()) err << saves_report();
+  if (request.record != nullptr) err << record_report(request.record->folder());
+  err << std::flush;
 }
 
 // Tells `set_up` of what it goes through, as long as it is there.
@@ -105,8 +127,10 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   const core::SignalScope signals;
   std::optional<core::CheckpointSignals> checkpoint_signals;
   if (request.checkpoint.on_signal) checkpoint_signals.emplace();
-  const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, request.output);
-  const auto checkpoints = tick::add_checkpoints(options, request.checkpoint);
+  const Files files = begin_files(request, nullptr);
+  if (request.record != nullptr) err << record_report(request.record->folder()) << std::flush;
+  const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, files.output);
+  const auto checkpoints = tick::add_checkpoints(options, files.checkpoint);
   RunOutcome outcome;
   outcome.n_cores = request.n_sim_cores;
   {
@@ -157,10 +181,10 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
     if (request.at_end) request.at_end(outcome.node, node);
     finding = app.finding(node);
   };
-  const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, request.output, host);
-  const auto checkpoints = tick::add_checkpoints(execution, request.checkpoint, host);
-  if (outcome.node == 0) err << output_report(request.output.folder) << std::flush;
-  if (outcome.node == 0 && checkpoints) err << saves_report() << std::flush;
+  const Files files = begin_files(request, &host);
+  const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, files.output, host);
+  const auto checkpoints = tick::add_checkpoints(execution, files.checkpoint, host);
+  if (outcome.node == 0) report_files(request, files, err);
   const WatchedProblem watched(*run.problem, watch_of(set_up, "launch -n"));
   outcome.result = run_named(request.model, [&] {
     return tick::execute(watched, request.policy, request.ticks, host, execution);
@@ -217,6 +241,7 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
     if (outcome.node == 0 && !(told && is_guarded_node()))
       err << program_invocation_short_name << ": " << error.what() << std::endl;
     outcome.code = error.code();
+    outcome.error = error.what();
   }
   return outcome;
 }

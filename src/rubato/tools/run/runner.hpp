@@ -17,6 +17,8 @@
 
 namespace rubato::tools {
 
+class RunRecord;
+
 struct RunRequest {
   std::string model{};   // its name, in front of what goes wrong while it runs
   std::string inputs{};  // the files that it reads, for the progress line of that; "": none
@@ -38,6 +40,8 @@ struct RunRequest {
   tick::OutputOptions output{};              // what is left on the disk
   tick::CheckpointOptions checkpoint{};      // what is saved on the way
   const tick::StateSource* start = nullptr;  // the run begins with it; null: at tick 0. Outlives it
+  // Begun when there is something to run; the caller ends it. It says where its files go. Null: none.
+  RunRecord* record = nullptr;
   // With the nodes of a run that has ended: all of them in the simulator, else this process's own.
   std::function<void(tick::NodeId, tick::NodeRun&)> at_end{};
 };
@@ -51,6 +55,7 @@ struct RunOutcome {
   std::uint32_t n_cores = 1;          // of each node
   std::optional<io::Table> findings;  // tick::App::findings(), at node 0
   ExitCode code = ExitCode::ok;
+  std::string error{};  // what has been said where the code is not ok
 };
 
 // The simulated part of it, for a problem that is built already: same request, without trace and
