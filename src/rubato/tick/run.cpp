@@ -77,6 +77,11 @@ Tick first_tick(const StateSource* start, Tick ticks) {
               ExitCode::usage);
 }
 
+// Where its engines end, if no stop test of theirs ends it before.
+Tick last_tick(const StateSource* start, Tick ticks) {
+  return start == nullptr ? ticks : std::min(ticks, start->ends_at());
+}
+
 bool goes_on(const Dataflow& flow) {
   return flow.end() < flow.run_end();
 }
@@ -137,7 +142,8 @@ class VirtualJob {
 
   // To the end of the run; then the nodes hold the last state.
   void run(const Policy& policy, Tick ticks) {
-    Dataflow::Options segment{ticks, options_.n_cores, first_tick(options_.start, ticks)};
+    Dataflow::Options segment{last_tick(options_.start, ticks), options_.n_cores,
+                              first_tick(options_.start, ticks)};
     segment.until = next_epoch(problem_, segment.begin, options_.epoch);
     {
       const auto partition = problem_.partition(options_.n_nodes);
@@ -221,7 +227,7 @@ core::NodeFigures run_node(core::NodeHost& host, NodeRun& node, const ExecutionO
 std::unique_ptr<NodeRun> run_segments(const Problem& problem, const Policy& policy, Tick ticks,
                                       core::NodeHost& host, const ExecutionOptions& options,
                                       NodeSum& sum) {
-  Dataflow::Options segment{ticks, host.shape().n_cores};
+  Dataflow::Options segment{last_tick(options.start, ticks), host.shape().n_cores};
   std::unique_ptr<NodeRun> node;
   host.agree([&] {
     check_epoch(options.epoch);

@@ -1,8 +1,8 @@
 // Checkpoints through the program: taken on 4 nodes, gone on from on others, ended by signals.
 
 #include <filesystem>
-#include <map>
 
+#include <nlohmann/json.hpp>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -35,6 +35,12 @@ class Resume : public ::testing::Test {
     const Answer answer = run(words);
     EXPECT_EQ(answer.code, code) << answer.err;
     EXPECT_NE(answer.err.find(said), std::string::npos) << answer.err;
+  }
+
+  static std::string content(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
   }
 
   const std::string folder_ = scratch("checkpoints");
@@ -83,6 +89,73 @@ TEST_F(Resume, a_stop_condition_ends_a_resumed_run_at_the_same_tick) {
     EXPECT_EQ(checksum_of(run({"heat", "--resume", entry.path().string(), "--simulate", "3"})),
               checksum_of(whole));
   }
+}
+
+TEST_F(Resume, a_run_that_goes_on_after_the_decision_says_that_it_was_stopped) {
+  const std::vector<std::string> words = {"heat", "--width", "40",  "--height",
+                                          "30",   "--edge",  "20",  "--tolerance",
+                                          "0.05", "--ticks", "5000"};
+  const auto stop_of = [](const Answer& answer) {
+    const auto json = nlohmann::json::parse(answer.out);
+    return std::pair(json.at("stopped").get<bool>(), json.at("ticks").get<std::int64_t>());
+  };
+  const auto whole = stop_of(run(words, {"--json"}));
+  ASSERT_TRUE(whole.first);
+  // Both are past the test that ends the run.
+  const std::string before = std::to_string(whole.second - 1);
+  for (const std::string& tick : {before, std::to_string(whole.second)}) {
+    EXPECT_EQ(
+        run(words, {"--simulate", "3", "--checkpoint-every", tick, "--checkpoint", folder_}).code,
+        0);
+    EXPECT_EQ(stop_of(run({"heat", "--resume", folder_, "--json"})), whole) << tick;
+    if (tick != before) continue;
+    // A run that ends earlier is not stopped.
+    const auto shorter = stop_of(run({"heat", "--resume", folder_, "--ticks", before, "--json"}));
+    EXPECT_EQ(shorter, (std::pair<bool, std::int64_t>(false, whole.second - 1)));
+    // One that was to end later is, and so is one that goes on from what that has saved.
+    const std::string again = folder_ + "-again";
+    for (const std::string& from : {folder_, again}) {
+      EXPECT_EQ(stop_of(run({"heat", "--resume", from, "--ticks", "9000", "--checkpoint-every", "1",
+                             "--checkpoint", again, "--json"})),
+                whole);
+    }
+    fs::remove_all(again);
+    fs::remove_all(folder_);
+  }
+}
+
+TEST_F(Resume, a_series_for_paraview_has_the_ticks_of_the_run_before) {
+  const std::string output = folder_ + "-output";
+  const std::string series = output + "/heat.pvd";
+  const std::vector<std::string> heat = {"heat", "--width", "40", "--height", "30", "--edge", "20"};
+  const std::vector<std::string> files = {"--output", output, "--format", "vtk", "--every", "4"};
+  const auto with_files = [&](std::vector<std::string> words) {
+    words.insert(words.end(), files.begin(), files.end());
+    return words;
+  };
+  ASSERT_EQ(run(heat, with_files({"--ticks", "30"})).code, 0);
+  const std::string whole = content(series);
+  ASSERT_NE(whole.find("heat-00000008.vti"), std::string::npos) << whole;
+  fs::remove_all(output);
+  // Saved at ticks 6 and 12, gone on from both: one is written, the other is not.
+  ASSERT_EQ(
+      run(heat, with_files({"--ticks", "14", "--checkpoint-every", "6", "--checkpoint", folder_}))
+          .code,
+      0);
+  EXPECT_NE(content(series), whole);
+  for (const char* tick : {"/tick-00000006", "/tick-00000012"}) {
+    for (const char* n_nodes : {"1", "3"}) {
+      ASSERT_EQ(run({"heat", "--resume", folder_ + tick},
+                    with_files({"--ticks", "30", "--simulate", n_nodes}))
+                    .code,
+                0);
+      EXPECT_EQ(content(series), whole) << tick << " on " << n_nodes;
+    }
+  }
+  // A run from the beginning has nothing before it.
+  ASSERT_EQ(run(heat, with_files({"--ticks", "4"})).code, 0);
+  EXPECT_EQ(content(series).find("heat-00000008.vti"), std::string::npos);
+  fs::remove_all(output);
 }
 
 TEST_F(Resume, what_does_not_fit_is_refused_by_name) {
