@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "rubato/base/time.hpp"
+#include "rubato/tick/checkpoint/folder.hpp"
 #include "rubato/tools/run/program_test.hpp"
 
 namespace rubato::tools {
@@ -156,6 +157,40 @@ TEST_F(Resume, a_series_for_paraview_has_the_ticks_of_the_run_before) {
   ASSERT_EQ(run(heat, with_files({"--ticks", "4"})).code, 0);
   EXPECT_EQ(content(series).find("heat-00000008.vti"), std::string::npos);
   fs::remove_all(output);
+}
+
+TEST_F(Resume, a_second_run_into_one_folder_is_refused_until_the_first_is_dead) {
+  const std::vector<std::string> words = {
+      "heat",  "--width",      "300",       "--height",
+      "200",   "--ticks",      "100000000", "--checkpoint-every",
+      "200ms", "--checkpoint", folder_};
+  std::vector<std::string> all = words;
+  all.insert(all.begin(), {RUBATO_PROGRAM, "run"});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::freopen("/dev/null", "w", stderr);
+    execute(all);
+    _exit(99);
+  }
+  const Nanos begin = steady_now();
+  while (!fs::exists(folder_ + "/lock") && steady_now() - begin < 10 * kSecond)
+    nap(20 * kMillisecond);
+  nap(kSecond);
+  const std::string holder =
+      "another run writes to " + folder_ + " (process " + std::to_string(child) + " on ";
+  expect_refused(words, 2, holder);
+  expect_refused({"heat", "--resume", folder_, "--checkpoint-every", "9"}, 2, holder);
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(fs::exists(folder_ + "/lock"));
+  const std::string newest = tick::find_checkpoint(folder_).path;
+  const std::string ticks = std::to_string(20 + std::stoll(newest.substr(newest.rfind('-') + 1)));
+  const std::vector<std::string> again = {"heat", "--resume", folder_, "--checkpoint-every",
+                                          "9",    "--ticks",  ticks};
+  const Answer answer = run(again);
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_FALSE(fs::exists(folder_ + "/lock"));
 }
 
 TEST_F(Resume, what_does_not_fit_is_refused_by_name) {
