@@ -1,6 +1,7 @@
 // Checkpoints through the program: taken on 4 nodes, gone on from on others, ended by signals.
 
 #include <filesystem>
+#include <set>
 
 #include <nlohmann/json.hpp>
 #include <signal.h>
@@ -38,6 +39,17 @@ class Resume : public ::testing::Test {
     EXPECT_NE(answer.err.find(said), std::string::npos) << answer.err;
   }
 
+  // The folder has checkpoints of ticks 10 and 20, nothing else, and the run goes on from it.
+  void expect_whole_at_20(const std::vector<std::string>& words) const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_))
+      names.insert(fs::relative(entry.path(), folder_).string());
+    EXPECT_EQ(names, (std::set<std::string>{"tick-00000010", "tick-00000010/part-00000",
+                                            "tick-00000010/manifest", "tick-00000020",
+                                            "tick-00000020/part-00000", "tick-00000020/manifest"}));
+    EXPECT_EQ(checksum_of(run({words.front(), "--resume", folder_, "--ticks", "50"})),
+              checksum_of(run(words, {"--ticks", "50"})));
+  }
   static std::string content(const std::string& path) {
     std::ostringstream text;
     text << std::ifstream(path, std::ios::binary).rdbuf();
@@ -191,6 +203,54 @@ TEST_F(Resume, a_second_run_into_one_folder_is_refused_until_the_first_is_dead) 
   const Answer answer = run(again);
   EXPECT_EQ(answer.code, 0) << answer.err;
   EXPECT_FALSE(fs::exists(folder_ + "/lock"));
+}
+
+// A disk that takes two checkpoints and a half: a file system in memory, of this run alone.
+TEST_F(Resume, a_full_disk_ends_the_run_and_leaves_what_was_whole) {
+  const std::string disk = folder_ + "-disk";
+  fs::create_directories(disk);
+  const auto mounted = [&](const std::string& script) {
+    return run_program({"unshare", "--mount", "--map-root-user", "sh", "-c",
+                        "mount -t tmpfs -o size=3m none " + disk + " && " + script});
+  };
+  if (mounted("true").code != 0) {
+    fs::remove_all(disk);
+    GTEST_SKIP() << "this machine does not let unshare(1) mount a small disk";
+  }
+  const std::vector<std::string> words = {"heat", "--width", "400", "--height",
+                                          "400",  "--edge",  "20"};  // 1.28 MB
+  std::string script = std::string(RUBATO_PROGRAM) + " run";
+  for (const std::string& word : words)
+    script += " " + word;
+  script += " --ticks 50 --checkpoint-every 10 --checkpoint " + disk + " 2>" + folder_ +
+            "-said; code=$?; ";
+  const Finished finished = mounted(script + "cp -r " + disk + " " + folder_ + " && exit $code");
+  EXPECT_EQ(finished.code, 1);
+  const std::string said = content(folder_ + "-said");
+  EXPECT_NE(said.find("writing " + disk + "/tick-00000030/part-00000: No space left on device"),
+            std::string::npos)
+      << said;
+  expect_whole_at_20(words);
+  fs::remove_all(disk);
+  fs::remove(folder_ + "-said");
+}
+
+TEST_F(Resume, a_limit_of_a_file_s_size_ends_the_run_and_leaves_what_was_whole) {
+  const std::vector<std::string> words = {"heat", "--width", "400", "--height",
+                                          "400",  "--edge",  "20"};  // 1.28 MB
+  ASSERT_EQ(run(words, {"--ticks", "20", "--checkpoint-every", "10", "--checkpoint", folder_}).code,
+            0);
+  const Finished finished =
+      run_program({"sh", "-c",
+                   "ulimit -f 1000; exec " RUBATO_PROGRAM " run heat --resume " + folder_ +
+                       " --ticks 50 --checkpoint-every 10 2>" + folder_ + "-said"});
+  EXPECT_EQ(finished.code, 1);
+  const std::string said = content(folder_ + "-said");
+  EXPECT_NE(said.find("writing " + folder_ + "/tick-00000030/part-00000: File too large"),
+            std::string::npos)
+      << said;
+  expect_whole_at_20(words);
+  fs::remove(folder_ + "-said");
 }
 
 TEST_F(Resume, what_does_not_fit_is_refused_by_name) {
