@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rubato/base/time.hpp"
 #include "rubato/io/number.hpp"
 
 namespace rubato::tick {
@@ -20,9 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "tick-";
-// What a killed run may take to go, where its launcher starts it again at once.
-constexpr Nanos kPatience = kSecond;
-constexpr Nanos kLockNap = 50 * kMillisecond;
 
 // "process 4711 on cn-17", for people who look for who holds a folder.
 std::string name_of_process() {
@@ -37,6 +33,12 @@ bool is_same_file(int fd, const std::string& path) {
   struct stat named {};
   return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+Error in_the_way(const std::string& folder, Tick tick) {
+  return Error("--checkpoint: " + folder + " has a checkpoint of tick " + std::to_string(tick) +
+                   ": expected --resume " + folder + " to go on from it, or another folder",
+               ExitCode::usage);
 }
 
 // First the manifest, so that nobody takes for whole what is half removed.
@@ -91,38 +93,29 @@ CheckpointEntry find_checkpoint(const std::string& path) {
 }
 
 FolderLock::FolderLock(const std::string& folder) : folder_(folder), path_(folder + "/lock") {
-  const Nanos begin = steady_now();
-  while (!try_lock()) {
-    if (steady_now() - begin > kPatience) {
-      std::string holder;
-      std::getline(std::ifstream(path_), holder);
-      throw Error("--checkpoint: another run writes to " + folder_ +
-                      (holder.empty() ? "" : " (" + holder + ")") +
-                      ": expected a folder of its own, or the end of that run",
-                  ExitCode::usage);
-    }
-    nap(kLockNap);
-  }
+  while (!try_lock())
+    ::close(fd_);
+  const std::string name = name_of_process() + "\n";
+  // A full disk takes no name, and need not.
+  if (::ftruncate(fd_, 0) == 0) static_cast<void>(!::write(fd_, name.data(), name.size()));
 }
 
+// False if who held it has removed the file between the two calls.
 bool FolderLock::try_lock() {
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) {
     throw Error("--checkpoint: cannot make " + path_ + ": " +
                 std::generic_category().message(errno));
   }
-  const bool held = ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
-  const bool is_others = !held && errno == EWOULDBLOCK;
-  // Who held it may have removed the file between the two calls.
-  if (is_others || (held && !is_same_file(fd_, path_))) {
-    ::close(fd_);
-    fd_ = -1;
-    return false;
-  }
-  const std::string name = name_of_process() + "\n";
-  // A full disk takes no name, and need not.
-  if (::ftruncate(fd_, 0) == 0) static_cast<void>(!::write(fd_, name.data(), name.size()));
-  return true;
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return is_same_file(fd_, path_);
+  if (errno != EWOULDBLOCK) return true;  // there are no locks here
+  ::close(fd_);
+  std::string holder;
+  std::getline(std::ifstream(path_), holder);
+  throw Error("--checkpoint: another run writes to " + folder_ +
+                  (holder.empty() ? "" : " (" + holder + ")") +
+                  ": expected a folder of its own, or the end of that run",
+              ExitCode::usage);
 }
 
 // The file first: who opens it from here on makes one of its own.
@@ -152,10 +145,7 @@ std::unique_ptr<FolderLock> prepare_checkpoints(const std::string& folder,
     if (!entry->whole) {
       remove_checkpoint(*entry);
     } else if (entry->tick > begin) {
-      throw Error("--checkpoint: " + folder + " has a checkpoint of tick " +
-                      std::to_string(entry->tick) + ": expected --resume " + folder +
-                      " to go on from it, or another folder",
-                  ExitCode::usage);
+      throw in_the_way(folder, entry->tick);
     }
   }
   return lock;

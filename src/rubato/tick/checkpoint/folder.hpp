@@ -29,8 +29,7 @@ struct CheckpointEntry {
 // releases when the process dies, however it does. On a file system without locks it holds nothing.
 class FolderLock {
  public:
-  // Throws Error (usage) if another run holds the folder, saying which, after a second in which a run
-  // that has just been killed may go.
+  // Throws Error (usage) if another run holds the folder, saying which.
   explicit FolderLock(const std::string& folder);
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
