@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rubato/io/detail/direct_writer.hpp"
 #include "rubato/io/detail/posix_file.hpp"
 
 namespace rubato::io {
@@ -20,7 +21,7 @@ constexpr mode_t kMode = 0666;  // less the umask
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path, Durable durable)
+OutputFile::OutputFile(const std::string& path, Durable durable, Cached cached)
     : durable_(durable), path_(path), target_(detail::resolve_links(path)) {
   static std::atomic<std::uint64_t> counter{0};
   if (std::filesystem::is_directory(target_)) {
@@ -40,6 +41,7 @@ OutputFile::OutputFile(const std::string& path, Durable durable)
     if (fd_ < 0 && errno != EEXIST) break;
   }
   if (fd_ < 0) throw detail::system_error("writing", path_);
+  if (cached == Cached::no) direct_ = std::make_unique<detail::DirectWriter>(fd_, path_);
 }
 
 OutputFile::~OutputFile() {
@@ -49,6 +51,10 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::flush() {
+  if (direct_) {
+    direct_->finish();
+    return;
+  }
   detail::write_all(fd_, buffer_, path_);
   buffer_.clear();
 }
@@ -56,6 +62,10 @@ void OutputFile::flush() {
 void OutputFile::write(std::string_view bytes) {
   RUBATO_REQUIRE(fd_ >= 0, path_);
   n_bytes_ += bytes.size();
+  if (direct_) {
+    direct_->write(bytes);
+    return;
+  }
   if (buffer_.size() + bytes.size() > kBufferBytes) flush();
   if (bytes.size() >= kBufferBytes) {
     detail::write_all(fd_, bytes, path_);

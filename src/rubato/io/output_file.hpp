@@ -51,10 +51,19 @@ class StringSink final : public ByteSink {
 // machine, a file that the same job reads again and removes need not.
 enum class Durable { yes, no };
 
+// Whether the bytes go through the page cache, where the file system leaves a choice: a large file that
+// nobody reads soon does better without (detail/direct_writer.hpp).
+enum class Cached { yes, no };
+
+namespace detail {
+class DirectWriter;
+}
+
 class OutputFile final : public ByteSink {
  public:
   // Creates the temporary file, so that an unwritable path fails before the work and not after it.
-  explicit OutputFile(const std::string& path, Durable durable = Durable::yes);
+  explicit OutputFile(const std::string& path, Durable durable = Durable::yes,
+                      Cached cached = Cached::yes);
   ~OutputFile() override;
 
   // Buffered: an error may show at a later write or at commit().
@@ -76,6 +85,7 @@ class OutputFile final : public ByteSink {
   std::string temporary_;  // "" if the target is written directly
   int fd_ = -1;
   std::string buffer_;
+  std::unique_ptr<detail::DirectWriter> direct_;  // null: cached
   std::uint64_t n_bytes_ = 0;
 };
 

@@ -39,6 +39,39 @@ TEST(OutputFile, LeavesTheOldFileAndNothingElseWithoutCommit) {
   EXPECT_EQ(folder.n_files(), 1U);
 }
 
+// Sizes around those of the buffer and of a disk's block, in pieces that fit neither.
+TEST(OutputFile, HasTheSameBytesPastThePageCache) {
+  const TempFolder folder;
+  for (const std::string& path : {folder / "out.txt", std::string("/dev/shm/rubato-") +
+                                                          std::to_string(::getpid()) + ".out"}) {
+    for (const std::size_t n : {0U, 1U, 4096U, 1U << 20, (1U << 20) + 1, 3'333'333U}) {
+      std::string whole;
+      for (std::size_t i = 0; whole.size() < n; ++i)
+        whole.append(std::min<std::size_t>(n - whole.size(), 1 + i * 7919 % 300'000),
+                     static_cast<char>('a' + i % 26));
+      OutputFile file(path, Durable::yes, Cached::no);
+      for (std::size_t at = 0; at < n; at += 65'537)
+        file.write(std::string_view(whole).substr(at, 65'537));
+      file.commit();
+      EXPECT_TRUE(content_of(path) == whole) << path << " " << n;
+      EXPECT_EQ(file.n_bytes(), n);
+    }
+    std::filesystem::remove(path);
+  }
+  EXPECT_EQ(folder.n_files(), 0U);
+}
+
+TEST(OutputFile, NamesAFullDiskPastThePageCacheToo) {
+  for (const std::size_t n : {10U, 1U << 21}) {
+    const std::string message = error_of([&] {
+      OutputFile file("/dev/full", Durable::yes, Cached::no);
+      file.write(std::string(n, 'x'));
+      file.commit();
+    });
+    EXPECT_EQ(message, "writing /dev/full: No space left on device");
+  }
+}
+
 TEST(OutputFile, NamesFileAndCauseWhenTheDiskIsFull) {
   const std::string message = error_of([] {
     OutputFile file("/dev/full");

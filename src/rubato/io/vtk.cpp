@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <filesystem>
+#include <fstream>
 
 #include "rubato/base/error.hpp"
 #include "rubato/io/number.hpp"
@@ -252,6 +253,25 @@ void write_pvtp(const std::string& path, const VtkArray& points, std::span<const
 void PvdSeries::add(double time, const std::string& file) {
   entries_ += "<DataSet timestep=\"" + number_text(time) + "\" part=\"0\" file=\"" +
               relative_name(file, path_) + "\"/>\n";
+}
+
+std::string PvdSeries::read_entries(const std::string& path, const Wanted& wanted) {
+  static constexpr std::string_view kTime = "<DataSet timestep=\"";
+  static constexpr std::string_view kFile = "\" part=\"0\" file=\"";
+  static constexpr std::string_view kEnd = "\"/>";
+  std::ifstream in(path);
+  std::string entries;
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t file = line.find(kFile);
+    if (!line.starts_with(kTime) || file == std::string::npos || !line.ends_with(kEnd)) continue;
+    const std::size_t begin = file + kFile.size();
+    if (begin + kEnd.size() > line.size()) continue;
+    const auto time =
+        parse_number<double>(std::string_view(line).substr(kTime.size(), file - kTime.size()));
+    if (time && wanted(*time, line.substr(begin, line.size() - kEnd.size() - begin)))
+      entries += line + "\n";
+  }
+  return entries;
 }
 
 void PvdSeries::write() const {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <variant>
@@ -95,7 +96,14 @@ class PvdSeries {
 
   // `file` is the .vti, .pvti, .vtp or .pvtp file of this time.
   void add(double time, const std::string& file);
+  // Entries of another series whose files lie in the same folder, from read_entries().
+  void add_entries(const std::string& entries) { entries_ += entries; }
   void write() const;
+
+  // The entries that `wanted` chooses of what a series has written to `path`; "" if nothing is there.
+  // Lines that are not of such a file are left aside.
+  using Wanted = std::function<bool(double time, const std::string& file)>;
+  [[nodiscard]] static std::string read_entries(const std::string& path, const Wanted& wanted);
 
  private:
   std::string path_;

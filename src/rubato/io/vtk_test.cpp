@@ -184,6 +184,63 @@ TEST(Vtk, ATimeSeriesIsWholeAfterEachStep) {
   }
 }
 
+std::string ticks_in(const std::string& path, double most) {
+  std::string files;
+  const std::string entries =
+      PvdSeries::read_entries(path, [&](double time, const std::string& file) {
+        if (time <= most) files += file + " ";
+        return time <= most;
+      });
+  EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(entries, '\n')),
+            static_cast<std::size_t>(std::ranges::count(files, ' ')));
+  return files;
+}
+
+TEST(Vtk, ATimeSeriesGoesOnWithEntriesOfAnother) {
+  const TempFolder folder;
+  const std::string first = folder / "run.pvd";
+  EXPECT_EQ(ticks_in(first, 9), "") << "no file";
+  PvdSeries before(first);
+  for (int t = 1; t <= 3; ++t)
+    before.add(t, folder / ("t" + std::to_string(t) + ".vti"));
+  before.write();
+  EXPECT_EQ(ticks_in(first, 2), "t1.vti t2.vti ");
+  PvdSeries after(folder / "more.pvd");
+  after.add_entries(PvdSeries::read_entries(first, [](double time, auto&) { return time < 3; }));
+  after.add(4, folder / "t4.vti");
+  after.write();
+  EXPECT_EQ(parse(folder / "more.pvd").count("DataSet"), 3U);
+  EXPECT_EQ(ticks_in(folder / "more.pvd", 9), "t1.vti t2.vti t4.vti ");
+}
+
+// Whatever a file has become, each entry that is read is a line of it.
+TEST(Vtk, EntriesOfABrokenTimeSeriesAreLinesOfIt) {
+  const TempFolder folder;
+  const std::string path = folder / "run.pvd";
+  PvdSeries series(path);
+  for (int t = 1; t <= 3; ++t)
+    series.add(t, folder / ("t" + std::to_string(t) + ".vti"));
+  series.write();
+  std::ostringstream whole;
+  whole << std::ifstream(path).rdbuf();
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    RandomStream random(seed, 7);
+    std::string text = whole.str();
+    for (int i = 0; i < 4; ++i) {
+      const auto at =
+          static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(text.size()) - 1));
+      if (i == 0) text.erase(at, 5);
+      if (i != 0) text[at] = static_cast<char>(random.between(1, 127));
+    }
+    std::ofstream(path) << text;
+    const std::string entries =
+        PvdSeries::read_entries(path, [](double, const std::string&) { return true; });
+    std::istringstream lines(entries);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_NE((text + "\n").find(line + "\n"), std::string::npos) << "seed " << seed;
+  }
+}
+
 TEST(Vtk, LeavesNothingHalfWritten) {
   const VtkGrid grid{{{0, 0, 0}, {100, 100, 0}}};
   const std::vector<double> heat(10'000);

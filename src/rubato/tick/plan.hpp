@@ -82,9 +82,10 @@ struct Plan {
 
   // Ticks between the oldest version that anybody may still read and the newest that may be made.
   // Own regions run at most m ticks beyond the oldest late round and then ahead() more; a round may
-  // lie k further. What is later waits.
+  // lie k further. What is later waits. Policy pieces has its last round no further back than one
+  // tick, and makes do with one version less.
   [[nodiscard]] Tick window() const noexcept {
-    return policy.replica_layers + policy.period + ahead() + 5;
+    return policy.replica_layers + policy.period + ahead() + (policy.pieces ? 4 : 5);
   }
   // How far own regions may run ahead of the last tick that is complete. Without neighbours nobody
   // waits for a network, and the order of units is free to follow the cache.

@@ -86,6 +86,11 @@ Tick first_tick(const StateSource* start, Tick ticks) {
               ExitCode::usage);
 }
 
+// Where its engines end, if no stop test of theirs ends it before.
+Tick last_tick(const StateSource* start, Tick ticks) {
+  return start == nullptr ? ticks : std::min(ticks, start->ends_at());
+}
+
 // The figures of one node, summed over the segments of its run.
 class NodeSum {
  public:
@@ -172,7 +177,8 @@ class VirtualJob {
   // To the end of the run; then the nodes hold the last state.
   void run(const Policy& policy, Tick ticks) {
     const SharingOptions& sharing = options_.sharing;
-    Dataflow::Options flow{ticks, options_.n_cores, first_tick(options_.start, ticks)};
+    Dataflow::Options flow{last_tick(options_.start, ticks), options_.n_cores,
+                           first_tick(options_.start, ticks)};
     flow.hands_over = has_epochs(problem_, sharing);
     {
       const std::shared_ptr<const Partition> partition =
@@ -236,7 +242,7 @@ core::NodeFigures run_node(core::NodeHost& host, TickEngine& engine,
 
 std::unique_ptr<NodeEngine> make_engine(const Problem& problem, const Policy& policy, Tick ticks,
                                         core::NodeHost& host, const ExecutionOptions& options) {
-  Dataflow::Options flow{ticks, host.shape().n_cores};
+  Dataflow::Options flow{last_tick(options.start, ticks), host.shape().n_cores};
   std::unique_ptr<NodeEngine> engine;
   host.agree([&] {
     check(options.sharing);

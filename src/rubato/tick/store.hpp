@@ -56,6 +56,8 @@ class StateSource {
   virtual ~StateSource() = default;
 
   [[nodiscard]] virtual Tick tick() const = 0;
+  // Where a stop test before that tick has decided that the run ends; kNoTick: none has.
+  [[nodiscard]] virtual Tick ends_at() const { return kNoTick; }
   // Calls f for each piece, in any order; its bytes live as long as the call. May be called from
   // several threads at once. Throws Error as f does, or if the pieces cannot be had.
   virtual void for_each(const std::function<void(ByteView piece)>& f) const = 0;

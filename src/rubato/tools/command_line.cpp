@@ -152,6 +152,7 @@ int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
                   .program = {}};
   ExitCode code = ExitCode::failed;
   try {
+    outlive_file_limits();
     // Of a job its launcher says it, once.
     if (!is_guarded_node()) say_last_words(identity_.name);
     code = run_or_throw(words, context);

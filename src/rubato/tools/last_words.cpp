@@ -37,6 +37,15 @@ void handle(int number) {
 
 }  // namespace
 
+void outlive_file_limits() {
+  struct sigaction former = {};
+  sigaction(SIGXFSZ, nullptr, &former);
+  if (former.sa_handler != SIG_DFL) return;
+  struct sigaction ours = {};
+  ours.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &ours, nullptr);
+}
+
 void say_last_words(const std::string& name) {
   if (interrupted[0] != 0) return;
   // A progress line may stand there without its end.

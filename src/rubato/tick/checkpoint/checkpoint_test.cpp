@@ -271,12 +271,12 @@ TEST_F(CheckpointFiles, a_grid_of_another_size_is_refused) {
 TEST_F(CheckpointFiles, a_folder_with_checkpoints_is_neither_overwritten_nor_taken_for_empty) {
   EXPECT_EQ(find_checkpoint(folder_).path, path_);
   EXPECT_EQ(find_checkpoint(checkpoint_path(folder_, 4)).tick, 4);
-  EXPECT_THROW(prepare_checkpoints(folder_, ""), Error);
-  EXPECT_THROW(prepare_checkpoints(folder_, checkpoint_path(folder_, 4)), Error);
+  EXPECT_THROW((void)prepare_checkpoints(folder_, ""), Error);
+  EXPECT_THROW((void)prepare_checkpoints(folder_, checkpoint_path(folder_, 4)), Error);
   // What a killed run has left.
   fs::create_directories(checkpoint_path(folder_, 12));
   replace(part_path(checkpoint_path(folder_, 12), 0), "half");
-  prepare_checkpoints(folder_, path_);
+  (void)prepare_checkpoints(folder_, path_);
   EXPECT_EQ(list_checkpoints(folder_).size(), 2U);
   EXPECT_FALSE(fs::exists(checkpoint_path(folder_, 12)));
   fs::remove(manifest_path(path_));
@@ -284,6 +284,29 @@ TEST_F(CheckpointFiles, a_folder_with_checkpoints_is_neither_overwritten_nor_tak
   fs::remove(manifest_path(checkpoint_path(folder_, 4)));
   EXPECT_THROW((void)find_checkpoint(folder_), Error);
   EXPECT_THROW((void)find_checkpoint(folder_ + "/none"), Error);
+}
+
+TEST_F(CheckpointFiles, a_folder_is_one_run_s_as_long_as_that_lives) {
+  auto first = prepare_checkpoints(folder_, path_);
+  // What that is writing.
+  fs::create_directories(checkpoint_path(folder_, 12));
+  try {
+    (void)prepare_checkpoints(folder_, path_);
+    FAIL() << "the folder was given away twice";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_NE(std::string(error.what())
+                  .find("another run writes to " + folder_ + " (process " +
+                        std::to_string(::getpid()) + " on "),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_TRUE(fs::exists(checkpoint_path(folder_, 12)));
+  first.reset();
+  EXPECT_FALSE(fs::exists(folder_ + "/lock"));
+  // A lock that nobody holds, as a killed run leaves it.
+  replace(folder_ + "/lock", "process 1 on nowhere\n");
+  EXPECT_NE(prepare_checkpoints(folder_, path_), nullptr);
 }
 
 // The disk takes no part of tick 12: a file stands where its folder would.
@@ -313,6 +336,19 @@ TEST_F(CheckpointFiles, what_cannot_be_written_ends_the_run_and_leaves_the_last_
   }
   EXPECT_EQ(find_checkpoint(folder_).tick, 8);
   EXPECT_EQ(said(), "nothing");
+}
+
+TEST_F(CheckpointFiles, what_is_not_whole_goes_with_the_run_that_has_written_it) {
+  SimulationOptions options;
+  options.n_nodes = c_.n_nodes;
+  CheckpointOptions checkpoint = options_of(c_);
+  checkpoint.resumed = path_;
+  auto checkpoints = add_checkpoints(options, checkpoint);
+  fs::create_directories(checkpoint_path(folder_, 12));
+  replace(part_path(checkpoint_path(folder_, 12), 0), "one part of three");
+  checkpoints.reset();
+  EXPECT_FALSE(fs::exists(checkpoint_path(folder_, 12)));
+  EXPECT_EQ(find_checkpoint(folder_).tick, 8);
 }
 
 }  // namespace

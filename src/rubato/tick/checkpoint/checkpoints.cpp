@@ -34,7 +34,7 @@ Background::Background(bool has_thread) {
   if (has_thread) thread_ = std::thread([this] { work(); });
 }
 
-Background::~Background() {
+void Background::end() {
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
@@ -161,10 +161,17 @@ std::vector<NodeSaver::Done> NodeSaver::take_done() {
 
 }  // namespace detail
 
-Checkpoints::Checkpoints(CheckpointOptions options, Process process)
-    : options_(std::move(options)), process_(process), background_(process.has_threads) {}
+Checkpoints::Checkpoints(CheckpointOptions options, Process process,
+                         std::unique_ptr<FolderLock> lock)
+    : options_(std::move(options)),
+      process_(process),
+      lock_(std::move(lock)),
+      background_(process.has_threads) {}
 
-Checkpoints::~Checkpoints() = default;
+Checkpoints::~Checkpoints() {
+  background_.end();
+  if (process_.first) remove_unfinished_checkpoints(options_.folder);
+}
 
 detail::NodeSaver& Checkpoints::saver(NodeId node) {
   const std::lock_guard lock(mutex_);
@@ -249,9 +256,10 @@ std::string Checkpoints::last() const {
 std::unique_ptr<Checkpoints> add_checkpoints(SimulationOptions& simulation,
                                              const CheckpointOptions& options) {
   if (options.folder.empty()) return nullptr;
-  prepare_checkpoints(options.folder, options.resumed);
+  auto lock = prepare_checkpoints(options.folder, options.resumed);
   auto checkpoints = std::make_unique<Checkpoints>(
-      options, Checkpoints::Process{simulation.n_nodes, true, false, new_run_id()});
+      options, Checkpoints::Process{simulation.n_nodes, true, false, new_run_id()},
+      std::move(lock));
   Checkpoints* mine = checkpoints.get();
   for (auto* at : {&simulation.at_start, &simulation.at_epoch}) {
     *at = [mine, before = *at](NodeId node, NodeRun& run) {
@@ -268,16 +276,17 @@ std::unique_ptr<Checkpoints> add_checkpoints(ExecutionOptions& execution,
                                              core::NodeHost& host) {
   if (options.folder.empty()) return nullptr;
   const NodeId node = host.shape().node;
+  std::unique_ptr<FolderLock> lock;
   host.agree([&] {
-    if (node == 0) prepare_checkpoints(options.folder, options.resumed);
+    if (node == 0) lock = prepare_checkpoints(options.folder, options.resumed);
   });
   Writer out;
   out.put(new_run_id());
   const Bytes shared = host.broadcast(out.take());
   Reader in(shared);
   auto checkpoints = std::make_unique<Checkpoints>(
-      options,
-      Checkpoints::Process{host.shape().n_nodes, node == 0, true, in.get<std::uint64_t>()});
+      options, Checkpoints::Process{host.shape().n_nodes, node == 0, true, in.get<std::uint64_t>()},
+      std::move(lock));
   Checkpoints* mine = checkpoints.get();
   for (auto* at : {&execution.at_start, &execution.at_epoch}) {
     *at = [mine, node, before = *at](NodeRun& run) {

@@ -27,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "rubato/tick/checkpoint/folder.hpp"
 #include "rubato/tick/checkpoint/part_file.hpp"
 #include "rubato/tick/run.hpp"
 
@@ -53,8 +54,9 @@ class Background {
   explicit Background(bool has_thread);
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
-  // What has not begun is dropped.
-  ~Background();
+  ~Background() { end(); }
+  // What has not begun is dropped; blocks until what has begun is done. May be called again.
+  void end();
 
   void post(std::function<void()> job);
   // Blocks until no job waits for another one.
@@ -129,10 +131,12 @@ class Checkpoints {
     std::uint64_t run_id = 0;  // equal on all nodes
   };
 
-  // `options.folder` is not "". The folder is ready (prepare_checkpoints()).
-  Checkpoints(CheckpointOptions options, Process process);
+  // `options.folder` is not "". The folder is ready; what prepare_checkpoints() has given comes with
+  // the first process.
+  Checkpoints(CheckpointOptions options, Process process, std::unique_ptr<FolderLock> lock);
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
+  // The first process takes back what is not whole.
   ~Checkpoints();
 
   // Before the first step of each NodeRun of a node's run.
@@ -166,6 +170,7 @@ class Checkpoints {
 
   const CheckpointOptions options_;
   const Process process_;
+  const std::unique_ptr<FolderLock> lock_;  // of the first process
   std::map<Tick, Gathering> gatherings_;
   Tick stop_interval_ = 0;  // of the model
   Tick stop_lag_ = 0;

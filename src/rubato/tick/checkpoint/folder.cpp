@@ -1,7 +1,15 @@
 #include "rubato/tick/checkpoint/folder.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "rubato/io/number.hpp"
 
@@ -11,6 +19,27 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "tick-";
+
+// "process 4711 on cn-17", for people who look for who holds a folder.
+std::string name_of_process() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"this host"};
+  return "process " + std::to_string(::getpid()) + " on " + host.data();
+}
+
+// Whether `path` still is the file that is open as `fd`.
+bool is_same_file(int fd, const std::string& path) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+Error in_the_way(const std::string& folder, Tick tick) {
+  return Error("--checkpoint: " + folder + " has a checkpoint of tick " + std::to_string(tick) +
+                   ": expected --resume " + folder + " to go on from it, or another folder",
+               ExitCode::usage);
+}
 
 // First the manifest, so that nobody takes for whole what is half removed.
 void remove_checkpoint(const CheckpointEntry& entry) {
@@ -63,13 +92,48 @@ CheckpointEntry find_checkpoint(const std::string& path) {
               (all.empty() ? "none" : std::to_string(all.size()) + " without a manifest"));
 }
 
-void prepare_checkpoints(const std::string& folder, const std::string& resumed) {
+FolderLock::FolderLock(const std::string& folder) : folder_(folder), path_(folder + "/lock") {
+  while (!try_lock())
+    ::close(fd_);
+  const std::string name = name_of_process() + "\n";
+  // A full disk takes no name, and need not.
+  if (::ftruncate(fd_, 0) == 0) static_cast<void>(!::write(fd_, name.data(), name.size()));
+}
+
+// False if who held it has removed the file between the two calls.
+bool FolderLock::try_lock() {
+  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd_ < 0) {
+    throw Error("--checkpoint: cannot make " + path_ + ": " +
+                std::generic_category().message(errno));
+  }
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return is_same_file(fd_, path_);
+  if (errno != EWOULDBLOCK) return true;  // there are no locks here
+  ::close(fd_);
+  std::string holder;
+  std::getline(std::ifstream(path_), holder);
+  throw Error("--checkpoint: another run writes to " + folder_ +
+                  (holder.empty() ? "" : " (" + holder + ")") +
+                  ": expected a folder of its own, or the end of that run",
+              ExitCode::usage);
+}
+
+// The file first: who opens it from here on makes one of its own.
+FolderLock::~FolderLock() {
+  if (fd_ < 0) return;
+  if (is_same_file(fd_, path_)) ::unlink(path_.c_str());
+  ::close(fd_);
+}
+
+std::unique_ptr<FolderLock> prepare_checkpoints(const std::string& folder,
+                                                const std::string& resumed) {
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed || !fs::is_directory(folder)) {
     throw Error("--checkpoint: cannot make the folder " + folder + ": " +
                 (failed ? failed.message() : "there is a file of that name"));
   }
+  auto lock = std::make_unique<FolderLock>(folder);
   // Whether the run goes on in this folder, and from where.
   Tick begin = -1;
   const std::vector<CheckpointEntry> all = list_checkpoints(folder);
@@ -81,12 +145,10 @@ void prepare_checkpoints(const std::string& folder, const std::string& resumed) 
     if (!entry->whole) {
       remove_checkpoint(*entry);
     } else if (entry->tick > begin) {
-      throw Error("--checkpoint: " + folder + " has a checkpoint of tick " +
-                      std::to_string(entry->tick) + ": expected --resume " + folder +
-                      " to go on from it, or another folder",
-                  ExitCode::usage);
+      throw in_the_way(folder, entry->tick);
     }
   }
+  return lock;
 }
 
 void remove_old_checkpoints(const std::string& folder, std::size_t n_kept) {
@@ -95,6 +157,16 @@ void remove_old_checkpoints(const std::string& folder, std::size_t n_kept) {
   for (std::size_t i = all.size(); i-- > 0;) {
     const bool kept = all[i].whole ? ++n_whole <= n_kept : n_whole == 0;
     if (!kept) remove_checkpoint(all[i]);
+  }
+}
+
+void remove_unfinished_checkpoints(const std::string& folder) noexcept {
+  try {
+    for (const CheckpointEntry& entry : list_checkpoints(folder)) {
+      if (!entry.whole) remove_checkpoint(entry);
+    }
+  } catch (const std::exception&) {
+    return;  // it stays
   }
 }
 

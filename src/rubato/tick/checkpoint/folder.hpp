@@ -1,6 +1,7 @@
 #pragma once
 // The folder of a run's checkpoints: which of them are whole, and which go.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,38 @@ struct CheckpointEntry {
 // Throws Error if there is none, saying what is there.
 [[nodiscard]] CheckpointEntry find_checkpoint(const std::string& path);
 
+// A folder is one run's for as long as this lives: a lock (flock) on its file `lock`, which the system
+// releases when the process dies, however it does. On a file system without locks it holds nothing.
+class FolderLock {
+ public:
+  // Throws Error (usage) if another run holds the folder, saying which.
+  explicit FolderLock(const std::string& folder);
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  // Removes the file.
+  ~FolderLock();
+
+ private:
+  [[nodiscard]] bool try_lock();
+
+  const std::string folder_;
+  const std::string path_;
+  int fd_ = -1;
+};
+
 // Makes the folder ready for a run that begins with the checkpoint at `resumed`, or at tick 0 if that
-// is "": made if it is not there, and what a killed run has left half written in it removed. Throws
-// Error if it has whole checkpoints that are not `resumed` or older ones of its run: they are neither
-// overwritten nor removed. One process of a job calls it, before any writes.
-void prepare_checkpoints(const std::string& folder, const std::string& resumed);
+// is "": made if it is not there, and what a killed run has left half written in it removed. It is
+// that run's as long as the result lives. Throws Error if it is another run's, or has whole
+// checkpoints that are not `resumed` or older ones of its run: they are neither overwritten nor
+// removed. One process of a job calls it, before any writes.
+[[nodiscard]] std::unique_ptr<FolderLock> prepare_checkpoints(const std::string& folder,
+                                                              const std::string& resumed);
 
 // Removes all but the newest `n_kept` whole ones, and what is not whole and older than the newest.
 void remove_old_checkpoints(const std::string& folder, std::size_t n_kept);
+
+// Removes what is not whole, when the run that has written it is over. What cannot be removed stays,
+// for prepare_checkpoints() of the next run.
+void remove_unfinished_checkpoints(const std::string& folder) noexcept;
 
 }  // namespace rubato::tick

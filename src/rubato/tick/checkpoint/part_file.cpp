@@ -76,7 +76,7 @@ std::uint64_t piece_hash(ByteView bytes) noexcept {
 
 CheckpointPart write_part(const std::string& path, const PartName& name,
                           std::span<const CheckpointPiece> pieces) {
-  io::OutputFile file(path);
+  io::OutputFile file(path, io::Durable::yes, io::Cached::no);
   file.write(text_of(head_of(name)));
   Writer hashes;
   for (const CheckpointPiece& piece : pieces) {

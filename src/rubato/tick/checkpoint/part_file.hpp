@@ -39,6 +39,7 @@ class CheckpointSource final : public StateSource {
 
   [[nodiscard]] const Manifest& manifest() const noexcept { return manifest_; }
   [[nodiscard]] Tick tick() const override { return manifest_.tick; }
+  [[nodiscard]] Tick ends_at() const override { return manifest_.ends_at; }
   // Reads part after part, and holds one piece at a time. Throws Error that names the file: it is
   // not there, cut, changed, or of another run.
   void for_each(const std::function<void(ByteView piece)>& f) const override;

@@ -163,6 +163,7 @@ void Outputs::attach(NodeId node, NodeRun& run) {
   follow(node, run, std::move(source));
   // Where it begins with a checkpoint, the run before may not have written that tick.
   const Tick begin = run.engine().own_tick();
+  if (is_first) find_earlier(begin);
   if (options_.every > 0 && begin % options_.every == 0) take_all(node, begin, begin);
 }
 
@@ -256,6 +257,20 @@ void Outputs::commit(const Entry& tick, Tick key) {
   if (formats_.vtk && options_.every > 0) write_series();
 }
 
+// What a run that this one resumes has listed, before any process lists anew: no tick is whole until
+// all have come here. Its last state is not where this one's will be.
+void Outputs::find_earlier(Tick begin) {
+  if (begin == 0 || !formats_.vtk || options_.every == 0) return;
+  const bool writes_begin = begin % options_.every == 0;
+  earlier_ = io::PvdSeries::read_entries(
+      options_.folder + "/" + options_.name + ".pvd", [&](double time, const std::string& file) {
+        const bool before =
+            writes_begin ? time < static_cast<double>(begin) : time <= static_cast<double>(begin);
+        return before && file.starts_with(options_.name + "-") &&
+               std::filesystem::exists(options_.folder + "/" + file);
+      });
+}
+
 // Several processes may do this at once, and the last rename counts: so it is done again if a tick
 // has become whole meanwhile.
 void Outputs::write_series() {
@@ -264,6 +279,7 @@ void Outputs::write_series() {
   for (std::vector<Tick> ticks; ticks != work_->whole();) {
     ticks = work_->whole();
     io::PvdSeries series(made);
+    series.add_entries(earlier_);
     const auto add = [&](Tick key, Tick t) {
       series.add(static_cast<double>(t), work_->scratch(stem(key) + vtk_extension_));
     };

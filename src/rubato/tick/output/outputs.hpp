@@ -10,7 +10,8 @@
 //   std::string& file : outputs->files()) ..
 //
 // Files of the last state are DIR/NAME.csv, .vti (grids), .vtp or .pvtp (points) and .png; those of
-// tick t are DIR/NAME-0000000t.csv and so on, with DIR/NAME.pvd for ParaView to open them all.
+// tick t are DIR/NAME-0000000t.csv and so on, with DIR/NAME.pvd for ParaView to open them all: in the
+// folder of a run that it resumes, with the ticks that had been written before its own.
 // They are equal, byte for byte, for every policy, node count and core count (but for .pvtp, which
 // names a piece for each node). Each appears whole, by a rename, as soon as all nodes have written
 // their part of its tick, in a job of several processes too (detail/work_folder.hpp); no node ever
@@ -110,6 +111,7 @@ class Outputs {
   void node_done(NodeId node, Tick key);
   void commit(const Entry& tick, Tick key);
   void write_series();
+  void find_earlier(Tick begin);
 
   // Takes new folders back if they are empty, so it goes after the work folder, which is in them.
   struct NewFolders {
@@ -130,6 +132,7 @@ class Outputs {
   std::map<Tick, Entry> entries_;
   std::vector<Tick> keys_;  // of ticks that are whole; of several processes, of those done here
   std::string vtk_extension_;
+  std::string earlier_;  // of the series: ticks before that of a checkpoint that the run began with
   Tick last_ = 0;
 };
 

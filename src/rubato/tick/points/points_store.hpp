@@ -5,7 +5,8 @@
 // A version of a region is what its step produced, sorted by destination cell and id. A unit
 // collects its cells and those within the visibility from the versions of its inputs as arrays,
 // shows each tuple its neighbours, and sorts what the tuples became into cells. Regions are single
-// boxes. All memory is used again: in a steady state a step allocates nothing.
+// boxes. A version's memory is its region's next one's as soon as all have read it, so a region has
+// two as a rule; a third or more, where readers are behind, are allocated and freed.
 //
 // What is not a number ends the run with its tuple: a position at once, what others see of a tuple
 // in the initial state, at each kNumbersInterval-th tick and at the end.
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/tick/detail/version_uses.hpp"
 #include "rubato/tick/held_state.hpp"
 #include "rubato/tick/points/detail/gather.hpp"
 #include "rubato/tick/points/points_model.hpp"
@@ -176,6 +178,8 @@ class PointsStore final : public Store {
     return *table;
   }
   [[nodiscard]] Table& make(RegionId region, Tick t);
+  void read_once(RegionId region, Tick t);
+  void keep(RegionId region, std::unique_ptr<Table> table);
   [[nodiscard]] Scratch& scratch(std::uint32_t core);
 
   void place_regions();
@@ -226,10 +230,11 @@ class PointsStore final : public Store {
   std::vector<Nanos> step_costs_;                 // [regions] of the last step
   const Tick begin_;
   Tick released_;
+  detail::VersionUses uses_;
 
-  std::mutex mutex_;                                        // guards what follows
-  std::vector<std::vector<std::unique_ptr<Table>>> spare_;  // [regions] tables to use again
-  std::vector<std::unique_ptr<Scratch>> scratches_;         // [cores]
+  std::mutex mutex_;                                 // guards what follows
+  std::vector<std::unique_ptr<Table>> spare_;        // [regions] to be used again, or null
+  std::vector<std::unique_ptr<Scratch>> scratches_;  // [cores]
   std::vector<std::unique_ptr<Sorted>> spare_rounds_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };
@@ -245,6 +250,7 @@ PointsStore<U>::PointsStore(const Model& model, const TypedPlan<Query>& typed, A
       step_costs_(typed.plan.regions.size()),
       begin_(start.tick),
       released_(start.tick),
+      uses_(typed.plan),
       spare_(typed.plan.regions.size()) {
   place_regions();
   list_pack_cells();
@@ -336,16 +342,27 @@ typename PointsStore<U>::Table& PointsStore<U>::make(RegionId region, Tick t) {
   std::unique_ptr<Table> table;
   {
     const std::lock_guard lock(mutex_);
-    if (!spare_[region].empty()) {
-      table = std::move(spare_[region].back());
-      spare_[region].pop_back();
-    }
+    table = std::move(spare_[region]);
   }
   if (!table) table = std::make_unique<Table>();
   auto& version = versions_[slot(region, t)];
   RUBATO_ASSERT(version == nullptr, region, t);
   version = std::move(table);
+  uses_.made(region, t, t == begin_);
   return *version;
+}
+
+// A unit or a round has read the version of an input or a source.
+template <points::PointsUser U>
+void PointsStore<U>::read_once(RegionId region, Tick t) {
+  if (uses_.used(region, t)) keep(region, std::move(versions_[slot(region, t)]));
+}
+
+// One for the next version of the region; more would be as many as it has ever needed at once.
+template <points::PointsUser U>
+void PointsStore<U>::keep(RegionId region, std::unique_ptr<Table> table) {
+  const std::lock_guard lock(mutex_);
+  if (!spare_[region]) spare_[region] = std::move(table);
 }
 
 template <points::PointsUser U>
@@ -378,6 +395,8 @@ void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
   table.fill(results, work.cells, static_cast<std::size_t>(place.window.n_cells()), work.next);
   if ((t + 1) % kNumbersInterval == 0) check_numbers(table.all(), t + 1);
   if constexpr (points::PointsHasStop<U>) keep_measure(region, t, table);
+  for (const RegionId input : typed_.plan.inputs[region])
+    read_once(input, t);
 }
 
 // Steps the tuples of the cells of what was gathered that are wanted, into the stepper's results;
@@ -470,11 +489,10 @@ void PointsStore<U>::locate(const Place& place, std::span<const Tuple> results, 
 
 template <points::PointsUser U>
 void PointsStore<U>::release(Tick floor) {
-  const std::lock_guard lock(mutex_);
   for (; released_ < floor; ++released_) {
     for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {
       auto& version = versions_[slot(region, released_)];
-      if (version) spare_[region].push_back(std::move(version));
+      if (version) keep(region, std::move(version));
     }
   }
 }
@@ -511,10 +529,8 @@ std::size_t PointsStore<U>::bytes() const {
   std::size_t n = 0;
   for (const auto& version : versions_)
     n += version ? version->bytes() : 0;
-  for (const auto& list : spare_) {
-    for (const auto& table : list)
-      n += table->bytes();
-  }
+  for (const auto& table : spare_)
+    n += table ? table->bytes() : 0;
   return n;
 }
 

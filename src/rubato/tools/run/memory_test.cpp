@@ -15,6 +15,8 @@ constexpr std::size_t kNodes = 4;
 constexpr double kShareMost = 0.4;
 // While tuples move to another cut a node has what goes and what comes.
 constexpr double kShareMostOfMoves = 0.5;
+// Of the peak under policy bulk, that under pieces.
+constexpr double kPiecesMost = 1.3;
 
 class PeakMemory : public ::testing::TestWithParam<std::string> {
  protected:
@@ -51,6 +53,24 @@ class PeakMemory : public ::testing::TestWithParam<std::string> {
     EXPECT_GT(alone, 40e6);
     EXPECT_GT(share, 0);
     EXPECT_LT(share, most * alone);
+  }
+
+  // Policy pieces, of a job, is held against bulk: regions are at ticks that are further apart.
+  void expect_pieces_like_bulk(const std::vector<std::string>& small,
+                               const std::vector<std::string>& large) {
+    const auto under = [&](const char* policy) {
+      const auto with_policy = [&](std::vector<std::string> words) {
+        words.insert(words.end(), {"--policy", policy});
+        return words;
+      };
+      return peak_bytes(kNodes, with_policy(large)) - peak_bytes(kNodes, with_policy(small));
+    };
+    const double bulk = under("bulk");
+    const double pieces = under("pieces(2)");
+    RecordProperty("bulk_bytes", std::to_string(bulk));
+    RecordProperty("pieces_bytes", std::to_string(pieces));
+    EXPECT_GT(bulk, 5e6);
+    EXPECT_LT(pieces, kPiecesMost * bulk) << pieces / bulk;
   }
 
   const std::string folder_ = scratch("memory-" + GetParam());
@@ -105,6 +125,37 @@ TEST_P(PeakMemory, of_the_ranks_of_a_node_is_its_share_of_them) {
   EXPECT_GT(alone, 1e6);
   EXPECT_GT(share, 0);
   EXPECT_LT(share, kShareMost * alone);
+}
+
+TEST_P(PeakMemory, of_a_node_of_heat_under_pieces_is_that_under_bulk) {
+  const auto heat = [](const std::string& side) {
+    return std::vector<std::string>{"heat",    "--width", side,       "--height", side,
+                                    "--ticks", "4",       "--format", "png,vtk"};
+  };
+  expect_pieces_like_bulk(heat("16"), heat("3000"));
+}
+
+TEST_P(PeakMemory, of_a_node_of_fish_under_pieces_is_that_under_bulk) {
+  const auto fish = [](const std::string& n) {
+    return std::vector<std::string>{"fish", "--fish", n, "--ticks", "4", "--format", "csv"};
+  };
+  expect_pieces_like_bulk(fish("100"), fish("150000"));
+}
+
+TEST_P(PeakMemory, of_a_node_of_nbody_under_pieces_is_that_under_bulk) {
+  const auto nbody = [](const std::string& n) {
+    return std::vector<std::string>{"nbody", "--bodies", n, "--ticks", "4", "--format", "csv"};
+  };
+  expect_pieces_like_bulk(nbody("100"), nbody("150000"));
+}
+
+// With the graph, which each node has whole.
+TEST_P(PeakMemory, of_a_node_of_pagerank_under_pieces_is_that_under_bulk) {
+  const auto pagerank = [](const std::string& n) {
+    return std::vector<std::string>{"pagerank", "--vertices",  n,  "--ticks",
+                                    "4",        "--tolerance", "0"};
+  };
+  expect_pieces_like_bulk(pagerank("100"), pagerank("30000"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, PeakMemory, ::testing::ValuesIn(installed_mpis()),

@@ -191,9 +191,10 @@ Resumed resume_run(const CheckpointWords& words, ChosenModel& model, std::uint64
       throw error.in("--resume " + resumed.path);
     }
   }
-  if (!resumed.is_branch) {
+  if (resumed.is_branch) {
+    saved.ends_at = tick::kNoTick;  // another condition, or another state, may decide otherwise
+  } else {
     check_tests(saved, ticks);
-    ticks = std::min(ticks, saved.ends_at);
   }
   const core::Identity here = core::identity_of_this_process(1);
   if (saved.build != here.build || saved.instructions != here.instructions) {

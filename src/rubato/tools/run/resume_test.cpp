@@ -1,12 +1,14 @@
 // Checkpoints through the program: taken on 4 nodes, gone on from on others, ended by signals.
 
 #include <filesystem>
-#include <map>
+#include <set>
 
+#include <nlohmann/json.hpp>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "rubato/base/time.hpp"
+#include "rubato/tick/checkpoint/folder.hpp"
 #include "rubato/tools/run/program_test.hpp"
 
 namespace rubato::tools {
@@ -35,6 +37,23 @@ class Resume : public ::testing::Test {
     const Answer answer = run(words);
     EXPECT_EQ(answer.code, code) << answer.err;
     EXPECT_NE(answer.err.find(said), std::string::npos) << answer.err;
+  }
+
+  // The folder has checkpoints of ticks 10 and 20, nothing else, and the run goes on from it.
+  void expect_whole_at_20(const std::vector<std::string>& words) const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_))
+      names.insert(fs::relative(entry.path(), folder_).string());
+    EXPECT_EQ(names, (std::set<std::string>{"tick-00000010", "tick-00000010/part-00000",
+                                            "tick-00000010/manifest", "tick-00000020",
+                                            "tick-00000020/part-00000", "tick-00000020/manifest"}));
+    EXPECT_EQ(checksum_of(run({words.front(), "--resume", folder_, "--ticks", "50"})),
+              checksum_of(run(words, {"--ticks", "50"})));
+  }
+  static std::string content(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
   }
 
   const std::string folder_ = scratch("checkpoints");
@@ -83,6 +102,155 @@ TEST_F(Resume, a_stop_condition_ends_a_resumed_run_at_the_same_tick) {
     EXPECT_EQ(checksum_of(run({"heat", "--resume", entry.path().string(), "--simulate", "3"})),
               checksum_of(whole));
   }
+}
+
+TEST_F(Resume, a_run_that_goes_on_after_the_decision_says_that_it_was_stopped) {
+  const std::vector<std::string> words = {"heat", "--width", "40",  "--height",
+                                          "30",   "--edge",  "20",  "--tolerance",
+                                          "0.05", "--ticks", "5000"};
+  const auto stop_of = [](const Answer& answer) {
+    const auto json = nlohmann::json::parse(answer.out);
+    return std::pair(json.at("stopped").get<bool>(), json.at("ticks").get<std::int64_t>());
+  };
+  const auto whole = stop_of(run(words, {"--json"}));
+  ASSERT_TRUE(whole.first);
+  // Both are past the test that ends the run.
+  const std::string before = std::to_string(whole.second - 1);
+  for (const std::string& tick : {before, std::to_string(whole.second)}) {
+    EXPECT_EQ(
+        run(words, {"--simulate", "3", "--checkpoint-every", tick, "--checkpoint", folder_}).code,
+        0);
+    EXPECT_EQ(stop_of(run({"heat", "--resume", folder_, "--json"})), whole) << tick;
+    if (tick != before) continue;
+    // A run that ends earlier is not stopped.
+    const auto shorter = stop_of(run({"heat", "--resume", folder_, "--ticks", before, "--json"}));
+    EXPECT_EQ(shorter, (std::pair<bool, std::int64_t>(false, whole.second - 1)));
+    // One that was to end later is, and so is one that goes on from what that has saved.
+    const std::string again = folder_ + "-again";
+    for (const std::string& from : {folder_, again}) {
+      EXPECT_EQ(stop_of(run({"heat", "--resume", from, "--ticks", "9000", "--checkpoint-every", "1",
+                             "--checkpoint", again, "--json"})),
+                whole);
+    }
+    fs::remove_all(again);
+    fs::remove_all(folder_);
+  }
+}
+
+TEST_F(Resume, a_series_for_paraview_has_the_ticks_of_the_run_before) {
+  const std::string output = folder_ + "-output";
+  const std::string series = output + "/heat.pvd";
+  const std::vector<std::string> heat = {"heat", "--width", "40", "--height", "30", "--edge", "20"};
+  const std::vector<std::string> files = {"--output", output, "--format", "vtk", "--every", "4"};
+  const auto with_files = [&](std::vector<std::string> words) {
+    words.insert(words.end(), files.begin(), files.end());
+    return words;
+  };
+  ASSERT_EQ(run(heat, with_files({"--ticks", "30"})).code, 0);
+  const std::string whole = content(series);
+  ASSERT_NE(whole.find("heat-00000008.vti"), std::string::npos) << whole;
+  fs::remove_all(output);
+  // Saved at ticks 6 and 12, gone on from both: one is written, the other is not.
+  ASSERT_EQ(
+      run(heat, with_files({"--ticks", "14", "--checkpoint-every", "6", "--checkpoint", folder_}))
+          .code,
+      0);
+  EXPECT_NE(content(series), whole);
+  for (const char* tick : {"/tick-00000006", "/tick-00000012"}) {
+    for (const char* n_nodes : {"1", "3"}) {
+      ASSERT_EQ(run({"heat", "--resume", folder_ + tick},
+                    with_files({"--ticks", "30", "--simulate", n_nodes}))
+                    .code,
+                0);
+      EXPECT_EQ(content(series), whole) << tick << " on " << n_nodes;
+    }
+  }
+  // A run from the beginning has nothing before it.
+  ASSERT_EQ(run(heat, with_files({"--ticks", "4"})).code, 0);
+  EXPECT_EQ(content(series).find("heat-00000008.vti"), std::string::npos);
+  fs::remove_all(output);
+}
+
+TEST_F(Resume, a_second_run_into_one_folder_is_refused_until_the_first_is_dead) {
+  const std::vector<std::string> words = {
+      "heat",  "--width",      "300",       "--height",
+      "200",   "--ticks",      "100000000", "--checkpoint-every",
+      "200ms", "--checkpoint", folder_};
+  std::vector<std::string> all = words;
+  all.insert(all.begin(), {RUBATO_PROGRAM, "run"});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::freopen("/dev/null", "w", stderr);
+    execute(all);
+    _exit(99);
+  }
+  const Nanos begin = steady_now();
+  while (!fs::exists(folder_ + "/lock") && steady_now() - begin < 10 * kSecond)
+    nap(20 * kMillisecond);
+  nap(kSecond);
+  const std::string holder =
+      "another run writes to " + folder_ + " (process " + std::to_string(child) + " on ";
+  expect_refused(words, 2, holder);
+  expect_refused({"heat", "--resume", folder_, "--checkpoint-every", "9"}, 2, holder);
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(fs::exists(folder_ + "/lock"));
+  const std::string newest = tick::find_checkpoint(folder_).path;
+  const std::string ticks = std::to_string(20 + std::stoll(newest.substr(newest.rfind('-') + 1)));
+  const std::vector<std::string> again = {"heat", "--resume", folder_, "--checkpoint-every",
+                                          "9",    "--ticks",  ticks};
+  const Answer answer = run(again);
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_FALSE(fs::exists(folder_ + "/lock"));
+}
+
+// A disk that takes two checkpoints and a half: a file system in memory, of this run alone.
+TEST_F(Resume, a_full_disk_ends_the_run_and_leaves_what_was_whole) {
+  const std::string disk = folder_ + "-disk";
+  fs::create_directories(disk);
+  const auto mounted = [&](const std::string& script) {
+    return run_program({"unshare", "--mount", "--map-root-user", "sh", "-c",
+                        "mount -t tmpfs -o size=3m none " + disk + " && " + script});
+  };
+  if (mounted("true").code != 0) {
+    fs::remove_all(disk);
+    GTEST_SKIP() << "this machine does not let unshare(1) mount a small disk";
+  }
+  const std::vector<std::string> words = {"heat", "--width", "400", "--height",
+                                          "400",  "--edge",  "20"};  // 1.28 MB
+  std::string script = std::string(RUBATO_PROGRAM) + " run";
+  for (const std::string& word : words)
+    script += " " + word;
+  script += " --ticks 50 --checkpoint-every 10 --checkpoint " + disk + " 2>" + folder_ +
+            "-said; code=$?; ";
+  const Finished finished = mounted(script + "cp -r " + disk + " " + folder_ + " && exit $code");
+  EXPECT_EQ(finished.code, 1);
+  const std::string said = content(folder_ + "-said");
+  EXPECT_NE(said.find("writing " + disk + "/tick-00000030/part-00000: No space left on device"),
+            std::string::npos)
+      << said;
+  expect_whole_at_20(words);
+  fs::remove_all(disk);
+  fs::remove(folder_ + "-said");
+}
+
+TEST_F(Resume, a_limit_of_a_file_s_size_ends_the_run_and_leaves_what_was_whole) {
+  const std::vector<std::string> words = {"heat", "--width", "400", "--height",
+                                          "400",  "--edge",  "20"};  // 1.28 MB
+  ASSERT_EQ(run(words, {"--ticks", "20", "--checkpoint-every", "10", "--checkpoint", folder_}).code,
+            0);
+  const Finished finished =
+      run_program({"sh", "-c",
+                   "ulimit -f 1000; exec " RUBATO_PROGRAM " run heat --resume " + folder_ +
+                       " --ticks 50 --checkpoint-every 10 2>" + folder_ + "-said"});
+  EXPECT_EQ(finished.code, 1);
+  const std::string said = content(folder_ + "-said");
+  EXPECT_NE(said.find("writing " + folder_ + "/tick-00000030/part-00000: File too large"),
+            std::string::npos)
+      << said;
+  expect_whole_at_20(words);
+  fs::remove(folder_ + "-said");
 }
 
 TEST_F(Resume, what_does_not_fit_is_refused_by_name) {

@@ -426,6 +426,25 @@ TEST_P(RunAsJob, ChecksumsAreThoseOfOneNode) {
             nlohmann::json::parse(alone.out).at("findings"));
 }
 
+TEST_P(RunAsJob, EachPolicyHasTheBitsOfOneNode) {
+  const std::vector<std::string> nbody{"run", "nbody", "--bodies", "400", "--ticks", "12"};
+  const std::vector<std::string> jacobi{"run", "jacobi", "--rows", "400", "--ticks", "30"};
+  for (const auto& model : {nbody, jacobi}) {
+    const std::string one = checksum_of(with(model, {"--cores", "1"}));
+    ASSERT_EQ(one.size(), 16U) << one;
+    for (const char* policy : {"bulk", "pieces(2)", "k2m2d1"}) {
+      const Answer answer =
+          call(job("3", with(model, {"--policy", policy, "--cores", "1", "--json"})));
+      ASSERT_EQ(answer.code, 0) << answer.err;
+      const auto json = nlohmann::json::parse(answer.out);
+      EXPECT_EQ(json.at("checksum"), one) << model.at(1) << " " << policy;
+      ASSERT_EQ(json.at("nodes").size(), 3U);
+      for (const auto& node : json.at("nodes"))
+        EXPECT_GT(node.at("messages"), 0) << model.at(1) << " " << policy;
+    }
+  }
+}
+
 TEST_P(RunAsJob, AModelThatCannotBeBuiltIsSaidOnce) {
   const Answer answer = call(job("3", {"run", "heat", "--width", "0"}));
   EXPECT_EQ(answer.code, 2) << answer.err;

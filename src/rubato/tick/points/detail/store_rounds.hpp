@@ -11,11 +11,14 @@ namespace rubato::tick {
 template <points::PointsUser U>
 void PointsStore<U>::pack(std::uint32_t neighbour, Tick t, Writer& out) {
   pack_cells(packing_[neighbour], typed_.targets[neighbour], t, out);
+  for (const RegionId source : typed_.plan.neighbours[neighbour].sources)
+    read_once(source, t);
 }
 
 template <points::PointsUser U>
 void PointsStore<U>::pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) {
   pack_cells(piece_packing_[neighbour][i], typed_.targets[neighbour], t, out);
+  read_once(typed_.plan.neighbours[neighbour].sources[i], t);
 }
 
 template <points::PointsUser U>
