@@ -20,6 +20,7 @@ Benchmark tick_sim_fish();
 Benchmark tick_scale();
 Benchmark tick_fish();
 Benchmark tick_nbody();
+Benchmark skew_nbody();
 Benchmark tick_heat();
 Benchmark checkpoint_cost();
 Benchmark tick_lab_4();
@@ -28,7 +29,7 @@ Benchmark tick_overhead();
 // A new benchmark is a file that defines its function, and one word in each of these two lists.
 std::vector<Benchmark> benchmarks() {
   return {tick_sim_16(), tick_sim_fish(), tick_lab_4(), sim_vs_lab(),    tick_heat(),
-          tick_fish(),   tick_nbody(),    tick_scale(), tick_overhead(), checkpoint_cost()};
+          tick_fish(),   tick_nbody(),    tick_scale(), tick_overhead(), checkpoint_cost(), skew_nbody()};
 }
 
 namespace {

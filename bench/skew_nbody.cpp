@@ -145,25 +145,27 @@ Report run(const Options& options) {
 
 SkewProblem skew_nbody_problem(tick::Tick ticks, std::uint64_t seed) {
   models::NBodyOptions bodies;
-  bodies.n = 20'000;
+  bodies.n = 40'000;
   bodies.seed = seed;
-  bodies.width = 256.1;  // 64 pieces of four cells
+  bodies.width = 512.1;  // 64 pieces of eight cells
   bodies.radius = 1;
   bodies.dt = 1;
   bodies.gravity = 1e-7;
   bodies.speed = 0.02;
   bodies.clusters = 1;
   bodies.clustered = 0.3;
-  bodies.cover = 0.012;
+  bodies.cover = 0.0134;
   bodies.drift = 0.1;
   bodies.gatherings = static_cast<std::uint64_t>(ticks);
-  bodies.gathered = 250;
-  bodies.rush = 2.8;
-  bodies.speed_limit = 2.9;
+  bodies.groups = 16;
+  bodies.gathered = 73;
+  bodies.rush = 6.8;
+  bodies.speed_limit = 6.9;
   tick::PointsCosts costs;
   costs.tuple = 200;
   costs.pair = 400;
-  return SkewProblem(tick::PointsModel(models::NBody<float, 2>(bodies)), costs);
+  using Bodies = models::NBody<float, 2>;
+  return SkewProblem{tick::PointsModel<Bodies>{Bodies(bodies)}, costs};
 }
 
 tick::System skew_system(const char* name) {
