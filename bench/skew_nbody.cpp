@@ -101,8 +101,8 @@ double mean_after_warm_up(const std::vector<double>& by_tick) {
 }
 
 Report run(const Options& options) {
-  const tick::Tick ticks = kWarmUp + (options.quick ? 2 : 6) * kSkewEpoch;
-  const int n_rounds = options.quick ? 1 : 3;
+  const tick::Tick ticks = kWarmUp + (options.quick ? 1 : 2) * kSkewEpoch;
+  const int n_rounds = options.quick ? 1 : 2;
   const std::vector<const char*> names{"oritick", "comtick", "asytick", "asytick-plb"};
   std::map<std::string, std::vector<double>> rates;  // ticks a second
   std::vector<double> bounds;
@@ -145,24 +145,24 @@ Report run(const Options& options) {
 
 SkewProblem skew_nbody_problem(tick::Tick ticks, std::uint64_t seed) {
   models::NBodyOptions bodies;
-  bodies.n = 40'000;
+  bodies.n = 52'000;
   bodies.seed = seed;
-  bodies.width = 512.1;  // 64 pieces of eight cells
+  bodies.width = 1024.1;  // 64 pieces of 16 cells
   bodies.radius = 1;
   bodies.dt = 1;
   bodies.gravity = 1e-7;
   bodies.speed = 0.02;
   bodies.clusters = 1;
-  bodies.clustered = 0.3;
-  bodies.cover = 0.0134;
-  bodies.drift = 0.1;
+  bodies.clustered = 0.5;
+  bodies.cover = 0.0156;
+  bodies.drift = 0.05;
   bodies.gatherings = static_cast<std::uint64_t>(ticks);
   bodies.groups = 16;
-  bodies.gathered = 73;
-  bodies.rush = 6.8;
-  bodies.speed_limit = 6.9;
+  bodies.gathered = 82;
+  bodies.rush = 14.8;
+  bodies.speed_limit = 14.9;
   tick::PointsCosts costs;
-  costs.tuple = 200;
+  costs.tuple = 50;
   costs.pair = 400;
   using Bodies = models::NBody<float, 2>;
   return SkewProblem{tick::PointsModel<Bodies>{Bodies(bodies)}, costs};

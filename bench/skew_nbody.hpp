@@ -12,7 +12,7 @@ using SkewProblem = models::NBodyProblem<float, 2>;
 
 inline constexpr std::uint32_t kSkewNodes = 16;
 inline constexpr std::uint32_t kSkewPieces = 64 * 64;
-inline constexpr tick::Tick kSkewEpoch = 16;
+inline constexpr tick::Tick kSkewEpoch = 32;
 
 [[nodiscard]] SkewProblem skew_nbody_problem(tick::Tick ticks, std::uint64_t seed);
 

@@ -16,6 +16,28 @@ constexpr double kPi = 3.141592653589793;
 // The random numbers of a start.
 enum Draw : std::uint64_t { kPlace, kVelocity, kClusterPlace, kClusterVelocity };
 
+// Coordinate d of point i of Sobol's sequence, in the middle of its interval: each aligned stretch of
+// 2^k points falls evenly into all halves, quarters and so on of a square (nearly so of a cube).
+double sobol(std::size_t d, std::uint64_t i) noexcept {
+  std::array<std::uint32_t, 32> direction{};
+  for (std::size_t k = 0; k < direction.size(); ++k) {
+    const std::uint32_t one = std::uint32_t{1} << (31 - k);
+    if (d == 0 || k == 0) {
+      direction[k] = one;
+    } else if (d == 1) {  // of x + 1
+      direction[k] = direction[k - 1] ^ direction[k - 1] >> 1;
+    } else {  // of x^2 + x + 1
+      direction[k] = k == 1 ? std::uint32_t{3} << 30
+                            : direction[k - 1] ^ direction[k - 2] ^ direction[k - 2] >> 2;
+    }
+  }
+  std::uint32_t point = 0;
+  for (std::size_t k = 0; k < direction.size(); ++k) {
+    if ((i >> k & 1) != 0) point ^= direction[k];
+  }
+  return (static_cast<double>(point) + 0.5) * 0x1p-32;
+}
+
 void expect_within(const char* name, double found, double low, double high) {
   if (std::isfinite(found) && found >= low && found <= high) return;
   throw Error(std::string("nbody: ") + name + " is " + io::number_text(found) +
@@ -273,16 +295,11 @@ typename NBody<T, D>::Tuple NBody<T, D>::generated(std::uint64_t id) const noexc
 // One of those that meet, if nothing pulls at it on its way.
 template <class T, int D>
 typename NBody<T, D>::Tuple NBody<T, D>::gathering(std::uint64_t id) const noexcept {
-  // Multiples of these, without their whole part, fill a square or a cube evenly (Roberts's
-  // sequence): powers of the inverse of the root of x^(D + 1) = x + 1.
-  static constexpr std::array<double, 3> kStep =
-      D == 2 ? std::array{0.7548776662466927, 0.5698402909980532, 0.0}
-             : std::array{0.8191725133961645, 0.6710436067037893, 0.5497004779019703};
   const std::uint64_t group = (id - o_.n) / o_.gathered;
-  const auto meeting = static_cast<double>(group / o_.groups);
-  // Groups of one meeting on a disc or in a ball of some cutoffs for each of them.
+  const std::uint64_t meeting = group / o_.groups;
+  // Groups of one meeting lie on a disc or in a ball some ticks wide.
   const double spread =
-      o_.groups == 1 ? 0 : 4 * o_.radius * radius_of<D>(static_cast<double>(o_.groups) * kPi);
+      o_.groups == 1 ? 0 : o_.rush * o_.dt * radius_of<D>(static_cast<double>(o_.groups) * kPi);
   const std::array<double, D> side = random_in_ball<D>(o_.seed, group, kClusterPlace);
   const std::array<double, D> own = random_in_ball<D>(o_.seed, id, kVelocity);
   const std::array<double, D> offset = random_in_ball<D>(o_.seed, id, kPlace);
@@ -290,10 +307,9 @@ typename NBody<T, D>::Tuple NBody<T, D>::gathering(std::uint64_t id) const noexc
   body.id = id;
   for (std::size_t d = 0; d < D; ++d) {
     const double width = double{world_.box.width(d)};
-    const double place =
-        (0.5 + meeting * kStep[d]) * width + side[d] * spread + offset[d] * o_.radius / 2;
+    const double place = sobol(d, meeting) * width + side[d] * spread + offset[d] * o_.radius / 2;
     const double velocity = own[d] * o_.rush;
-    const double begin = (place - velocity * o_.dt * (meeting + 1)) / width;
+    const double begin = (place - velocity * o_.dt * static_cast<double>(meeting + 1)) / width;
     body.velocity[d] = static_cast<T>(velocity);
     body.position[d] = world_.wrapped(
         static_cast<T>((begin - std::floor(begin)) * width + double{world_.box.low[d]}), d);
