@@ -179,8 +179,8 @@ TEST(Epochs, no_node_ever_holds_the_global_state) {
   EXPECT_LT(most.load(), 3000U / 2);
 }
 
-RunResult run_on_threads(const Problem& problem, const char* policy, Tick ticks, Tick epoch,
-                         std::uint32_t n_nodes) {
+RunResult run_on_threads(const Problem& problem, const char* policy, Tick ticks,
+                         const SharingOptions& sharing, std::uint32_t n_nodes) {
   core::testing::ThreadHub hub(n_nodes);
   std::vector<RunResult> results(n_nodes);
   std::vector<std::int64_t> n_arrivals(n_nodes);
@@ -190,7 +190,7 @@ RunResult run_on_threads(const Problem& problem, const char* policy, Tick ticks,
     host_options.owns_process = false;
     core::NodeHost host(hub.fabric(node), host_options);
     ExecutionOptions options;
-    options.sharing.epoch = epoch;
+    options.sharing = sharing;
     options.at_epoch = [&](NodeRun&) { ++n_arrivals[node]; };
     results[node] = execute(problem, Policy::parse(policy), ticks, host, options);
   });
@@ -209,16 +209,34 @@ TEST(Epochs, a_job_of_threads_has_the_state_of_a_simulated_run) {
   for (const Problem* problem :
        {static_cast<const Problem*>(&swarm), static_cast<const Problem*>(&bugs)}) {
     const RunResult whole = simulate(*problem, Policy::parse("local"), 14, simulated(1, 0));
+    SharingOptions sharing;
+    sharing.epoch = 4;
     for (const std::uint32_t n_nodes : {1U, 2U, 3U}) {
       for (const char* policy : {"bulk", "k2m3d4"}) {
         SCOPED_TRACE(std::string(policy) + ", nodes " + std::to_string(n_nodes));
-        const RunResult run = run_on_threads(*problem, policy, 14, 4, n_nodes);
+        const RunResult run = run_on_threads(*problem, policy, 14, sharing, n_nodes);
         EXPECT_EQ(run.checksum, whole.checksum);
         EXPECT_EQ(run.ticks, whole.ticks);
         EXPECT_EQ(run.n_epochs(), (whole.ticks - 1) / 4);
         EXPECT_EQ(run.bytes_moved() > 0, n_nodes > 1);
       }
     }
+  }
+}
+
+// By what pieces have cost on the clock: who gets what differs from run to run, and no bit does.
+TEST(Epochs, pieces_that_move_between_threads_leave_the_state_as_it_is) {
+  const BugProblem bugs{PointsModel(Bugs(skewed_world(400)))};
+  const RunResult whole = simulate(bugs, Policy::parse("local"), 24, simulated(1, 0));
+  for (const char* policy : {"bulk", "local", "pieces(3)", "k2m1d2"}) {
+    SCOPED_TRACE(policy);
+    SharingOptions sharing;
+    sharing.n_pieces = 36;
+    sharing.epoch = 5;
+    sharing.balance = Balance::persistence;
+    const RunResult run = run_on_threads(bugs, policy, 24, sharing, 3);
+    EXPECT_EQ(run.checksum, whole.checksum);
+    EXPECT_GT(run.pieces_moved(), 0);
   }
 }
 

@@ -1,0 +1,109 @@
+// The named systems, and what of sharing is refused.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "rubato/tick/points/points_store.hpp"
+#include "rubato/tick/points/testing/swarm.hpp"
+#include "rubato/tick/run.hpp"
+#include "rubato/tick/testing/swarm_model.hpp"
+
+namespace rubato::tick {
+namespace {
+
+using Bugs = points::testing::Swarm<double, 2>;
+using BugProblem = ProblemOf<PointsModel<Bugs>, PointsStore<Bugs>, PointsCosts>;
+
+TEST(Sharing, the_four_systems_have_the_same_pieces_and_differ_in_policy_and_balance) {
+  for (const char* name : {"oritick", "comtick", "asytick", "asytick-plb"}) {
+    const System system = System::parse(name);
+    EXPECT_EQ(system.sharing.n_pieces, kDefaultPieces) << name;
+    EXPECT_EQ(system.policy.pieces, std::string(name).starts_with("asytick")) << name;
+    EXPECT_EQ(system.policy.barrier, !system.policy.pieces) << name;
+    EXPECT_EQ(system.sharing.moves(),
+              std::string(name) == "comtick" || std::string(name) == "asytick-plb")
+        << name;
+  }
+  EXPECT_EQ(System::parse("k2m3d4").policy, Policy::parse("k2m3d4"));
+  EXPECT_EQ(System::parse("k2m3d4").sharing.n_pieces, 0U);
+}
+
+std::string usage_error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Sharing, an_unknown_balance_is_refused_with_the_nearest_one) {
+  EXPECT_EQ(parse_balance("repartition"), Balance::repartition);
+  EXPECT_STREQ(name_of(Balance::persistence), "persistence");
+  const std::string what = usage_error_of([] { (void)parse_balance("persistance"); });
+  EXPECT_NE(what.find("found 'persistance'; did you mean persistence?"), std::string::npos) << what;
+}
+
+SimulationOptions of(const SharingOptions& sharing) {
+  SimulationOptions options;
+  options.n_nodes = 4;
+  options.profile = net::parse_profile("none");
+  options.sharing = sharing;
+  return options;
+}
+
+TEST(Sharing, pieces_of_a_model_that_has_none_are_refused) {
+  using testing::SwarmModel;
+  const ProblemOf<SwarmModel, FragmentStore<SwarmModel>> problem{SwarmModel({})};
+  const std::string what = usage_error_of([&] {
+    (void)simulate(problem, Policy::parse("bulk"), 9, of(System::parse("oritick").sharing));
+  });
+  EXPECT_NE(what.find("cannot be cut into pieces"), std::string::npos) << what;
+}
+
+TEST(Sharing, fewer_pieces_than_nodes_and_persistence_without_pieces_are_refused) {
+  const BugProblem problem{PointsModel(Bugs(points::testing::SwarmOptions{}))};
+  SharingOptions sharing;
+  sharing.n_pieces = 2;
+  std::string what =
+      usage_error_of([&] { (void)simulate(problem, Policy::parse("local"), 9, of(sharing)); });
+  EXPECT_NE(what.find("at least one a node, found 2 in all"), std::string::npos) << what;
+  sharing = {};
+  sharing.epoch = 3;
+  sharing.balance = Balance::persistence;
+  what = usage_error_of([&] { (void)simulate(problem, Policy::parse("local"), 9, of(sharing)); });
+  EXPECT_NE(what.find("a number of pieces to move, found 0"), std::string::npos) << what;
+}
+
+// Three of four bugs start in a corner; pieces of it go to other nodes, and the slowest node has less
+// to do than where they stay.
+TEST(Sharing, persistence_makes_a_crowded_run_faster_with_the_same_bits) {
+  points::testing::SwarmOptions world;
+  world.high = {40, 40, 0};
+  world.n_bugs = 500;
+  world.death_in = world.birth_in = 0;
+  world.crowd = true;
+  PointsCosts costs;
+  costs.tuple = 10'000;
+  const BugProblem problem{PointsModel(Bugs(world)), costs};
+  const RunResult whole = simulate(problem, Policy::parse("local"), 30, of({}));
+  for (const auto& [still, moving] :
+       {std::pair{"oritick", "comtick"}, {"asytick", "asytick-plb"}}) {
+    System system = System::parse(still);
+    system.sharing.n_pieces = 64;
+    const RunResult before = simulate(problem, system.policy, 30, of(system.sharing));
+    system = System::parse(moving);
+    system.sharing.n_pieces = 64;
+    system.sharing.epoch = 6;
+    const RunResult after = simulate(problem, system.policy, 30, of(system.sharing));
+    EXPECT_EQ(before.checksum, whole.checksum) << still;
+    EXPECT_EQ(after.checksum, whole.checksum) << moving;
+    EXPECT_GT(after.pieces_moved(), 0) << moving;
+    EXPECT_LT(static_cast<double>(after.wall), 0.8 * static_cast<double>(before.wall)) << moving;
+  }
+}
+
+}  // namespace
+}  // namespace rubato::tick
