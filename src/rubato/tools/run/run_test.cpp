@@ -113,6 +113,33 @@ TEST(RunCommand, SaysWhatEpochsMoved) {
   EXPECT_EQ(call(with(kHeat, {"--epoch", "-1"})).code, 2);
 }
 
+TEST(RunCommand, PiecesOfGraphsMoveAndKeepTheirBits) {
+  const std::vector<std::string> pagerank{"run", "pagerank", "--vertices", "2000", "--ticks", "24"};
+  const std::vector<std::string> jacobi{"run", "jacobi", "--rows", "900", "--ticks", "24"};
+  for (const auto& model : {pagerank, jacobi}) {
+    SCOPED_TRACE(model[1]);
+    const std::string one = checksum_of(with(model, {"--policy", "local", "--cores", "1"}));
+    const auto pieces = [&](const char* policy, const std::vector<std::string>& more) {
+      return with(with(model, {"--policy", policy, "--pieces", "64", "--profile", "ec2-large"}),
+                  more);
+    };
+    for (const char* system : {"oritick", "asytick", "comtick", "asytick-plb", "k2m1d1"}) {
+      const auto json =
+          json_of(pieces(system, {"--simulate", "4", "--epoch", "5", "--balance", "persistence"}));
+      EXPECT_EQ(json.at("checksum"), one) << system;
+      EXPECT_GT(json.at("epochs"), 0) << system;
+      EXPECT_GT(json.at("pieces_moved"), 0) << system;
+      EXPECT_EQ(json.at("skew").at("ticks"), 24) << system;
+    }
+    EXPECT_EQ(checksum_of(pieces("asytick-plb", {"--simulate", "7", "--epoch", "3"})), one);
+  }
+  const Answer few = call({"run", "pagerank", "--vertices", "50", "--ticks", "2", "--policy",
+                           "asytick", "--pieces", "3", "--simulate", "4"});
+  EXPECT_EQ(few.code, 2);
+  EXPECT_NE(few.err.find("pieces: expected at least one a node, found 3 in all"), std::string::npos)
+      << few.err;
+}
+
 TEST(RunCommand, TellsHowPiecesLayOnNodes) {
   const std::vector<std::string> pieces{"run",      "nbody", "--bodies",   "500",
                                         "--ticks",  "12",    "--policy",   "asytick",
@@ -516,6 +543,16 @@ TEST_P(RunAsJob, TracesOfAllNodesStandInOneFile) {
   EXPECT_GE(steps[0], 30U);
   EXPECT_GE(steps[1], 30U);
   std::remove(file.c_str());
+}
+
+TEST_P(RunAsJob, PiecesOfAGraphMoveBetweenNodes) {
+  const std::vector<std::string> pagerank{"run",     "pagerank", "--vertices", "2000",
+                                          "--ticks", "24",       "--cores",    "1"};
+  const std::string one = checksum_of(pagerank);
+  const Answer answer = call(job("3", with(pagerank, {"--policy", "asytick-plb", "--pieces", "32",
+                                                      "--epoch", "4", "--json"})));
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(nlohmann::json::parse(answer.out).at("checksum"), one);
 }
 
 TEST_P(RunAsJob, TheSkewOfAllNodesIsToldByOne) {
