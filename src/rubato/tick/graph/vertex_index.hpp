@@ -3,6 +3,7 @@
 // of many pieces does not compare all of them with each other.
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <span>
 #include <utility>
