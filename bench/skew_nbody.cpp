@@ -122,7 +122,7 @@ Report run(const Options& options) {
       if (checksum == 0) checksum = outcome.checksum;
       RUBATO_REQUIRE(outcome.checksum == checksum, name);
       if (std::string(name) == "comtick")
-        imbalances.push_back(mean_after_warm_up(outcome.skew.computation));
+        imbalances.push_back(mean_after_warm_up(outcome.skew.computation.by_tick));
     }
     bounds.push_back(rate(bound(problem, ticks, kWarmUp)));
     gains.push_back(rates["comtick"].back() / rates["oritick"].back());

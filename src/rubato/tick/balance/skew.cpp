@@ -1,16 +1,32 @@
 #include "rubato/tick/balance/skew.hpp"
 
 #include <algorithm>
+#include <string>
 
+#include "rubato/base/error.hpp"
 #include "rubato/tick/balance/persistence.hpp"
 #include "rubato/tick/dataflow.hpp"
 
 namespace rubato::tick {
+namespace {
+
+constexpr Tick kAfter = 5;  // ticks whose completion [AsyTick figure 8] shows
+
+}  // namespace
+
+Tick SkewObserver::ticks_max(std::uint32_t n_nodes) noexcept {
+  return std::min(kTicksMax,
+                  static_cast<Tick>(std::max<std::uint64_t>(kNodeTicksMax / n_nodes, 1)));
+}
 
 SkewObserver::SkewObserver(const Options& options, core::Observer* next)
     : options_(options),
+      ticks_max_(options.n_ticks_max > 0 ? options.n_ticks_max
+                                         : ticks_max(std::max(options.n_nodes, 1U))),
       next_(next),
-      cores_(static_cast<std::size_t>(options.n_nodes) * options.n_cores) {}
+      cores_(static_cast<std::size_t>(options.n_nodes) * options.n_cores) {
+  RUBATO_REQUIRE(options.n_nodes > 0 && options.n_cores > 0, options.n_nodes, options.n_cores);
+}
 
 void SkewObserver::on_work(NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
                            Nanos end) noexcept {
@@ -19,9 +35,13 @@ void SkewObserver::on_work(NodeId node, std::uint32_t core, const core::Work& wo
   const bool steps = work.kind == step_own || work.kind == interact_own;
   if (!moves && !steps) return;
   // What is packed at tick t is for the steps from t.
-  if (work.tick < options_.begin) return;
-  Core& mine = cores_[static_cast<std::size_t>(node) * options_.n_cores + core];
-  const auto at = static_cast<std::size_t>(work.tick - options_.begin);
+  const Tick after = work.tick - options_.begin;
+  if (after < 0 || after >= ticks_max_) return;
+  RUBATO_ASSERT(node - options_.first_node < options_.n_nodes && core < options_.n_cores, node,
+                core);
+  const std::size_t row = node - options_.first_node;
+  Core& mine = cores_[row * options_.n_cores + core];
+  const auto at = static_cast<std::size_t>(after);
   if (at >= mine.ticks.size()) mine.ticks.resize(at + 1);
   Times& times = mine.ticks[at];
   if (moves) {
@@ -30,7 +50,12 @@ void SkewObserver::on_work(NodeId node, std::uint32_t core, const core::Work& wo
   }
   times.steps += end - begin;
   if (work.kind == interact_own) times.ahead += end - begin;
-  if (work.kind == step_own && options_.keeps_units) mine.units.push_back({work.tick, end});
+  if (work.kind != step_own || !options_.keeps_units) return;
+  if (mine.units.size() < options_.n_units_max / cores_.size()) {
+    mine.units.push_back({work.tick, end});
+  } else {
+    mine.lost = std::min(mine.lost, work.tick);
+  }
 }
 
 void SkewObserver::on_sent(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept {
@@ -41,8 +66,8 @@ void SkewObserver::on_taken(NodeId node, NodeId peer, std::size_t n_bytes, Nanos
   if (next_ != nullptr) next_->on_taken(node, peer, n_bytes, when);
 }
 
-std::vector<std::vector<SkewObserver::Times>> SkewObserver::by_node() const {
-  std::vector<std::vector<Times>> nodes(options_.n_nodes);
+SkewObserver::NodeTimes SkewObserver::by_node() const {
+  NodeTimes nodes(options_.n_nodes);
   for (std::size_t i = 0; i < cores_.size(); ++i) {
     std::vector<Times>& node = nodes[i / options_.n_cores];
     node.resize(std::max(node.size(), cores_[i].ticks.size()));
@@ -56,29 +81,40 @@ std::vector<std::vector<SkewObserver::Times>> SkewObserver::by_node() const {
 }
 
 Nanos SkewObserver::time(NodeId node, Tick t) const {
+  RUBATO_REQUIRE(node - options_.first_node < options_.n_nodes, node, options_.n_nodes);
+  if (t < options_.begin) return 0;
   Nanos sum = 0;
   const auto at = static_cast<std::size_t>(t - options_.begin);
-  for (std::uint32_t core = 0; core < options_.n_cores; ++core) {
-    const Core& each = cores_[static_cast<std::size_t>(node) * options_.n_cores + core];
-    if (at < each.ticks.size()) sum += each.ticks[at].steps;
-  }
+  const std::size_t first = std::size_t{node - options_.first_node} * options_.n_cores;
+  for (std::size_t core = first; core < first + options_.n_cores; ++core)
+    if (at < cores_[core].ticks.size()) sum += cores_[core].ticks[at].steps;
   return sum;
 }
 
 Bytes SkewObserver::pack() const {
   Writer out;
-  const auto nodes = by_node();
-  for (const auto& node : nodes)
-    out.put_vector(node);
+  const NodeTimes nodes = by_node();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    out.put(options_.first_node + static_cast<NodeId>(i));
+    out.put_vector(nodes[i]);
+  }
   return out.take();
 }
 
-// A node's observations, one after the other, for the cores of nodes that saw nothing here.
+// To the first core of each node: figures() have those of nodes alone.
 void SkewObserver::add(ByteView packed) {
   Reader in(packed);
-  for (NodeId node = 0; !in.at_end(); ++node) {
+  while (!in.at_end()) {
+    const auto node = in.get<NodeId>();
+    if (node - options_.first_node >= options_.n_nodes) {
+      throw Error("observations of a run: expected nodes from " +
+                  std::to_string(options_.first_node) + ", " + std::to_string(options_.n_nodes) +
+                  " of them, found node " + std::to_string(node));
+    }
     std::vector<Times> ticks = in.get_vector<Times>();
-    Core& first = cores_.at(static_cast<std::size_t>(node) * options_.n_cores);
+    if (ticks.size() > static_cast<std::size_t>(ticks_max_))
+      ticks.resize(static_cast<std::size_t>(ticks_max_));
+    Core& first = cores_[std::size_t{node - options_.first_node} * options_.n_cores];
     if (ticks.size() > first.ticks.size()) first.ticks.resize(ticks.size());
     for (std::size_t t = 0; t < ticks.size(); ++t) {
       first.ticks[t].steps += ticks[t].steps;
@@ -89,69 +125,87 @@ void SkewObserver::add(ByteView packed) {
 }
 
 SkewFigures SkewObserver::figures() const {
-  const auto nodes = by_node();
+  const NodeTimes nodes = by_node();
   SkewFigures figures;
   figures.begin = options_.begin;
-  std::size_t n_ticks = 0;
-  for (const auto& node : nodes)
-    n_ticks = std::max(n_ticks, node.size());
   double ahead = 0;
   double steps = 0;
-  double moves = 0;
-  double worst = -1;
-  std::vector<double> l(nodes.size());
-  std::vector<double> c(nodes.size());
-  for (std::size_t t = 0; t < n_ticks; ++t) {
-    double sum_l = 0;
-    double sum_c = 0;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      const Times times = t < nodes[node].size() ? nodes[node][t] : Times{};
-      sum_l += l[node] = static_cast<double>(times.steps);
-      sum_c += c[node] = static_cast<double>(times.moves);
-      ahead += static_cast<double>(times.ahead);
-    }
-    figures.computation.push_back(imbalance(l));
-    figures.communication.push_back(imbalance(c));
-    steps += sum_l;
-    moves += sum_c;
-    figures.mean_computation += figures.computation.back() * sum_l;
-    figures.mean_communication += figures.communication.back() * sum_c;
-    // Of those that have five after them.
-    const double weight = figures.computation.back() * sum_l;
-    if (t + figures.completion.size() < n_ticks && weight > worst) {
-      worst = weight;
-      figures.skewed = options_.begin + static_cast<Tick>(t);
+  for (const auto& node : nodes) {
+    for (std::size_t t = 0; t < node.size(); ++t) {
+      // What has been sent ahead of an end that came sooner is for no step.
+      if (node[t].steps > 0) figures.n_ticks = std::max(figures.n_ticks, t + 1);
+      ahead += static_cast<double>(node[t].ahead);
+      steps += static_cast<double>(node[t].steps);
     }
   }
-  if (steps > 0) {
-    figures.asynchronous_share = ahead / steps;
-    figures.mean_computation /= steps;
-  }
-  if (moves > 0) figures.mean_communication /= moves;
-  if (options_.keeps_units) find_completion(figures);
+  if (steps > 0) figures.asynchronous_share = ahead / steps;
+  // By tick, then weighted by its time.
+  const auto imbalance_of = [&](Nanos Times::*what, std::size_t n_candidates) {
+    Imbalance of;
+    of.worst = options_.begin;
+    double all = 0;
+    double most = -1;
+    std::vector<double> loads(nodes.size());
+    for (std::size_t t = 0; t < figures.n_ticks; ++t) {
+      double sum = 0;
+      for (std::size_t node = 0; node < nodes.size(); ++node) {
+        loads[node] = t < nodes[node].size() ? static_cast<double>(nodes[node][t].*what) : 0;
+        sum += loads[node];
+      }
+      of.by_tick.push_back(imbalance(loads));
+      const double lost = of.by_tick.back() * sum;
+      of.mean += lost;
+      all += sum;
+      if (t >= n_candidates || lost <= most) continue;
+      most = lost;
+      of.worst = options_.begin + static_cast<Tick>(t);
+      of.at_worst = of.by_tick.back();
+    }
+    if (all > 0) of.mean /= all;
+    return of;
+  };
+  figures.computation = imbalance_of(&Times::steps, n_candidates(figures.n_ticks));
+  figures.communication = imbalance_of(&Times::moves, figures.n_ticks);
+  if (options_.keeps_units) figures.completion = completion(figures);
   return figures;
 }
 
-void SkewObserver::find_completion(SkewFigures& figures) const {
+// The worst tick is one of the first so many: of those with kAfter ticks after it and no lost unit in
+// them, or of all where there is none.
+std::size_t SkewObserver::n_candidates(std::size_t n_ticks) const {
+  Tick whole = static_cast<Tick>(n_ticks);
+  for (const Core& core : cores_)
+    whole = std::min(whole, core.lost == kNoTick ? whole : core.lost - options_.begin);
+  return whole > kAfter ? static_cast<std::size_t>(whole - kAfter) : n_ticks;
+}
+
+std::vector<double> SkewObserver::completion(const SkewFigures& figures) const {
+  const Tick worst = figures.computation.worst;
   Nanos end = 0;
   for (const Core& core : cores_) {
     for (const Unit& unit : core.units)
-      if (unit.tick == figures.skewed) end = std::max(end, unit.end);
+      if (unit.tick == worst) end = std::max(end, unit.end);
   }
-  std::array<std::int64_t, 5> all{};
-  std::array<std::int64_t, 5> done{};
+  const Tick n_after =
+      std::min(kAfter, options_.begin + static_cast<Tick>(figures.n_ticks) - worst - 1);
+  const bool is_whole =
+      std::ranges::all_of(cores_, [&](const Core& core) { return core.lost > worst + n_after; });
+  if (n_after <= 0 || !is_whole) return {};
+  std::vector<std::int64_t> all(static_cast<std::size_t>(n_after));
+  std::vector<std::int64_t> done(all.size());
   for (const Core& core : cores_) {
     for (const Unit& unit : core.units) {
-      const Tick after = unit.tick - figures.skewed - 1;
-      if (after < 0 || after >= static_cast<Tick>(all.size())) continue;
+      const Tick after = unit.tick - worst - 1;
+      if (after < 0 || after >= n_after) continue;
       ++all[static_cast<std::size_t>(after)];
       done[static_cast<std::size_t>(after)] += unit.end <= end ? 1 : 0;
     }
   }
+  std::vector<double> shares;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    figures.completion[i] =
-        all[i] > 0 ? static_cast<double>(done[i]) / static_cast<double>(all[i]) : 0;
+    shares.push_back(all[i] > 0 ? static_cast<double>(done[i]) / static_cast<double>(all[i]) : 0);
   }
+  return shares;
 }
 
 }  // namespace rubato::tick

@@ -1,7 +1,9 @@
 #pragma once
 // SkewObserver: how unevenly the work of each tick lies on the nodes of a run, and what of it later
 // ticks make up for [AsyTick 5, equations 2 and 3, figure 8]. On real nodes each one observes itself;
-// observations of all are put together by pack() and add().
+// observations of all are put together by pack() and add(). Times of steps and of messages are taken by
+// the tick that they start from; a wavefront of several ticks (Plan::skew) counts for its first, and
+// a message with fragments of several (policy pieces) for that of the first fragment.
 
 #include <array>
 #include <cstdint>
@@ -15,32 +17,54 @@ namespace rubato::tick {
 
 using net::NodeId;
 
+// How unevenly one kind of work lay on the nodes: max / mean - 1 over nodes, 0 if all have alike.
+struct Imbalance {
+  std::vector<double> by_tick;  // [SkewFigures::n_ticks] from the first on
+  double mean = 0;              // weighted by the time of each tick: what barriers would wait for
+  Tick worst = 0;               // the tick that adds most to the mean
+  double at_worst = 0;
+};
+
 struct SkewFigures {
-  // [ticks from the first on] max / mean - 1 over nodes: of the time of steps to the next tick, and
-  // of packing and taking what others need of it.
-  std::vector<double> computation;    // lambda_L
-  std::vector<double> communication;  // lambda_C
   Tick begin = 0;
-  double mean_computation = 0;  // over ticks, weighted by their time: what barriers would wait for
-  double mean_communication = 0;
+  std::size_t n_ticks = 0;  // from `begin` on, with a step in the last of them
+  // Of the time of steps to the next tick: lambda_L, equation 2. Its worst tick is one that has five
+  // after it, if there is such a tick.
+  Imbalance computation;
+  // Of packing and taking what others need of it: lambda_C, equation 3.
+  Imbalance communication;
   // Of the time of steps, what ran ahead of inputs that were missing.
   double asynchronous_share = 0;
-  // At the end of the steps of tick `skewed`, the one with the largest lambda_L times its time: which
-  // share of the steps of each of the five ticks after it was done. Only where units were kept.
-  Tick skewed = 0;
-  std::array<double, 5> completion{};
+  // At the end of the last step of tick computation.worst: which share of the steps of each of the
+  // five ticks after it was done (fewer where the run ends before). Empty if units of them
+  // were not kept.
+  std::vector<double> completion;
 };
 
 class SkewObserver final : public core::Observer {
  public:
+  // What is kept: 24 bytes a core and tick, and a node and tick where all is put together. Of
+  // later ticks nothing is.
+  static constexpr Tick kTicksMax = Tick{1} << 18;
+  static constexpr std::uint64_t kNodeTicksMax = std::uint64_t{1} << 22;
+  // And 16 bytes a unit; the worst tick is then looked for among those with all units.
+  static constexpr std::size_t kUnitsMax = std::size_t{1} << 22;
+
   struct Options {
     std::uint32_t n_nodes = 1;
-    std::uint32_t n_cores = 1;  // of each
+    std::uint32_t n_cores = 1;  // of each, at most
     Tick begin = 0;
-    bool keeps_units = false;  // 16 bytes for each step
+    bool keeps_units = false;
+    NodeId first_node = 0;                // the nodes are those from this one on
+    std::size_t n_units_max = kUnitsMax;  // of all nodes
+    Tick n_ticks_max = 0;                 // 0: ticks_max(n_nodes)
   };
 
-  // Of all nodes of a simulation, or of one node of a job. `next`, if any, sees all that this does.
+  // How many ticks of a run of that many nodes are kept.
+  [[nodiscard]] static Tick ticks_max(std::uint32_t n_nodes) noexcept;
+
+  // Of all nodes of a simulation, or of one node of a job with `n_nodes` 1. `next`, if any, sees all
+  // that this does and outlives it. REQUIRES: n_nodes > 0 and n_cores > 0.
   explicit SkewObserver(const Options& options, core::Observer* next = nullptr);
 
   void on_work(NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
@@ -48,9 +72,10 @@ class SkewObserver final : public core::Observer {
   void on_sent(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept override;
   void on_taken(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept override;
 
-  // After the run. The time that node `node` took for the steps from tick t.
+  // After the run. The time that node `node` took for the steps from tick t; 0 if it is not kept.
   [[nodiscard]] Nanos time(NodeId node, Tick t) const;
-  // What of it was seen here, and what was seen elsewhere.
+  // What of the run was seen here but its units, whose times are those of one clock; and what was
+  // seen elsewhere. add() throws Error if the bytes are cut or name a node that is not one of these.
   [[nodiscard]] Bytes pack() const;
   void add(ByteView packed);
   [[nodiscard]] SkewFigures figures() const;
@@ -68,12 +93,16 @@ class SkewObserver final : public core::Observer {
   struct alignas(64) Core {
     std::vector<Times> ticks;  // from Options::begin on
     std::vector<Unit> units;
+    Tick lost = kNoTick;  // the first with a unit that there was no room for
   };
+  using NodeTimes = std::vector<std::vector<Times>>;  // [nodes][ticks]
 
-  [[nodiscard]] std::vector<std::vector<Times>> by_node() const;
-  void find_completion(SkewFigures& figures) const;
+  [[nodiscard]] NodeTimes by_node() const;
+  [[nodiscard]] std::size_t n_candidates(std::size_t n_ticks) const;
+  [[nodiscard]] std::vector<double> completion(const SkewFigures& figures) const;
 
   const Options options_;
+  const Tick ticks_max_;
   core::Observer* const next_;
   std::vector<Core> cores_;  // [nodes][cores]
 };

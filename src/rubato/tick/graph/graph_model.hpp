@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/tick/graph/graph_pieces.hpp"
 #include "rubato/tick/graph/graph_user.hpp"
+#include "rubato/tick/graph/vertex_index.hpp"
 #include "rubato/tick/graph/vertex_query.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/plan_builder.hpp"
@@ -65,6 +67,15 @@ class GraphModel {
       parts.emplace_back(cut, i, 0);
     return parts;
   }
+
+  // About n lists of vertices, in an order in which stretches are places (graph_pieces.hpp).
+  [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const {
+    return graph_pieces(*graph_, n);
+  }
+  [[nodiscard]] Query join(std::span<const Query> queries) const {
+    return Query::join(*graph_, queries);
+  }
+
   [[nodiscard]] Query read_dependencies(const Query& q) const {
     return q.read_dependencies(*graph_);
   }

@@ -6,6 +6,7 @@
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/epoch_run.hpp"
 #include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/resumed_run.hpp"
@@ -136,6 +137,100 @@ TEST(GraphProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
     const auto& model = problem.model();
     testing::expect_equal_when_resumed(problem, c, model.stop_lag(), random,
                                        run_reference(model, model.everything(), c.ticks));
+  }
+}
+
+TEST(GraphProperty, runs_whose_pieces_move_equal_the_reference) {
+  using P = ProblemOf<GraphModel<Mixing>, GraphStore<Mixing>, GraphStoreOptions>;
+  std::int64_t n_moved = 0;
+  for (std::uint64_t seed = 10'000; seed < 10'000 + 2 * n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 14);
+    testing::RunCase c = testing::random_run(random);
+    // As many again under the policy that is made for it.
+    if (seed % 2 == 0) c.policy = testing::random_pieces(random);
+    const P problem(random_model(seed));
+    const auto& model = problem.model();
+    SharingOptions sharing;
+    sharing.epoch = random.between(1, 6);
+    sharing.balance = Balance::persistence;
+    sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(random.between(0, 40));
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c) + ", " +
+                 std::to_string(model.graph().n_vertices()) + " vertices");
+    n_moved += testing::expect_equal_epochs(problem, c, sharing, seed,
+                                            run_reference(model, model.everything(), c.ticks));
+  }
+  EXPECT_GT(n_moved, static_cast<std::int64_t>(n_seeds()));
+}
+
+TEST(GraphProperty, general_stores_of_pieces_equal_the_reference) {
+  using P = ProblemOf<GraphModel<Mixing>, FragmentStore<GraphModel<Mixing>>>;
+  for (std::uint64_t seed = 12'000; seed < 12'000 + n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 15);
+    const testing::RunCase c = testing::random_run(random);
+    const P problem(random_model(seed));
+    const auto& model = problem.model();
+    SharingOptions sharing;
+    sharing.epoch = random.between(1, 6);
+    sharing.balance = Balance::persistence;
+    sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(random.between(0, 40));
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
+    (void)testing::expect_equal_epochs(problem, c, sharing, seed,
+                                       run_reference(model, model.everything(), c.ticks));
+  }
+}
+
+// Every vertex lies in one piece, none of which is empty; more are wanted than there are vertices.
+TEST(GraphProperty, pieces_are_disjoint_cover_all_and_join_to_what_they_are) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const GraphModel<Mixing> model = random_model(seed);
+    const auto n = static_cast<std::uint32_t>(1 + seed % 150);
+    const auto pieces = model.pieces(n);
+    EXPECT_EQ(pieces.size(), std::min(n, model.graph().n_vertices()));
+    std::vector<int> n_of(model.graph().n_vertices(), 0);
+    for (const VertexQuery& piece : pieces) {
+      EXPECT_FALSE(piece.list().empty());
+      EXPECT_TRUE(std::ranges::is_sorted(piece.list()));
+      for (const VertexId v : piece.list())
+        ++n_of[v];
+    }
+    EXPECT_EQ(std::ranges::count(n_of, 1), static_cast<std::ptrdiff_t>(n_of.size()));
+    // A stretch of them, as a node has it: R_D is remembered, and the same each time.
+    const auto stretch = std::span(pieces).first((pieces.size() + 1) / 2);
+    const VertexQuery joined = model.join(stretch);
+    std::vector<VertexId> expected;
+    for (const VertexQuery& piece : stretch)
+      expected.insert(expected.end(), piece.list().begin(), piece.list().end());
+    std::ranges::sort(expected);
+    EXPECT_TRUE(std::ranges::equal(joined.list(), expected));
+    const VertexQuery reads = VertexQuery(expected).read_dependencies(model.graph());
+    for (int i = 0; i < 2; ++i)
+      EXPECT_TRUE(std::ranges::equal(joined.read_dependencies(model.graph()).list(), reads.list()));
+    const Digraph other(model.graph().n_vertices(), {}, {});
+    EXPECT_TRUE(std::ranges::equal(joined.read_dependencies(other).list(), expected));
+  }
+}
+
+TEST(GraphProperty, the_index_of_regions_finds_exactly_those_that_a_list_meets) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
+    const GraphModel<Mixing> model = random_model(seed);
+    std::vector<RegionQuery<VertexQuery>> regions;
+    for (const VertexQuery& piece : model.pieces(20)) {
+      regions.push_back({{piece}, {}});
+      regions.push_back({{model.read_dependencies(piece)}, {}});  // regions may overlap
+    }
+    regions.push_back({{model.everything()}, {}});
+    const detail::RegionIndex<VertexQuery> index{
+        std::span<const RegionQuery<VertexQuery>>(regions)};
+    for (const auto& region : regions) {
+      auto near = index.near(region.includes.front());
+      std::ranges::sort(near);
+      std::vector<RegionId> expected;
+      for (RegionId i = 0; i < regions.size(); ++i)
+        if (!model.disjoint(region.includes.front(), regions[i].includes.front()))
+          expected.push_back(i);
+      ASSERT_EQ(near, expected) << seed;
+    }
   }
 }
 

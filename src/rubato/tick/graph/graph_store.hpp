@@ -329,17 +329,21 @@ class GraphStore final : public Store {
       const Neighbour& neighbour = typed_.plan.neighbours[i];
       auto& packed = packed_pieces_.emplace_back(neighbour.sources.size());
       for (const std::uint32_t slot : packed_[i]) {
-        const auto at = std::ranges::find(neighbour.sources, region_of_[slot]);
-        RUBATO_ASSERT(at != neighbour.sources.end(), vertices_[slot], neighbour.node);
+        const auto at = std::ranges::lower_bound(neighbour.sources, region_of_[slot]);
+        RUBATO_ASSERT(at != neighbour.sources.end() && *at == region_of_[slot], vertices_[slot],
+                      neighbour.node);
         packed[static_cast<std::size_t>(at - neighbour.sources.begin())].push_back(slot);
       }
       auto& taken = taken_pieces_.emplace_back(neighbour.pieces.size());
+      std::vector<std::size_t> piece_of(typed_.regions.size(), taken.size());
       for (std::size_t piece = 0; piece < taken.size(); ++piece) {
-        const auto regions = neighbour.pieces[piece];
-        for (const Taken& each : taken_[i]) {
-          if (std::ranges::find(regions, region_of_[each.slot]) != regions.end())
-            taken[piece].push_back(each.slot);
-        }
+        for (const RegionId region : neighbour.pieces[piece])
+          piece_of[region] = piece;
+      }
+      for (const Taken& each : taken_[i]) {
+        const std::size_t piece = piece_of[region_of_[each.slot]];
+        RUBATO_ASSERT(piece < taken.size(), vertices_[each.slot], neighbour.node);
+        taken[piece].push_back(each.slot);
       }
     }
   }
@@ -379,7 +383,11 @@ class GraphStore final : public Store {
   // Every vertex that the node holds lies in exactly one region.
   void place_regions(std::vector<std::uint32_t>& slot_of) {
     begins_.push_back(0);
-    for (const auto& query : typed_.regions) {
+    for (RegionId region = 0; region < typed_.regions.size(); ++region) {
+      RegionQuery<VertexQuery> query = typed_.regions[region];
+      // A neighbour's piece is a region as a whole; here is what of it is read.
+      if (typed_.plan.policy.pieces && !typed_.plan.regions[region].own())
+        query.includes.push_back(typed_.held);
       for (const VertexId v : model_.vertices_of(query)) {
         RUBATO_ASSERT(slot_of[v] == kNoSlot, v, slot_of[v]);
         slot_of[v] = static_cast<std::uint32_t>(vertices_.size());

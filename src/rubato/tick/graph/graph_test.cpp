@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -166,6 +167,46 @@ struct OneNode {
   std::vector<VertexQuery> parts;
   TypedPlan<VertexQuery> typed;
 };
+
+// Vertex v of a path of 400, both ways; numbers on it are mixed.
+TEST(GraphPieces, stretches_of_the_list_are_stretches_of_a_path) {
+  constexpr VertexId kN = 400;
+  const auto number = [](VertexId at) {
+    return (at * 171 + 5) % kN;
+  };  // 171 and 400 have no factor
+  std::vector<VertexId> sources;
+  std::vector<VertexId> targets;
+  for (VertexId at = 0; at + 1 < kN; ++at) {
+    sources.push_back(number(at));
+    targets.push_back(number(at + 1));
+    sources.push_back(number(at + 1));
+    targets.push_back(number(at));
+  }
+  const Digraph path(kN, sources, targets);
+  const auto pieces = graph_pieces(path, 40);
+  ASSERT_EQ(pieces.size(), 40U);
+  for (std::size_t first = 0; first < 40; first += 8) {
+    const auto stretch = VertexQuery::join(path, std::span(pieces).subspan(first, 8));
+    std::vector<std::uint8_t> is_in(kN, 0);
+    for (const VertexId v : stretch.list())
+      is_in[v] = 1;
+    int n_borders = 0;
+    for (VertexId at = 0; at + 1 < kN; ++at)
+      n_borders += is_in[number(at)] != is_in[number(at + 1)] ? 1 : 0;
+    EXPECT_LE(n_borders, 2) << first;
+    EXPECT_EQ(n_borders, first == 0 || first == 32 ? 1 : 2) << first;
+  }
+}
+
+TEST(GraphPieces, each_component_stands_together_and_lone_vertices_are_not_lost) {
+  // Two cliques of pieces that take turns by number, and two pieces without an edge.
+  const std::vector<VertexId> sources{0, 2, 4, 1, 3};
+  const std::vector<VertexId> targets{2, 4, 0, 3, 5};
+  const Digraph graph(8, sources, targets);
+  std::vector<std::uint32_t> owner(8);
+  std::iota(owner.begin(), owner.end(), 0U);
+  EXPECT_EQ(order_of_pieces(graph, owner, 8), (std::vector<std::uint32_t>{6, 7, 1, 3, 5, 0, 2, 4}));
+}
 
 TEST(GraphModel, the_example_finds_breadth_first_distances) {
   const GraphModel<Hops> model(two_rings(), {});

@@ -4,28 +4,71 @@
 #include <numeric>
 
 namespace rubato::tick {
+namespace {
 
-VertexQuery VertexQuery::read_dependencies(const Digraph& graph) const {
-  if (kind_ == Kind::all) return *this;
-  // {label >= j} is pointed at by {label >= j - 1} alone.
-  if (kind_ == Kind::level) return {cut_, part_, level_ + 1};
-  std::vector<VertexId> result(list_->begin(), list_->end());
-  for (const VertexId v : *list_) {
+// The list and all vertices with an edge into it, ascending.
+std::vector<VertexId> sources_and(std::span<const VertexId> list, const Digraph& graph) {
+  std::vector<VertexId> result(list.begin(), list.end());
+  for (const VertexId v : list) {
     const auto in = graph.in(v);
     result.insert(result.end(), in.begin(), in.end());
   }
   std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
-  return VertexQuery(std::move(result));
+  return result;
+}
+
+// Costs the length of the shorter list if the other is much longer, as a piece beside a node.
+bool disjoint_lists(std::span<const VertexId> a, std::span<const VertexId> b) {
+  constexpr std::size_t kMuchLonger = 16;
+  if (a.size() > b.size()) std::swap(a, b);
+  const bool jumps = b.size() / kMuchLonger > a.size();
+  auto there = b.begin();
+  for (const VertexId v : a) {
+    if (jumps) {
+      there = std::lower_bound(there, b.end(), v);
+    } else {
+      while (there != b.end() && *there < v)
+        ++there;
+    }
+    if (there == b.end()) return true;
+    if (*there == v) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+VertexQuery VertexQuery::join(const Digraph& graph, std::span<const VertexQuery> queries) {
+  std::vector<VertexId> all;
+  for (const VertexQuery& query : queries) {
+    const std::vector<VertexId> some = query.vertices(graph);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  std::ranges::sort(all);
+  return VertexQuery(std::make_shared<const List>(std::move(all), true));
+}
+
+VertexQuery VertexQuery::read_dependencies(const Digraph& graph) const {
+  if (kind_ == Kind::all) return *this;
+  // {label >= j} is pointed at by {label >= j - 1} alone.
+  if (kind_ == Kind::level) return {cut_, part_, level_ + 1};
+  if (!list_->remembers) return VertexQuery(sources_and(list(), graph));
+  const std::lock_guard lock(list_->mutex);
+  if (list_->graph != &graph) {
+    list_->reads = std::make_shared<const List>(sources_and(list(), graph), true);
+    list_->graph = &graph;
+  }
+  return VertexQuery(list_->reads);
 }
 
 VertexQuery VertexQuery::read_exclusive(const Digraph& graph) const {
   if (kind_ == Kind::all) return *this;
   if (kind_ == Kind::level) return {cut_, part_, level_ - 1};
   std::vector<VertexId> result;
-  std::ranges::copy_if(*list_, std::back_inserter(result), [&](VertexId v) {
+  std::ranges::copy_if(list(), std::back_inserter(result), [&](VertexId v) {
     return std::ranges::all_of(graph.in(v),
-                               [&](VertexId u) { return std::ranges::binary_search(*list_, u); });
+                               [&](VertexId u) { return std::ranges::binary_search(list(), u); });
   });
   return VertexQuery(std::move(result));
 }
@@ -37,17 +80,11 @@ bool VertexQuery::disjoint(const VertexQuery& other) const {
     return cut_->disjoint(part_, level_, other.part_, other.level_);
   }
   if (kind_ == Kind::list && other.kind_ == Kind::list) {
-    auto a = list_->begin();
-    auto b = other.list_->begin();
-    while (a != list_->end() && b != other.list_->end()) {
-      if (*a == *b) return false;
-      ++(*a < *b ? a : b);
-    }
-    return true;
+    return disjoint_lists(list(), other.list());
   }
   if (kind_ == Kind::list) {
     const Membership membership(other);
-    return std::ranges::none_of(*list_, [&](VertexId v) { return membership.contains(v); });
+    return std::ranges::none_of(list(), [&](VertexId v) { return membership.contains(v); });
   }
   if (other.kind_ == Kind::list) return other.disjoint(*this);
   // At least one of them is all: they meet unless the other is empty.
@@ -58,7 +95,7 @@ bool VertexQuery::disjoint(const VertexQuery& other) const {
 
 std::vector<VertexId> VertexQuery::vertices(const Digraph& graph) const {
   std::vector<VertexId> result;
-  if (kind_ == Kind::list) return *list_;
+  if (kind_ == Kind::list) return list_->vertices;
   if (kind_ == Kind::all) {
     result.resize(graph.n_vertices());
     std::iota(result.begin(), result.end(), VertexId{0});

@@ -107,6 +107,18 @@ void put_node(io::JsonWriter& json, const tick::NodeResult& node) {
       .end_object();
 }
 
+std::string imbalance_words(const tick::Imbalance& of) {
+  return fmt::format("{:.3f} in the mean, {:.3f} at tick {}", of.mean, of.at_worst, of.worst);
+}
+
+void put_imbalance(io::JsonWriter& json, const tick::Imbalance& of, std::size_t stride) {
+  json.begin_object().field("mean", of.mean).field("worst", of.at_worst);
+  json.field("worst_tick", of.worst).key("by_tick").begin_array();
+  for (std::size_t t = 0; t < of.by_tick.size(); t += stride)
+    json.value(of.by_tick[t]);
+  json.end_array().end_object();
+}
+
 }  // namespace
 
 std::string shown_checksum(std::uint64_t checksum) {
@@ -174,6 +186,44 @@ std::string epoch_line(const tick::RunResult& result) {
   return fmt::format("epochs: {}, {}{:.3f} MB between nodes, in {:.1f} % of the time",
                      result.n_epochs(), pieces, static_cast<double>(result.bytes_moved()) / 1e6,
                      100 * static_cast<double>(longest) / all);
+}
+
+std::string skew_lines(const tick::SkewFigures& skew, tick::Tick n_ticks) {
+  if (skew.n_ticks == 0) return "";
+  const auto n_seen = static_cast<tick::Tick>(skew.n_ticks);
+  const std::string part =
+      n_seen < n_ticks ? fmt::format(", of the first {} ticks", n_seen) : std::string();
+  std::string text = fmt::format(
+      "skew: of stepping, lambda_L {}; of messages, lambda_C {}{}\n"
+      "skew: {:.1f} % of stepping ran ahead of inputs that were missing\n",
+      imbalance_words(skew.computation), imbalance_words(skew.communication), part,
+      100 * skew.asynchronous_share);
+  if (skew.completion.empty()) return text;
+  text += fmt::format("skew: when tick {} was done,", skew.computation.worst);
+  for (const double share : skew.completion)
+    text += fmt::format(" {:.1f} %{}", 100 * share, &share == &skew.completion.back() ? "" : ",");
+  return text + fmt::format(" of the steps of the {} after it were too\n",
+                            skew.completion.size() == 1
+                                ? std::string("tick")
+                                : fmt::format("{} ticks", skew.completion.size()));
+}
+
+void put_skew(io::JsonWriter& json, const tick::SkewFigures& skew) {
+  const std::size_t stride =
+      std::max<std::size_t>((skew.n_ticks + kSkewTicksMax - 1) / kSkewTicksMax, 1);
+  json.begin_object()
+      .field("begin", skew.begin)
+      .field("ticks", skew.n_ticks)
+      .field("stride", stride)
+      .field("asynchronous_share", skew.asynchronous_share)
+      .key("computation");
+  put_imbalance(json, skew.computation, stride);
+  json.key("communication");
+  put_imbalance(json, skew.communication, stride);
+  json.key("completion").begin_array();
+  for (const double share : skew.completion)
+    json.value(share);
+  json.end_array().end_object();
 }
 
 std::string stop_line(const tick::RunResult& result) {

@@ -5,6 +5,7 @@
 
 #include "rubato/io/json.hpp"
 #include "rubato/io/table.hpp"
+#include "rubato/tick/balance/skew.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::tools {
@@ -30,6 +31,13 @@ inline constexpr double kStragglerMargin = 0.02;
 
 // Whether the model's stop condition has ended the run, or "" if it has none.
 [[nodiscard]] std::string stop_line(const tick::RunResult& result);
+
+// How unevenly pieces lay on nodes: lines with a line feed each. `n_ticks` are those of the run.
+[[nodiscard]] std::string skew_lines(const tick::SkewFigures& skew, tick::Tick n_ticks);
+
+// The same as an object, with lists by tick of at most kSkewTicksMax: of each `stride`-th tick.
+inline constexpr std::size_t kSkewTicksMax = 1000;
+void put_skew(io::JsonWriter& json, const tick::SkewFigures& skew);
 
 // The fields of a result, into an open object: policy, ticks, stopped (by the stop condition),
 // wall_s, ticks_per_second, waiting_share, checksum, messages, bytes, epochs, bytes_moved and, if

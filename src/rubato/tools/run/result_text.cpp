@@ -27,6 +27,7 @@ std::string report_of_run(const RunRequest& request, const RunOutcome& outcome,
   const std::string straggler = straggler_line(result);
   if (!straggler.empty()) text += straggler + '\n';
   if (request.sharing.epoch > 0) text += epoch_line(result) + '\n';
+  if (outcome.skew) text += skew_lines(*outcome.skew, result.ticks - result.begin);
   const std::string stop = stop_line(result);
   if (!stop.empty()) text += stop + '\n';
   for (const auto& file : outcome.files)
@@ -84,6 +85,10 @@ std::string json_of_run(const ChosenModel& model, const RunRequest& request,
   if (outcome.findings) {
     json.key("findings");
     outcome.findings->to_json(json);
+  }
+  if (outcome.skew) {
+    json.key("skew");
+    put_skew(json, *outcome.skew);
   }
   put_result(json, outcome.result, true);
   json.end_object();

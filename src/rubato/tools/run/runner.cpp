@@ -1,5 +1,6 @@
 #include "rubato/tools/run/runner.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "rubato/core/job.hpp"
+#include "rubato/core/placement.hpp"
 #include "rubato/core/signals.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/launch/guard.hpp"
@@ -51,6 +53,15 @@ tick::SimulationOptions simulation_options(const RunRequest& request) {
   if (request.slowdown != 1) options.slowdowns.assign(options.n_nodes, request.slowdown);
   options.at_end = request.at_end;
   return options;
+}
+
+// A run of pieces tells how they lie on its nodes.
+bool shows_skew(const RunRequest& request, std::uint32_t n_nodes) {
+  return n_nodes > 1 && (request.sharing.n_pieces > 0 || request.policy.pieces);
+}
+
+tick::Tick begin_of(const RunRequest& request) {
+  return request.start != nullptr ? request.start->tick() : 0;
 }
 
 void note_checkpoints(const std::unique_ptr<tick::Checkpoints>& checkpoints, RunOutcome& outcome) {
@@ -111,6 +122,13 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   if (!request.trace.empty()) trace = std::make_unique<Trace>();
   tick::SimulationOptions options = simulation_options(request);
   options.observer = trace.get();
+  std::optional<tick::SkewObserver> skew;
+  if (shows_skew(request, options.n_nodes)) {
+    skew.emplace(
+        tick::SkewObserver::Options{options.n_nodes, options.n_cores, begin_of(request), true},
+        trace.get());
+    options.observer = &*skew;
+  }
   std::vector<Bytes> findings;
   options.at_end = [&](tick::NodeId node, tick::NodeRun& run) {
     if (request.at_end) request.at_end(node, run);
@@ -141,6 +159,7 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   outcome.files = outputs->files();
   note_checkpoints(checkpoints, outcome);
   outcome.findings = app.findings(findings);
+  if (skew) outcome.skew = skew->figures();
   if (trace) {
     Trace::write(request.trace, {trace->pack()}, outcome.result, title_of(app, request));
     outcome.files.push_back(request.trace);
@@ -151,10 +170,25 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
 // A real run's parts that the job's host looks at; the job goes first.
 struct RealRun {
   std::unique_ptr<Trace> trace;
+  std::optional<tick::SkewObserver> skew;  // of this node
   std::optional<RunWatch> watch;
   std::unique_ptr<core::Job> job;
   std::unique_ptr<tick::Problem> problem;
 };
+
+// What each node has seen of itself, at node 0. Collective.
+void gather_skew(const RunRequest& request, const RealRun& run, RunOutcome& outcome) {
+  if (!run.skew) return;
+  core::NodeHost& host = run.job->host();
+  const std::vector<Bytes> parts = host.gather(run.skew->pack());
+  host.agree([&] {
+    if (outcome.node != 0) return;
+    tick::SkewObserver all({host.shape().n_nodes, 1, begin_of(request)});
+    for (const Bytes& part : parts)
+      all.add(part);
+    outcome.skew = all.figures();
+  });
+}
 
 void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutcome& outcome,
                 std::ostream& err) {
@@ -196,6 +230,7 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   host.agree([&] {
     if (outcome.node == 0) outcome.findings = app.findings(findings);
   });
+  gather_skew(request, run, outcome);
   if (!run.trace) return;
   const std::vector<Bytes> parts = host.gather(run.trace->pack());
   host.agree([&] {
@@ -222,6 +257,17 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
   if (!request.trace.empty()) {
     run.trace = std::make_unique<Trace>(fabric->n_nodes());
     options.observer = run.trace.get();
+  }
+  if (shows_skew(request, fabric->n_nodes())) {
+    const auto n_processors = static_cast<std::uint32_t>(core::allowed_processors().size());
+    run.skew.emplace(
+        tick::SkewObserver::Options{
+            .n_cores = std::max({request.n_cores, n_processors, 1U}),
+            .begin = begin_of(request),
+            .first_node = outcome.node,
+            .n_ticks_max = tick::SkewObserver::ticks_max(fabric->n_nodes())},
+        run.trace.get());
+    options.observer = &*run.skew;
   }
   if (outcome.node == 0) {
     run.watch.emplace(err, is_terminal(STDERR_FILENO), title_of(app, request), request.ticks);

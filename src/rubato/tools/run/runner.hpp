@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rubato/tick/app.hpp"
+#include "rubato/tick/balance/skew.hpp"
 #include "rubato/tick/checkpoint/checkpoints.hpp"
 #include "rubato/tick/output/outputs.hpp"
 #include "rubato/tick/run.hpp"
@@ -47,13 +48,14 @@ struct RunRequest {
 };
 
 struct RunOutcome {
-  tick::RunResult result;             // whole at node 0
-  std::vector<std::string> files;     // that were written; at node 0
-  std::uint64_t n_checkpoints = 0;    // that have become whole; at node 0
-  std::string last_checkpoint{};      // the folder of the last of them, or ""
-  tick::NodeId node = 0;              // this process; only node 0 speaks
-  std::uint32_t n_cores = 1;          // of each node
-  std::optional<io::Table> findings;  // tick::App::findings(), at node 0
+  tick::RunResult result;                   // whole at node 0
+  std::vector<std::string> files;           // that were written; at node 0
+  std::uint64_t n_checkpoints = 0;          // that have become whole; at node 0
+  std::string last_checkpoint{};            // the folder of the last of them, or ""
+  tick::NodeId node = 0;                    // this process; only node 0 speaks
+  std::uint32_t n_cores = 1;                // of each node
+  std::optional<io::Table> findings;        // tick::App::findings(), at node 0
+  std::optional<tick::SkewFigures> skew{};  // of a run of pieces on several nodes; at node 0
   ExitCode code = ExitCode::ok;
   std::string error{};  // what has been said where the code is not ok
 };
