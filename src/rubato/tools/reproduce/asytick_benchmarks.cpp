@@ -88,6 +88,7 @@ AsytickOptions AsytickOptions::quick() {
   options.size = 0.05;
   options.scale_nodes = {2, 4};
   options.sizes = {0.5, 1};
+  options.size_nodes = 2;
   options.piece_counts = {16, 64};
   return options;
 }

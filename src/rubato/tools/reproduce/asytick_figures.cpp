@@ -22,7 +22,8 @@ std::string whole_only(const AsytickRuns& runs) {
     if (!each.has_pieces) names += (names.empty() ? "" : ", ") + each.model;
   }
   if (names.empty()) return "";
-  return names + ": cannot be cut into pieces; a node's part is one, and nothing is balanced";
+  return names +
+         ": cannot be cut into pieces; a node has one, and one core, and nothing is balanced";
 }
 
 AsytickFigure skew(const AsytickRuns& runs, const AsytickOptions& options) {
@@ -180,6 +181,10 @@ AsytickFigure series(int number, std::string title, const std::string& x_name,
 }  // namespace
 
 std::vector<AsytickFigure> asytick_figures(const AsytickRuns& runs, const AsytickOptions& options) {
+  AsytickFigure by_size = series(13, "N-body, asytick-plb: data size", "bodies", runs.by_size,
+                                 "linear / here", [](double x) { return x; });
+  by_size.note = fmt::format("on {} nodes: few bodies on many wait for one group after the other",
+                             options.size_nodes);
   return {skew(runs, options),
           asynchronous(runs),
           breakdown(runs),
@@ -190,8 +195,7 @@ std::vector<AsytickFigure> asytick_figures(const AsytickRuns& runs, const Asytic
           speedups(runs),
           series(12, "N-body, asytick-plb: scalability", "nodes", runs.by_nodes, "efficiency",
                  [](double x) { return 1 / x; }),
-          series(13, "N-body, asytick-plb: data size", "bodies", runs.by_size, "linear / here",
-                 [](double x) { return x; }),
+          std::move(by_size),
           series(14, "N-body, asytick-plb: pieces", "pieces", runs.by_pieces, "speedup",
                  [](double) { return 1.0; })};
 }

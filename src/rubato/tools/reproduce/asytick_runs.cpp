@@ -177,8 +177,10 @@ double asynchronous_share(const Identity& identity, const AsytickBenchmark& benc
 }
 
 BenchmarkRuns run_benchmark(const Identity& identity, const AsytickBenchmark& benchmark,
-                            const AsytickOptions& options, std::ostream& err) {
+                            AsytickOptions options, std::ostream& err) {
   const auto problem = build(identity, benchmark);
+  // A part that is one piece is stepped by one core; others would only wait.
+  if (!problem->has_pieces()) options.n_cores = 1;
   BenchmarkRuns out{benchmark.model, problem->has_pieces(), 0, {}};
   err << fmt::format("{} on {} nodes of {} cores: 5 runs of {} ticks\n", benchmark.model,
                      options.n_nodes, options.n_cores, options.ticks);
@@ -236,13 +238,11 @@ void run_series(const Identity& identity, const AsytickOptions& options, std::os
     series.add(out.by_nodes, n_nodes, usual, few, fmt::format("{} nodes", n_nodes));
   }
   for (const double size : options.sizes) {
+    AsytickOptions few = options;
+    few.n_nodes = options.size_nodes;
     const AsytickBenchmark other = asytick_nbody(options, size);
     const double n_bodies = std::stod(other.settings.front().second);
-    if (size == 1) {
-      out.by_size.push_back({n_bodies, usual_seconds});
-      continue;
-    }
-    series.add(out.by_size, n_bodies, other, options, fmt::format("{} bodies", n_bodies));
+    series.add(out.by_size, n_bodies, other, few, fmt::format("{} bodies", n_bodies));
   }
   for (const std::uint32_t n_pieces : options.piece_counts) {
     AsytickBenchmark other = usual;
