@@ -27,7 +27,7 @@ namespace rubato::tools {
 struct AsytickOptions {
   std::uint32_t n_nodes = 16;
   std::uint32_t n_cores = 4;  // of each; the paper: 16
-  tick::Tick ticks = 96;
+  tick::Tick ticks = 64;
   tick::Tick warm_up = 32;
   tick::Tick epoch = 16;  // of systems that balance
   int depth = 16;         // ticks that a piece may run ahead
@@ -37,7 +37,7 @@ struct AsytickOptions {
   std::string profile = "ec2-large, rate=2000";
   double size = 1;  // of the benchmarks, as a factor; nothing is judged unless it is 1
   std::vector<std::uint32_t> scale_nodes{2, 4, 8, 16};
-  std::vector<double> sizes{0.25, 0.5625, 1, 1.5625};
+  std::vector<double> sizes{0.25, 0.5625, 1};
   std::uint32_t size_nodes = 4;  // of the runs by size: enough work for each with the least of them
   std::vector<std::uint32_t> piece_counts{64, 256, 1024, 4096, 16384};
 

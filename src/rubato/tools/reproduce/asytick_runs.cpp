@@ -182,7 +182,7 @@ BenchmarkRuns run_benchmark(const Identity& identity, const AsytickBenchmark& be
   // A part that is one piece is stepped by one core; others would only wait.
   if (!problem->has_pieces()) options.n_cores = 1;
   BenchmarkRuns out{benchmark.model, problem->has_pieces(), 0, {}};
-  err << fmt::format("{} on {} nodes of {} cores: 5 runs of {} ticks\n", benchmark.model,
+  err << fmt::format("{} on {} nodes, cores of each: {}; 5 runs of {} ticks\n", benchmark.model,
                      options.n_nodes, options.n_cores, options.ticks);
   for (const char* name : {"oritick", "comtick", "asytick", "asytick-plb", kAsTheyCome})
     out.runs[name] = run_system(*problem, benchmark, options, name);
