@@ -43,21 +43,33 @@ class SlowedEngine final : public core::WrappedEngine {
   IsSlow is_slow_;
 };
 
-// When the warm-up has ended, and what cores did after it.
+// When cores have stepped as much as the warm-up costs, and what they did after it. What they did
+// ahead of the last of its steps counts for it: a system that runs ahead gets nothing for free.
 class Measured final : public core::Observer {
  public:
   explicit Measured(tick::Tick warm_up) : warm_up_(warm_up) {}
 
   void on_work(core::NodeId /*node*/, std::uint32_t /*core*/, const core::Work& work, Nanos begin,
                Nanos end) noexcept override {
-    if (is_step(work.kind) && work.tick < warm_up_) warm_ = std::max(warm_, end);
+    if (is_step(work.kind) && work.tick < warm_up_) warm_cost_ += end - begin;
     works_.push_back({begin, end, is_step(work.kind)});
   }
   void on_sent(core::NodeId, core::NodeId, std::size_t, Nanos) noexcept override {}
   void on_taken(core::NodeId, core::NodeId, std::size_t, Nanos) noexcept override {}
 
-  // The end of the last step of the warm-up, and the time of cores beyond it.
+  // After the run, before all below: finds the end of the warm-up.
+  void find_warm() {
+    std::ranges::sort(works_, {}, &Span::end);
+    Nanos done = 0;
+    for (const Span& work : works_) {
+      if (done >= warm_cost_) break;
+      if (!work.steps) continue;
+      done += work.end - work.begin;
+      warm_ = work.end;
+    }
+  }
   [[nodiscard]] Nanos warm() const { return warm_; }
+  // Of cores, beyond it.
   [[nodiscard]] double steps_s() const { return seconds(true); }
   [[nodiscard]] double moves_s() const { return seconds(false); }
 
@@ -77,6 +89,7 @@ class Measured final : public core::Observer {
   }
 
   const tick::Tick warm_up_;
+  Nanos warm_cost_ = 0;
   Nanos warm_ = 0;
   std::vector<Span> works_;
 };
@@ -141,6 +154,7 @@ SystemRun run_system(const tick::Problem& problem, const AsytickBenchmark& bench
   tick::SkewObserver skew({options.n_nodes, options.n_cores, 0, false}, &measured);
   simulation.observer = &skew;
   const tick::RunResult result = tick::simulate(problem, system.policy, options.ticks, simulation);
+  measured.find_warm();
   SystemRun run;
   run.seconds = seconds(result.wall - measured.warm());
   run.cores_s = run.seconds * options.n_nodes * options.n_cores;
