@@ -7,8 +7,8 @@
 // edges, in the ratio of the models' defaults, which were recorded from steps. What is skewed:
 //   nbody            groups of bodies meet, at each tick elsewhere, beside a cluster that drifts
 //   fish, graphs     the cloud: at each tick one node, any, computes `slowdown` times slower
-// The first `warm_up` ticks, in which a balancer has nothing to go by, are in no figure of time: that
-// begins when cores have stepped as much as they cost.
+// The first `warm_up` ticks, in which a balancer has nothing to go by, are in no figure of time; it
+// begins when cores have stepped as much as these cost.
 
 #include <array>
 #include <cstdint>
