@@ -32,6 +32,7 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
       barrier_(shared_->barrier),
       stop_(shared_->stop),
       arrives_(options.arrives),
+      as_they_come_(options.as_they_come),
       arrivals_left_(options.arrives ? plan.regions.size() : 0) {
   RUBATO_REQUIRE(options.begin >= 0 && options.begin <= segment_end_, options.begin, segment_end_);
   for (RegionId region = 0; region < plan_.n_own; ++region) {
@@ -184,9 +185,7 @@ void Dataflow::push_own(RegionId region, Tick t) {
   Lane& lane = lanes_[lane_of(region)];
   const Tick depth = plan_.regions[region].depth;
   const Tick from = depth > 0 ? t - t % plan_.skew : t;
-  // Pieces run by alpha * D + beta * tick [AsyTick 4.3, equation 1], D < 1 being the distance from
-  // the border and beta > alpha: the earlier tick first, then what is nearer to the border.
-  const Tick urgency = plan_.policy.pieces ? t * (plan_.policy.depth + 1) + depth : from + depth;
+  const Tick urgency = plan_.policy.pieces ? piece_urgency(region, t) : from + depth;
   const Ready unit{urgency, t, region};
   if (plan_.neighbours.empty()) {
     lane.fresh.push_back(unit);

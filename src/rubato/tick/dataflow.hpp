@@ -79,6 +79,9 @@ class Dataflow final : public TickEngine {
     bool arrives = false;
     std::shared_ptr<detail::Agreements> agreements{};  // of all segments; null: this is the first
     bool hands_over = false;                           // there may be another one after it
+    // With policy pieces: units and their parts run as they became ready, whatever their tick and
+    // their distance from the border. Slower; for what that order gains [AsyTick 5.3, figure 10].
+    bool as_they_come = false;
   };
 
   // `plan` and `store` must outlive the engine.
@@ -246,6 +249,7 @@ class Dataflow final : public TickEngine {
   void input_arrived(RegionId reader, Tick t, bool own_input);
   void demand_inputs(RegionId region, Tick t);
   void push_own(RegionId region, Tick t);
+  [[nodiscard]] Tick piece_urgency(RegionId region, Tick t);
   void push_replica(RegionId region, Tick t);
   void source_arrived(RegionId region, Tick t);
   void advance_own(core::Port& port);
@@ -326,6 +330,8 @@ class Dataflow final : public TickEngine {
   detail::Barrier& barrier_;  // in it
   detail::StopTest& stop_;    // in it
   const bool arrives_;
+  const bool as_they_come_;
+  Tick n_pushed_ = 0;              // if as_they_come_: units so far
   std::size_t arrivals_left_ = 0;  // regions that have not come; nothing is released before
   Nanos started_ = 0;
 };

@@ -136,6 +136,13 @@ void Dataflow::finish_pieces_taken(core::Port& port, const Job& job) {
   if (!link.rounds.empty()) tell_taken(port, job.neighbour, link.rounds.back());
 }
 
+// Pieces run by alpha * D + beta * tick [AsyTick 4.3, equation 1], D < 1 being the distance from the
+// border and beta > alpha: the earlier tick first, then what is nearer to the border.
+Tick Dataflow::piece_urgency(RegionId region, Tick t) {
+  if (as_they_come_) return ++n_pushed_;
+  return t * (plan_.policy.depth + 1) + plan_.regions[region].depth;
+}
+
 // Some inputs of the own unit (region, t) are there: if its own tuples are among them, a core that
 // would be idle may begin with it.
 void Dataflow::queue_part(RegionId region, Tick t) {
@@ -145,8 +152,7 @@ void Dataflow::queue_part(RegionId region, Tick t) {
       cell(region, t + 1).status != Status::absent)
     return;
   part.queued = true;
-  const Tick depth = plan_.regions[region].depth;
-  ready_parts_.push({t * (plan_.policy.depth + 1) + depth, t, region});
+  ready_parts_.push({piece_urgency(region, t), t, region});
 }
 
 bool Dataflow::take_part(core::Work& work) {

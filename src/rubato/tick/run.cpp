@@ -180,6 +180,7 @@ class VirtualJob {
     Dataflow::Options flow{last_tick(options_.start, ticks), options_.n_cores,
                            first_tick(options_.start, ticks)};
     flow.hands_over = has_epochs(problem_, sharing);
+    flow.as_they_come = options_.as_they_come;
     {
       const std::shared_ptr<const Partition> partition =
           problem_.partition(options_.n_nodes, sharing.n_pieces);

@@ -65,6 +65,7 @@ struct SimulationOptions {
   core::Observer* observer = nullptr;
   SharingOptions sharing{};
   const StateSource* start = nullptr;  // begins at its tick with that state; null: at tick 0
+  bool as_they_come = false;           // as in Dataflow::Options
   // An engine around that of a node, which the host drives in its place.
   std::function<std::unique_ptr<core::Engine>(NodeId, TickEngine&)> wrap{};
   // SIGINT and SIGTERM end the run by an Error, as they end a real one. REQUIRES: the caller has a

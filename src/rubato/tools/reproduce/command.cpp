@@ -1,4 +1,4 @@
-// rubato reproduce ticks: the paper's figures here, and what of its statements holds.
+// rubato reproduce PAPER: the paper's figures here, and what of its statements holds.
 
 #include <memory>
 #include <ostream>
@@ -11,7 +11,9 @@
 #include "rubato/net/profile.hpp"
 #include "rubato/tools/build_info.hpp"
 #include "rubato/tools/commands.hpp"
+#include "rubato/tools/reproduce/asytick_command.hpp"
 #include "rubato/tools/reproduce/figures.hpp"
+#include "rubato/tools/reproduce/statement_text.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -45,33 +47,13 @@ std::string conditions(const ReproduceOptions& options) {
       options.n_hosts, options.tick_ms, options.n_rounds, options.ticks, options.profile);
 }
 
-io::Table statement_table(const Reproduction& r) {
-  io::Table table({{"the paper"}, {"here"}, {"wanted"}, {"holds"}, {"why not"}});
-  for (const Statement& statement : r.statements) {
-    table.row()
-        .text(statement.text)
-        .text(statement.here)
-        .text(statement.wanted)
-        .text(statement.holds ? "true" : "false")
-        .text(statement.why);
-  }
-  return table;
-}
-
 void print_text(const Reproduction& r, const Context& context) {
   const io::TableStyle style = io::style_of_terminal(STDOUT_FILENO);
   for (const Figure& figure : r.figures) {
     context.out << fmt::format("Figure {}  {}\n{}\n", figure.number, figure.title,
                                figure.table().to_text(style));
   }
-  for (const Statement& statement : r.statements) {
-    context.out << fmt::format("{:<5}  {}\n       here: {}; wanted: {}\n",
-                               statement.holds ? "true" : "false", statement.text, statement.here,
-                               statement.wanted);
-    if (!statement.why.empty()) {
-      context.out << "       why not: " << statement.why << '\n';
-    }
-  }
+  context.out << statements_text(r.statements);
 }
 
 void print_json(const Reproduction& r, const ReproduceOptions& options, const Context& context) {
@@ -96,24 +78,17 @@ void print_json(const Reproduction& r, const ReproduceOptions& options, const Co
     figure.table().to_json(json);
     json.end_object();
   }
-  json.end_array().key("statements").begin_array();
-  for (const Statement& statement : r.statements) {
-    json.begin_object()
-        .field("text", statement.text)
-        .field("here", statement.here)
-        .field("wanted", statement.wanted)
-        .field("holds", statement.holds)
-        .field("why", statement.why)
-        .end_object();
-  }
-  json.end_array().end_object();
+  json.end_array().key("statements");
+  put_statements(json, r.statements);
+  json.end_object();
   context.out << json.text() << '\n';
 }
 
 void write_report(const std::string& path, const Reproduction& r, const ReproduceOptions& options) {
   io::HtmlReport report("Making time-stepped applications tick in the cloud, here");
   report.paragraph(conditions(options) + ".");
-  if (!r.statements.empty()) report.heading("What the paper says").table(statement_table(r));
+  if (!r.statements.empty())
+    report.heading("What the paper says").table(statement_table(r.statements));
   for (const Figure& figure : r.figures) {
     report.heading(fmt::format("Figure {}: {}", figure.number, figure.title));
     io::BarChart chart{.title = figure.title, .unit = figure.unit};
@@ -144,18 +119,24 @@ void add_reproduce(CommandLine& line) {
   // A program with a model of its own has none of the paper's.
   if (line.identity().single_model) return;
   auto options = std::make_shared<CommandOptions>();
-  CLI::App& parser = line.add(
-      {.name = "reproduce",
-       .group = kMeasureGroup,
-       .summary = "A paper's figures from the simulator, and what holds of its statements",
-       .examples = "  rubato reproduce ticks --report ticks.html\n"
-                   "  rubato reproduce ticks --rounds 20 --ticks 500\n"
-                   "  rubato reproduce ticks --quick --json",
-       .run = [options,
-               &line](const Context& context) { return run(*options, line.identity(), context); },
-       .choice = "paper"});
+  auto asytick = std::make_shared<AsytickCommand>();
+  CLI::App& parser =
+      line.add({.name = "reproduce",
+                .group = kMeasureGroup,
+                .summary = "A paper's figures from the simulator, and what holds of its statements",
+                .examples = "  rubato reproduce ticks --report ticks.html\n"
+                            "  rubato reproduce ticks --rounds 20 --ticks 500\n"
+                            "  rubato reproduce ticks --quick --json\n"
+                            "  rubato reproduce asytick",
+                .run =
+                    [options, asytick, &line](const Context& context) {
+                      if (asytick->chosen()) return asytick->run(line.identity(), context);
+                      return run(*options, line.identity(), context);
+                    },
+                .choice = "paper"});
   CLI::App* ticks = parser.add_subcommand("ticks", "[Ticks 6.3], figures 6 to 13");
   ticks->fallthrough();
+  asytick->add_to(parser);
   parser.require_subcommand(1);
   const auto add = [&](const char* name, auto& target, const char* help) {
     return ticks->add_option(name, target, help)->type_name("");

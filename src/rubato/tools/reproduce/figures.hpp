@@ -19,6 +19,7 @@
 #include "rubato/io/table.hpp"
 #include "rubato/tools/compare/comparison.hpp"
 #include "rubato/tools/model_command.hpp"
+#include "rubato/tools/reproduce/statement.hpp"
 
 namespace rubato::tools {
 
@@ -65,15 +66,6 @@ struct Figure {
 
   [[nodiscard]] const FigurePoint& at(const std::string& label) const;
   [[nodiscard]] io::Table table() const;
-};
-
-struct Statement {
-  std::string text;    // what the paper says
-  std::string here;    // what was found
-  std::string wanted;  // what makes it true: the rule that was applied, with its numbers
-  bool holds = false;
-  // If it does not hold: what was measured to be the reason, with the default settings.
-  std::string why = "";
 };
 
 struct Reproduction {

@@ -6,7 +6,6 @@
 // a reason names. 50 hosts, 200 ticks (PageRank: 60), one round.
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -23,25 +22,6 @@ std::string peak_of(const Figure& figure) {
   return std::ranges::max_element(figure.points, {}, &FigurePoint::throughput)->label;
 }
 
-// Neither end belongs to it.
-struct Range {
-  double low = 0;
-  double high = std::numeric_limits<double>::infinity();
-
-  [[nodiscard]] bool has(double x) const { return x > low && x < high; }
-  [[nodiscard]] std::string text(const char* unit = "x") const {
-    if (high == std::numeric_limits<double>::infinity()) {
-      return fmt::format("more than {:.4g}{}", low, unit);
-    }
-    if (low == 0) return fmt::format("less than {:.4g}{}", high, unit);
-    return fmt::format("between {:.4g}{} and {:.4g}{}", low, unit, high, unit);
-  }
-};
-
-// "About x": within 15 %.
-constexpr Range about(double x) {
-  return {0.85 * x, 1.15 * x};
-}
 constexpr Range kNotMuchMore{0, 1.15};  // times what it is held against
 constexpr Range kGains{1.05};
 constexpr Range kOverThree{3};
@@ -68,11 +48,6 @@ constexpr const char* kJacobiBoth =
     "local synchronisation waits 68 % of its time, so 3.1x is all there is to gain; with "
     "--tick-ms 2 the two together gain 3.36x";
 }  // namespace reasons
-
-Statement judged(std::string text, std::string here, std::string wanted, bool holds,
-                 const char* why = "") {
-  return {std::move(text), std::move(here), std::move(wanted), holds, holds ? "" : why};
-}
 
 Statement first_depth(const Figure& figure) {
   return judged("fish: a depth of 1 gains about 30 % over local synchronisation (figure 6)",

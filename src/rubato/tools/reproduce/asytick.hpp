@@ -1,0 +1,125 @@
+#pragma once
+// The experiments of [AsyTick 5], figures 4 to 14, in the simulator: what is run, what is measured,
+// the tables of it, and what the paper says of them.
+//
+// Differs from the paper: nodes are virtual, with fewer cores and fewer tuples, each of which costs
+// as much more (the figures are ratios). A step's cost is that of its tuples, and of their pairs or
+// edges, in the ratio of the models' defaults, which were recorded from steps. What is skewed:
+//   nbody            groups of bodies meet, at each tick elsewhere, beside a cluster that drifts
+//   fish, graphs     the cloud: at each tick one node, any, computes `slowdown` times slower
+// The first `warm_up` ticks, in which a balancer has nothing to go by, are in no figure of time; it
+// begins when cores have stepped as much as these cost.
+
+#include <array>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rubato/io/table.hpp"
+#include "rubato/tick/balance/skew.hpp"
+#include "rubato/tools/command_line.hpp"
+#include "rubato/tools/reproduce/statement.hpp"
+
+namespace rubato::tools {
+
+struct AsytickOptions {
+  std::uint32_t n_nodes = 16;
+  std::uint32_t n_cores = 4;  // of each; the paper: 16
+  tick::Tick ticks = 64;
+  tick::Tick warm_up = 32;
+  tick::Tick epoch = 16;  // of systems that balance
+  int depth = 16;         // ticks that a piece may run ahead
+  double tick_ms = 4;     // virtual time of a tick if all cores share its work evenly; not of nbody
+  double slowdown = 4;
+  std::uint64_t seed = 1;
+  std::string profile = "ec2-large, rate=2000";
+  double size = 1;  // of the benchmarks, as a factor; nothing is judged unless it is 1
+  std::vector<std::uint32_t> scale_nodes{2, 4, 8, 16};
+  std::vector<double> sizes{0.25, 0.5625, 1};
+  std::uint32_t size_nodes = 4;  // of the runs by size: enough work for each with the least of them
+  std::vector<std::uint32_t> piece_counts{64, 256, 1024, 4096, 16384};
+
+  // Small enough for a test; what the statements say of it means nothing.
+  [[nodiscard]] static AsytickOptions quick();
+};
+
+// One of the paper's benchmarks: a model of the command line, what is set of it, and its pieces.
+struct AsytickBenchmark {
+  std::string model;
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::string pair_cost;       // the parameter that charges a pair, or an edge
+  std::uint32_t n_pieces = 0;  // if it can be cut into pieces
+  double slowdown = 1;
+};
+// fish, pagerank, nbody, jacobi. `size` multiplies the options' own.
+[[nodiscard]] std::vector<AsytickBenchmark> asytick_benchmarks(const AsytickOptions& options);
+[[nodiscard]] AsytickBenchmark asytick_nbody(const AsytickOptions& options, double size = 1);
+
+// What one run was. Times are virtual; those of cores are the sum over all of them.
+struct SystemRun {
+  double seconds = 0;        // of the ticks after the warm-up
+  double steps_s = 0;        // of cores, in them: stepping
+  double moves_s = 0;        // packing, unpacking, sending, taking
+  double cores_s = 0;        // all of it
+  double whole_steps_s = 0;  // the same over the whole run
+  double whole_moves_s = 0;
+  std::uint64_t n_messages = 0;
+  std::uint64_t n_bytes = 0;
+  std::uint64_t checksum = 0;
+  tick::SkewFigures skew;
+
+  [[nodiscard]] double waiting_share() const { return 1 - (steps_s + moves_s) / cores_s; }
+};
+
+struct BenchmarkRuns {
+  std::string model;
+  bool has_pieces = false;                // if not, nodes have one core
+  double asynchronous_share = 0;          // of a step's cost: that of pairs, or of edges
+  std::map<std::string, SystemRun> runs;  // by name of the system, and "as they come"
+
+  [[nodiscard]] const SystemRun& run(const std::string& system) const;
+  // What no system can be faster than: comtick's work, shared evenly.
+  [[nodiscard]] double perfect_seconds() const;
+  // Of the time that comtick takes beyond that, what `system` does not.
+  [[nodiscard]] double absorbed(const std::string& system) const;
+  // Of what asytick-plb absorbs, what it does not with its units in the order of their arrival.
+  [[nodiscard]] double scheduled() const;
+};
+
+struct SeriesPoint {
+  double x = 0;
+  double seconds = 0;  // after the warm-up
+};
+
+struct AsytickRuns {
+  std::vector<BenchmarkRuns> benchmarks;
+  std::array<double, 5> completion{};  // fish, asytick-plb: of the five ticks after a skewed one
+  std::vector<SeriesPoint> by_nodes;   // nbody, asytick-plb
+  std::vector<SeriesPoint> by_size;    // x: bodies
+  std::vector<SeriesPoint> by_pieces;
+  bool equal = true;  // all runs of a benchmark ended with the same bits
+
+  [[nodiscard]] const BenchmarkRuns& of(const std::string& model) const;
+};
+
+// Runs all of it with the models of `identity`; what is under way goes to `err`. Blocks: minutes,
+// unless quick. Throws Error if a model is missing or a run fails.
+[[nodiscard]] AsytickRuns run_asytick(const Identity& identity, const AsytickOptions& options,
+                                      std::ostream& err);
+
+struct AsytickFigure {
+  int number = 0;
+  std::string title;
+  io::Table table;
+  std::string note = "";  // below the table
+};
+[[nodiscard]] std::vector<AsytickFigure> asytick_figures(const AsytickRuns& runs,
+                                                         const AsytickOptions& options);
+
+// The statements of [AsyTick 5] about figures 4 to 14.
+[[nodiscard]] std::vector<Statement> judge_asytick(const AsytickRuns& runs);
+
+}  // namespace rubato::tools
