@@ -58,7 +58,7 @@ Outcome run_bugs(bool as_they_come, Tick epoch) {
   return {returns.n(), result.checksum};
 }
 
-TEST(PiecesOrder, without_it_earlier_ticks_wait_and_the_state_is_the_same) {
+TEST(PiecesOrder, without_it_steps_come_in_another_order_and_the_state_is_the_same) {
   for (const Tick epoch : {Tick{0}, Tick{6}}) {
     SCOPED_TRACE(epoch);
     const Outcome ordered = run_bugs(false, epoch);

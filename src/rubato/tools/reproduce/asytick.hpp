@@ -4,7 +4,8 @@
 //
 // Differs from the paper: nodes are virtual, with fewer cores and fewer tuples, each of which costs
 // as much more (the figures are ratios). A step's cost is that of its tuples, and of their pairs or
-// edges, in the ratio of the models' defaults, which were recorded from steps. What is skewed:
+// edges, in the ratio of the models' defaults, which were recorded from steps; of nbody a pair costs
+// twice as much as a body, so that its groups weigh enough. What is skewed:
 //   nbody            groups of bodies meet, at each tick elsewhere, beside a cluster that drifts
 //   fish, graphs     the cloud: at each tick one node, any, computes `slowdown` times slower
 // The first `warm_up` ticks, in which a balancer has nothing to go by, are in no figure of time; it

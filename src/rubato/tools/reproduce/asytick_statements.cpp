@@ -31,20 +31,12 @@ constexpr const char* kMessages = "";
 constexpr const char* kAsynchronous =
     "a fish costs as much as 15 of its pairs (the model's defaults) and sees 16 others: 16 of 31; "
     "it would have to see 90";
-constexpr const char* kWasted =
-    "a run has 32 ticks, in the last of which there is nothing to do ahead; and where there are no "
-    "pieces a node waits for the whole parts of others";
+constexpr const char* kWasted = "";
 constexpr const char* kWastedNBody = "";
 constexpr const char* kOverhead = "";
-constexpr const char* kCompletion =
-    "the paper does not say how skewed its tick is: with one node 4 times as slow the others come "
-    "further before it ends";
-constexpr const char* kAbsorbed =
-    "where there are no pieces, a node can only run ahead with all of its part at once";
-constexpr const char* kScheduled =
-    "pieces become ready nearly in that order by themselves, since each needs its neighbours at "
-    "the "
-    "tick before";
+constexpr const char* kCompletion = "";
+constexpr const char* kAbsorbed = "";
+constexpr const char* kScheduled = "";
 constexpr const char* kScheduledLess = "";
 constexpr const char* kComtick = "";
 constexpr const char* kScalable = "";
