@@ -158,7 +158,7 @@ SkewProblem skew_nbody_problem(tick::Tick ticks, std::uint64_t seed) {
   bodies.drift = 0.05;
   bodies.gatherings = static_cast<std::uint64_t>(ticks);
   bodies.groups = 16;
-  bodies.gathered = 82;
+  bodies.gathered = 84;
   bodies.rush = 14.8;
   bodies.speed_limit = 14.9;
   tick::PointsCosts costs;

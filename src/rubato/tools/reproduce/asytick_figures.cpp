@@ -31,14 +31,15 @@ AsytickFigure skew(const AsytickRuns& runs, const AsytickOptions& options) {
                     io::Table({{"benchmark"}, {"tick"}, {"lambda_L", 3}, {"lambda_C", 3}}), ""};
   for (const BenchmarkRuns& each : runs.benchmarks) {
     const tick::SkewFigures& skew = each.run("comtick").skew;
-    const std::size_t n = std::min(skew.computation.size(), skew.communication.size());
+    const std::size_t n =
+        std::min(skew.computation.by_tick.size(), skew.communication.by_tick.size());
     const auto first = static_cast<std::size_t>(std::min(kShownTick, options.ticks - 2));
     for (std::size_t t = first; t < std::min(n, first + 2); ++t) {
       out.table.row()
           .text(each.model)
           .integer(static_cast<std::int64_t>(t))
-          .number(skew.computation[t])
-          .number(skew.communication[t]);
+          .number(skew.computation.by_tick[t])
+          .number(skew.communication.by_tick[t]);
     }
   }
   out.note = whole_only(runs);

@@ -218,7 +218,11 @@ std::array<double, 5> fish_completion(const Identity& identity, const AsytickBen
   tick::SkewObserver skew({options.n_nodes, options.n_cores, 0, true});
   simulation.observer = &skew;
   (void)tick::simulate(*problem, system.policy, kSkewedTick + 8, simulation);
-  return skew.figures().completion;
+  const std::vector<double> found = skew.figures().completion;
+  std::array<double, 5> completion{};
+  RUBATO_REQUIRE(found.size() == completion.size(), found.size());
+  std::ranges::copy(found, completion.begin());
+  return completion;
 }
 
 class Series {

@@ -67,8 +67,8 @@ Statement imbalance(const AsytickRuns& runs) {
   const auto at = [](const std::vector<double>& by_tick, std::size_t t) {
     return t < by_tick.size() ? by_tick[t] : 0;
   };
-  const double before = at(skew.computation, kTick);
-  const double after = at(skew.computation, kTick + 1);
+  const double before = at(skew.computation.by_tick, kTick);
+  const double after = at(skew.computation.by_tick, kTick + 1);
   return judged("n-body: comtick leaves an imbalance of 3.1 at tick 50 and of 3.3 at 51 (figure 4)",
                 fmt::format("{:.2f} and {:.2f}", before, after),
                 about(3.1).text("") + ", and " + about(3.3).text(""),
@@ -76,7 +76,7 @@ Statement imbalance(const AsytickRuns& runs) {
 }
 
 Statement communication_imbalance(const AsytickRuns& runs) {
-  const auto& by_tick = runs.of("nbody").run("comtick").skew.communication;
+  const auto& by_tick = runs.of("nbody").run("comtick").skew.communication.by_tick;
   const double here = kTick + 1 < by_tick.size() ? by_tick[kTick + 1] : 0;
   return judged("n-body: its messages have an imbalance of 0.61 at tick 51 (figure 4)",
                 fmt::format("{:.2f}", here), about(0.61).text(""), about(0.61).has(here),

@@ -25,9 +25,9 @@ BenchmarkRuns benchmark(const char* model, double absorbed, double scheduled, do
   BenchmarkRuns out{model, true, share, {}};
   out.runs["oritick"] = run_of(14.5);
   out.runs["comtick"] = run_of(10, 0.8);
-  out.runs["comtick"].skew.computation.assign(64, 3.1);
-  out.runs["comtick"].skew.computation[51] = 3.3;
-  out.runs["comtick"].skew.communication.assign(64, 0.61);
+  out.runs["comtick"].skew.computation.by_tick.assign(64, 3.1);
+  out.runs["comtick"].skew.computation.by_tick[51] = 3.3;
+  out.runs["comtick"].skew.communication.by_tick.assign(64, 0.61);
   out.runs["asytick"] = out.runs["asytick-plb"] = run_of(10 - 8 * absorbed);
   out.runs["asytick-plb"].whole_steps_s = 10.5;
   out.runs["asytick-plb"].whole_moves_s = 6;
@@ -65,8 +65,8 @@ TEST(ReproduceAsytick, FindsThePapersStatementsTrueOfItsFigures) {
 TEST(ReproduceAsytick, FindsThemFalseOfOthers) {
   using Change = std::function<void(AsytickRuns&)>;
   const std::vector<Change> changes{
-      [](AsytickRuns& r) { r.benchmarks[2].runs["comtick"].skew.computation[51] = 2; },
-      [](AsytickRuns& r) { r.benchmarks[2].runs["comtick"].skew.communication[51] = 0.2; },
+      [](AsytickRuns& r) { r.benchmarks[2].runs["comtick"].skew.computation.by_tick[51] = 2; },
+      [](AsytickRuns& r) { r.benchmarks[2].runs["comtick"].skew.communication.by_tick[51] = 0.2; },
       [](AsytickRuns& r) { r.benchmarks[3].asynchronous_share = 0.85; },
       [](AsytickRuns& r) { r.benchmarks[0].runs["asytick-plb"].steps_s *= 0.8; },
       [](AsytickRuns& r) { r.benchmarks[2].runs["asytick-plb"].steps_s *= 0.99; },
