@@ -145,7 +145,7 @@ Report run(const Options& options) {
 
 SkewProblem skew_nbody_problem(tick::Tick ticks, std::uint64_t seed) {
   models::NBodyOptions bodies;
-  bodies.n = 52'000;
+  bodies.n = 53'000;
   bodies.seed = seed;
   bodies.width = 1024.1;  // 64 pieces of 16 cells
   bodies.radius = 1;
