@@ -14,7 +14,10 @@ namespace {
 constexpr double kPi = 3.141592653589793;
 
 // The random numbers of a start.
-enum Draw : std::uint64_t { kPlace, kVelocity, kClusterPlace, kClusterVelocity };
+constexpr std::uint64_t kPlace = 0;
+constexpr std::uint64_t kVelocity = 1;
+constexpr std::uint64_t kClusterPlace = 2;
+constexpr std::uint64_t kClusterVelocity = 3;
 
 // Coordinate d of point i of Sobol's sequence, in the middle of its interval: each aligned stretch of
 // 2^k points falls evenly into all halves, quarters and so on of a square (nearly so of a cube).
@@ -204,11 +207,11 @@ void NBody<T, D>::check_torus() const {
     const std::string option = given[d] > 0 ? kOptions[d] : "--width";
     // Rounded up to three digits.
     const double scale = std::pow(10, 2 - std::floor(std::log10(least)));
-    std::string text = option + ": the world is " + io::number_text(world_.box.width(d)) +
-                       " wide and goes round, so that it has to be 3 * radius wide (--radius " +
-                       io::number_text(o_.radius) +
-                       "), or a body would be seen from two sides; expected " + option + " " +
-                       io::number_text(std::ceil(least * scale) / scale) + " or more";
+    std::string text = option + ": the world is " + io::number_text(world_.box.width(d));
+    text += " wide and goes round, so that it has to be 3 * radius wide (--radius ";
+    text += io::number_text(o_.radius);
+    text += "), or a body would be seen from two sides; expected " + option;
+    text += " " + io::number_text(std::ceil(least * scale) / scale) + " or more";
     if (o_.start.empty() && o_.width == 0) text += ", more --bodies";
     throw Error(text + ", or --reflecting", ExitCode::usage);
   }
