@@ -80,7 +80,7 @@ class Dataflow final : public TickEngine {
     std::shared_ptr<detail::Agreements> agreements{};  // of all segments; null: this is the first
     bool hands_over = false;                           // there may be another one after it
     // With policy pieces: units and their parts run as they became ready, whatever their tick and
-    // their distance from the border. Slower; for what that order gains [AsyTick 5.3, figure 10].
+    // their distance from the border: to find what that order gains [AsyTick 5.3, figure 10].
     bool as_they_come = false;
   };
 

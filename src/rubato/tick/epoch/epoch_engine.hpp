@@ -53,7 +53,8 @@ class EpochEngine final : public TickEngine {
 
   // `first` is of `partition`, with Options::hands_over. `at_epoch`, if any, is called for each
   // further NodeRun of this node before its first step, as an event; the one before it may still
-  // run then. Throws Error (usage) if the problem cannot be balanced so.
+  // run then. REQUIRES: options.every > 0, and a balance other than none that the partition can do:
+  // pieces for persistence, a problem that repartitions for repartition.
   EpochEngine(std::shared_ptr<const Partition> partition, std::unique_ptr<NodeRun> first,
               const EpochOptions& options, const Dataflow::Options& flow,
               std::function<void(NodeRun&)> at_epoch);
