@@ -123,6 +123,42 @@ TEST(DataflowProperty, runs_whose_pieces_move_equal_the_reference) {
   EXPECT_GT(4 * n_moved, static_cast<std::int64_t>(testing::n_seeds()));
 }
 
+// Policy auto, with choices at random: another policy, pieces that move and pieces that do not.
+TEST(DataflowProperty, runs_whose_policy_changes_at_epochs_equal_the_reference) {
+  using testing::PieceSwarm;
+  std::int64_t n_changes = 0;
+  for (std::uint64_t seed = 8000; seed < 8000 + testing::n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 1);
+    const SwarmModel::Options world = random_world(seed, random);
+    testing::RunCase c = testing::random_run(random);
+    c.n_nodes += 1;
+    if (c.policy.barrier) c.policy = Policy{};
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
+    const ProblemOf<PieceSwarm, FragmentStore<PieceSwarm>> problem{PieceSwarm(world)};
+    SharingOptions sharing;
+    sharing.tune = true;
+    sharing.epoch = random.between(1, 8);
+    sharing.balance = Balance::none;
+    if (random.between(0, 2) != 0) {
+      sharing.balance = Balance::persistence;
+      sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(random.between(0, 25));
+    }
+    for (int i = 0; i < 3; ++i) {
+      const Policy policy = testing::random_run(random).policy;
+      if (!policy.barrier) sharing.candidates.push_back(policy);
+    }
+    if (seed % 8 != 0) {
+      sharing.chooses = [seed](Tick epoch) {
+        return hash_words(seed, static_cast<std::uint64_t>(epoch));
+      };
+    }
+    n_changes += testing::expect_equal_epochs(
+        problem, c, sharing, seed,
+        run_reference(problem.model(), problem.model().everything(), c.ticks));
+  }
+  EXPECT_GT(n_changes, static_cast<std::int64_t>(testing::n_seeds()));
+}
+
 TEST(DataflowProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
   for (std::uint64_t seed = 4000; seed < 4000 + testing::n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);

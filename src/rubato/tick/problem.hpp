@@ -18,6 +18,7 @@
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/output/source.hpp"
 #include "rubato/tick/plan_builder.hpp"
+#include "rubato/tick/tune/node_shape.hpp"
 
 namespace rubato::tick {
 
@@ -79,6 +80,8 @@ class Partition {
   [[nodiscard]] virtual std::unique_ptr<Partition> cut_again(ByteView samples) const = 0;
   // Adds samples to those in `into`, which are none if it is empty.
   virtual void merge_samples(Bytes& into, ByteView from) const = 0;
+  // What forecasts need to know of a node (tune/node_shape.hpp). REQUIRES: tunes() of the problem.
+  [[nodiscard]] virtual NodeShape shape(NodeId self, int layers_most, Tick depth_most) const = 0;
 };
 
 class Problem {
@@ -98,6 +101,9 @@ class Problem {
   // Whether the model can be cut again while it runs (HasRepartition in model.hpp). If not, every
   // cut of it is the first one, and an epoch would move nothing.
   [[nodiscard]] virtual bool repartitions() const noexcept = 0;
+  // Whether policy auto can run it: it has sizes (HasSize in tune/node_shape.hpp), and a store that
+  // hands over.
+  [[nodiscard]] virtual bool tunes() const noexcept = 0;
   // Whether it can be cut into pieces (HasPieces).
   [[nodiscard]] virtual bool has_pieces() const noexcept = 0;
   // Tests the model's rules (tick/check/checker.hpp), and throws as that does. check_problem()
@@ -134,6 +140,7 @@ class ProblemOf final : public Problem {
   }
 
   [[nodiscard]] bool repartitions() const noexcept override { return HasRepartition<M>; }
+  [[nodiscard]] bool tunes() const noexcept override { return kHandsOver && HasSize<M>; }
   [[nodiscard]] bool has_pieces() const noexcept override { return HasPieces<M>; }
 
   [[nodiscard]] CheckReport check(const CheckOptions& options) const override {
@@ -294,6 +301,15 @@ class ProblemOf final : public Problem {
         Writer out;
         model.write_samples(out, sum);
         into = out.take();
+      }
+    }
+
+    [[nodiscard]] NodeShape shape(NodeId self, int layers_most, Tick depth_most) const override {
+      if constexpr (HasSize<M>) {
+        return node_shape(problem_.model_, *cut_, self, layers_most, depth_most);
+      } else {
+        RUBATO_REQUIRE(HasSize<M>, self);
+        return {};
       }
     }
 

@@ -70,8 +70,32 @@ void check(const SharingOptions& sharing) {
   }
 }
 
+// What of it this run can do. Throws Error if policy auto cannot run the model.
+SharingOptions sharing_of(const Problem& problem, SharingOptions sharing, std::uint32_t n_nodes) {
+  check(sharing);
+  if (!sharing.tune) return sharing;
+  if (!problem.tunes()) {
+    throw Error(
+        "policy auto: this model has no size(query), without which nothing can be forecast; "
+        "choose a policy",
+        ExitCode::usage);
+  }
+  if (sharing.epoch == 0) {
+    throw Error("policy auto: expected epochs, at which it may change something, found --epoch 0",
+                ExitCode::usage);
+  }
+  // One node waits for nobody.
+  if (n_nodes == 1) sharing = {};
+  if (sharing.balance == Balance::persistence && !problem.has_pieces()) {
+    sharing.balance = Balance::none;
+    sharing.n_pieces = 0;
+  }
+  return sharing;
+}
+
 // Whether the run has epochs at which something may change.
 bool has_epochs(const Problem& problem, const SharingOptions& sharing) {
+  if (sharing.tune) return true;
   if (!sharing.moves()) return false;
   return sharing.balance == Balance::persistence || problem.repartitions();
 }
@@ -132,10 +156,9 @@ class NodeEngine {
       alone_ = std::move(node);
       return;
     }
-    chain_ = std::make_unique<EpochEngine>(
-        std::move(partition), std::move(node),
-        EpochOptions{sharing.epoch, sharing.balance, sharing.persistence}, flow,
-        std::move(at_epoch));
+    const EpochOptions epochs = epoch_options(node->plan().policy, sharing);
+    chain_ = std::make_unique<EpochEngine>(std::move(partition), std::move(node), epochs, flow,
+                                           std::move(at_epoch));
   }
 
   [[nodiscard]] TickEngine& engine() {
@@ -143,6 +166,9 @@ class NodeEngine {
   }
   // After the run: with its last state.
   [[nodiscard]] NodeRun& node() { return chain_ ? chain_->node() : *alone_; }
+  [[nodiscard]] std::vector<Choice> choices() const {
+    return chain_ ? chain_->choices() : std::vector<Choice>();
+  }
   [[nodiscard]] NodeResult result(const core::NodeFigures& time) {
     NodeSum sum;
     if (chain_) {
@@ -168,6 +194,7 @@ class VirtualJob {
   VirtualJob(const Problem& problem, const SimulationOptions& options)
       : problem_(problem),
         options_(options),
+        sharing_(sharing_of(problem, options.sharing, options.n_nodes)),
         network_({.n_nodes = options.n_nodes, .profile = options.profile, .seed = options.seed}) {
     for (NodeId node = 0; node < options.slowdowns.size(); ++node) {
       network_.set_slowdown(node, options.slowdowns[node]);
@@ -176,7 +203,7 @@ class VirtualJob {
 
   // To the end of the run; then the nodes hold the last state.
   void run(const Policy& policy, Tick ticks) {
-    const SharingOptions& sharing = options_.sharing;
+    const SharingOptions& sharing = sharing_;
     Dataflow::Options flow{last_tick(options_.start, ticks), options_.n_cores,
                            first_tick(options_.start, ticks)};
     flow.hands_over = has_epochs(problem_, sharing);
@@ -198,6 +225,7 @@ class VirtualJob {
 
   [[nodiscard]] NodeRun& node(NodeId node) { return nodes_[node].node(); }
   [[nodiscard]] NodeResult result(NodeId node) { return nodes_[node].result(times_[node]); }
+  [[nodiscard]] std::vector<Choice> choices() const { return nodes_.front().choices(); }
 
  private:
   void run_engines() {
@@ -222,6 +250,7 @@ class VirtualJob {
 
   const Problem& problem_;
   const SimulationOptions& options_;
+  const SharingOptions sharing_;
   net::SimNetwork network_;
   std::deque<NodeEngine> nodes_;
   std::vector<core::NodeFigures> times_;
@@ -246,15 +275,15 @@ std::unique_ptr<NodeEngine> make_engine(const Problem& problem, const Policy& po
   Dataflow::Options flow{last_tick(options.start, ticks), host.shape().n_cores};
   std::unique_ptr<NodeEngine> engine;
   host.agree([&] {
-    check(options.sharing);
+    const SharingOptions sharing = sharing_of(problem, options.sharing, host.shape().n_nodes);
     flow.begin = first_tick(options.start, ticks);
-    flow.hands_over = has_epochs(problem, options.sharing);
+    flow.hands_over = has_epochs(problem, sharing);
     const std::shared_ptr<const Partition> partition =
-        problem.partition(host.shape().n_nodes, options.sharing.n_pieces);
+        problem.partition(host.shape().n_nodes, sharing.n_pieces);
     auto node = partition->make_node(host.shape().node, policy, flow, options.start);
     if (options.at_start) options.at_start(*node);
-    engine = std::make_unique<NodeEngine>(problem, partition, std::move(node), options.sharing,
-                                          flow, options.at_epoch);
+    engine = std::make_unique<NodeEngine>(problem, partition, std::move(node), sharing, flow,
+                                          options.at_epoch);
     if (options.at_engine) options.at_engine(engine->engine());
   });
   return engine;
@@ -273,6 +302,20 @@ void note_end(RunResult& result, NodeRun& node, Tick ticks) {
 }
 
 }  // namespace
+
+EpochOptions epoch_options(const Policy& first, const SharingOptions& sharing) {
+  EpochOptions epochs{sharing.epoch, sharing.balance, sharing.persistence};
+  if (!sharing.tune) return epochs;
+  TunerOptions tuner;
+  tuner.balances = sharing.balance == Balance::persistence;
+  tuner.every = sharing.epoch;
+  tuner.chooses = sharing.chooses;
+  tuner.candidates = sharing.candidates.empty() ? tuned_policies() : sharing.candidates;
+  std::erase(tuner.candidates, first);
+  tuner.candidates.insert(tuner.candidates.begin(), first);
+  epochs.tuner = std::move(tuner);
+  return epochs;
+}
 
 double RunResult::waiting_share() const noexcept {
   Nanos idle = 0;
@@ -304,7 +347,6 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
                    const SimulationOptions& options) {
   RUBATO_REQUIRE(options.slowdowns.empty() || options.slowdowns.size() == options.n_nodes,
                  options.slowdowns.size(), options.n_nodes);
-  check(options.sharing);
   VirtualJob job(problem, options);
   try {
     job.run(policy, ticks);
@@ -316,6 +358,8 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
   }
   RunResult result;
   result.policy = policy;
+  result.tuned = options.sharing.tune;
+  result.choices = job.choices();
   result.begin = first_tick(options.start, ticks);
   note_end(result, job.node(0), ticks);
   for (NodeId node = 0; node < options.n_nodes; ++node) {
@@ -343,6 +387,8 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   put(out, mine);
   RunResult result;
   result.policy = policy;
+  result.tuned = options.sharing.tune;
+  result.choices = engine->choices();
   result.begin = first_tick(options.start, ticks);
   note_end(result, *node, ticks);
   Writer summary;

@@ -44,6 +44,8 @@ struct RunResult {
   Nanos wall = 0;         // of the slowest node, virtual in the simulator
   std::uint64_t checksum = 0;  // of the final state
   std::vector<NodeResult> nodes;
+  bool tuned = false;           // policy auto; `policy` is then what it began with
+  std::vector<Choice> choices;  // of policy auto; what has changed something, and the first
 
   [[nodiscard]] double ticks_per_second() const noexcept {
     return wall > 0 ? static_cast<double>(ticks - begin) * 1e9 / static_cast<double>(wall) : 0;
@@ -78,6 +80,9 @@ struct SimulationOptions {
   // that; the one before it still runs.
   std::function<void(NodeId, NodeRun&)> at_epoch{};
 };
+
+// What `sharing` means to the engines of a run that begins with policy `first`.
+[[nodiscard]] EpochOptions epoch_options(const Policy& first, const SharingOptions& sharing);
 
 // Blocks; uses one thread. Throws Error as the model's functions do, or at a deadlock.
 [[nodiscard]] RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,

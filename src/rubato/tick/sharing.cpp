@@ -18,6 +18,11 @@ System System::parse(std::string_view text) {
   if (text == "comtick") return of_pieces("bulk", true);
   if (text == "asytick") return of_pieces("pieces", false);
   if (text == "asytick-plb") return of_pieces("pieces", true);
+  if (text == "auto") {
+    System system = of_pieces("local", true);
+    system.sharing.tune = true;
+    return system;
+  }
   return {Policy::parse(text), {}};
 }
 

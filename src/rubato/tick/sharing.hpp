@@ -6,10 +6,13 @@
 //   comtick      bulk       persistence, at epochs        ComTick
 //   asytick      pieces(8)  stay where they are           AsyTick
 //   asytick-plb  pieces(8)  persistence, at epochs        AsyTick-PLB
-// All four step the same pieces by the same kernel, and the state of each tick is the same.
+//   auto         what is forecast to be fastest, at epochs; begins with local      tune/tuner.hpp
+// The first four step the same pieces by the same kernel, and the state of each tick is the same.
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <vector>
 
 #include "rubato/tick/balance/balance.hpp"
 #include "rubato/tick/policy.hpp"
@@ -24,6 +27,15 @@ struct SharingOptions {
   Tick epoch = 0;              // ticks from one sharing anew to the next; 0: never
   Balance balance = Balance::repartition;  // how, if there are epochs
   BalanceOptions persistence;
+  // Policy auto: at epochs the policy may change, and pieces are moved if that should be faster. A
+  // model without pieces is then cut by part().
+  bool tune = false;
+  // Of policy auto: what it chooses from, none of them bulk; the run's policy is added in front.
+  // Empty: tuned_policies() in tune/tuner.hpp.
+  std::vector<Policy> candidates{};
+  // Of policy auto, for tests: which candidate is chosen at an epoch, in place of a forecast; any
+  // number, the same on all nodes.
+  std::function<std::size_t(Tick)> chooses{};
 
   // Whether it can change who owns what.
   [[nodiscard]] bool moves() const noexcept { return epoch > 0 && balance != Balance::none; }

@@ -30,11 +30,12 @@ enum class MessageType : std::uint32_t {
   moved
 };
 
-// In front of every message of the engine; 16 bytes.
+// In front of every message of the engine; 24 bytes.
 struct MessageHeader {
   MessageType type = MessageType::round;
   std::uint32_t detail = 0;  // barrier: the stage; decision: 1 to stop; pieces: how many
   Tick tick = 0;
+  Nanos sent = 0;  // by the sender's clock, in a run that is tuned (tick/tune/); else 0
 };
 
 class Barrier {

@@ -1,50 +1,56 @@
 #include "rubato/tick/epoch/epoch_engine.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cstddef>
 #include <cstring>
+
+#include "rubato/tick/epoch/report.hpp"
 
 namespace rubato::tick {
 
 using detail::MessageHeader;
 using detail::MessageType;
+using detail::PieceCosts;
+using detail::Report;
 
 namespace {
 
 // Of MessageType::epoch, in the header's `detail`.
 enum class Way : std::uint32_t { up, down };
 
-// What all reports say so far: samples of the model, and pieces with what they cost in a tick, in ns.
-using PieceCosts = std::vector<std::pair<std::uint32_t, double>>;
+// Writes into each message when it was sent.
+class StampedPort final : public core::Port {
+ public:
+  StampedPort(core::Port& port, const core::Engine& engine, Meter& meter)
+      : port_(port), engine_(engine), meter_(meter) {}
 
-void write_report(Writer& out, const Bytes& samples, const PieceCosts& costs) {
-  out.put(static_cast<std::uint64_t>(samples.size()));
-  out.append(samples.data(), samples.size());
-  out.put(static_cast<std::uint64_t>(costs.size()));
-  for (const auto& [piece, cost] : costs) {
-    out.put(std::uint64_t{piece});
-    out.put(cost);
+  void send(NodeId to, Bytes bytes) override {
+    const Nanos sent = port_.now();
+    std::memcpy(bytes.data() + offsetof(MessageHeader, sent), &sent, sizeof sent);
+    meter_.count_sent(engine_.message_cost(bytes.size()));
+    port_.send(to, std::move(bytes));
   }
-}
+  void wake_at(Nanos when) override { port_.wake_at(when); }
+  [[nodiscard]] Nanos now() const noexcept override { return port_.now(); }
 
-struct Report {
-  ByteView samples;
-  PieceCosts costs;
+ private:
+  core::Port& port_;
+  const core::Engine& engine_;
+  Meter& meter_;
 };
 
-Report read_report(ByteView bytes) {
-  Reader in(bytes);
-  Report report;
-  report.samples = in.get_view(in.get<std::uint64_t>());
-  report.costs.resize(in.get<std::uint64_t>());
-  for (auto& [piece, cost] : report.costs) {
-    piece = static_cast<std::uint32_t>(in.get<std::uint64_t>());
-    cost = in.get<double>();
-  }
-  return report;
-}
-
 }  // namespace
+
+// Calls it with the port that all messages of the run leave by.
+template <class F>
+void EpochEngine::event(core::Port& port, F call) {
+  if (!meter_) {
+    call(port);
+    return;
+  }
+  StampedPort stamped(port, *this, *meter_);
+  call(stamped);
+}
 
 EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique_ptr<NodeRun> first,
                          const EpochOptions& options, const Dataflow::Options& flow,
@@ -57,12 +63,18 @@ EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique
       run_begin_(flow.begin),
       agreements_(first->engine().agreements()),
       watched_tick_(flow.begin) {
-  RUBATO_REQUIRE(options.every > 0 && options.balance != Balance::none, options.every);
+  RUBATO_REQUIRE(options.every > 0 && (options.tuner || options.balance != Balance::none),
+                 options.every);
   RUBATO_REQUIRE(partition->n_nodes() == n_nodes_, partition->n_nodes(), n_nodes_);
   auto leg = std::make_unique<Leg>();
   leg->partition = std::move(partition);
   leg->node = std::move(first);
   follow(*leg);
+  if (options.tuner) {
+    tuner_ = std::make_unique<Tuner>(*options.tuner);
+    meter_ = std::make_unique<Meter>(self_, flow.n_cores);
+    leg->shape = leg->partition->shape(self_, tuner_->layers_most(), tuner_->depth_most());
+  }
   legs_.push_back(std::move(leg));
 }
 
@@ -115,9 +127,12 @@ void EpochEngine::follow(Leg& leg) {
 
 void EpochEngine::start(core::Port& port) {
   started_ = port.now();
-  newest().flow().start(port);
-  set_epoch(epoch_after(run_begin_));
-  look(port);
+  if (meter_) meter_->follow(newest().flow(), newest().node->plan().n_own, started_);
+  event(port, [&](core::Port& out) {
+    newest().flow().start(out);
+    set_epoch(epoch_after(run_begin_));
+    look(out);
+  });
 }
 
 // The epoch to come is at tick t.
@@ -127,9 +142,10 @@ void EpochEngine::set_epoch(Tick t) {
   missing_ = 1 + children().size();
   samples_.clear();
   costs_.clear();
+  loads_.clear();
   // At least one tick of this segment is to be told of.
-  report_tick_ =
-      t == kNoTick ? kNoTick : std::max(t - options_.every / 2, newest().flow().begin() + 1);
+  const Tick distance = tuner_ ? tuner_->distance() : options_.every;
+  report_tick_ = t == kNoTick ? kNoTick : std::max(t - distance / 2, newest().flow().begin() + 1);
   {
     const std::lock_guard lock(samples_mutex_);
     own_samples_.clear();
@@ -142,6 +158,7 @@ void EpochEngine::set_epoch(Tick t) {
 void EpochEngine::look(core::Port& port) {
   for (const auto& leg : legs_)
     leg->flow().note_end(port);
+  if (meter_) meter_->look(port.now());
   if (!reported_ && epoch_ != kNoTick && newest().flow().own_tick() >= report_tick_) report(port);
   retire();
   watched_tick_.store(own_tick(), std::memory_order_relaxed);
@@ -159,10 +176,18 @@ void EpochEngine::report(core::Port& port) {
   }
   std::ranges::fill(leg.cost, 0);
   std::ranges::fill(leg.n_units, 0);
+  std::vector<NodeReport> loads;
+  if (tuner_ && tuner_->forecasts_at(epoch_)) {
+    double largest = 0;
+    for (const auto& [piece, cost] : costs)
+      largest = std::max(largest, cost);
+    loads.push_back(meter_->report(port.now(), largest));
+    loads.back().shape = leg.shape;
+  }
   Writer out;
   {
     const std::lock_guard lock(samples_mutex_);
-    write_report(out, own_samples_, costs);
+    detail::write_report(out, own_samples_, costs, loads);
     own_samples_.clear();
   }
   add_report(port, out.take());
@@ -170,18 +195,19 @@ void EpochEngine::report(core::Port& port) {
 
 // One's own, or a child's for its part of the tree.
 void EpochEngine::add_report(core::Port& port, ByteView bytes) {
-  const Report more = read_report(bytes);
+  const Report more = detail::read_report(bytes);
   if (!more.samples.empty()) newest().partition->merge_samples(samples_, more.samples);
   costs_.insert(costs_.end(), more.costs.begin(), more.costs.end());
+  loads_.insert(loads_.end(), more.loads.begin(), more.loads.end());
   if (--missing_ != 0) return;
   Writer out;
   if (self_ == 0) {
-    write_report(out, samples_, costs_);
+    detail::write_report(out, samples_, costs_, loads_);
     decided(port, out.take());
     return;
   }
   out.put(MessageHeader{MessageType::epoch, static_cast<std::uint32_t>(Way::up), epoch_});
-  write_report(out, samples_, costs_);
+  detail::write_report(out, samples_, costs_, loads_);
   port.send((self_ - 1) / 2, out.take());
 }
 
@@ -207,91 +233,32 @@ EpochEngine::Job& EpochEngine::new_job(Step step, Leg& leg) {
   return job;
 }
 
-// On a core: the new owners and, if they are others, the next segment of this node.
-void EpochEngine::plan(Job& job) {
-  Leg& from = *job.leg;
-  const Report report = read_report(job.bytes);
-  // Each cut looks at all that was reported, and there are about log2(n) of them above each part.
-  job.n_bytes = job.bytes.size() * std::bit_width(n_nodes_);
-  std::shared_ptr<const Partition> partition;
-  if (options_.balance == Balance::repartition) {
-    partition = from.partition->cut_again(report.samples);
-  } else {
-    const std::vector<NodeId>& before = from.partition->owners();
-    std::vector<double> costs(before.size());
-    for (const auto& [piece, cost] : report.costs)
-      costs.at(piece) = cost;
-    std::vector<NodeId> owners =
-        balance_by_persistence(costs, before, n_nodes_, options_.persistence);
-    if (owners == before) return;
-    partition = from.partition->with_owners(std::move(owners));
-  }
-  auto next = std::make_unique<Leg>();
-  Dataflow::Options flow = flow_options_;
-  flow.begin = epoch_;  // which no other call changes while a plan is made
-  flow.arrives = flow.hands_over = true;
-  flow.agreements = agreements_;
-  next->partition = partition;
-  next->node = partition->make_node(self_, from.node->plan().policy, flow, nullptr);
-  next->handover = from.node->hand_over(*next->node, epoch_);
-  for (const Handover::Send& send : next->handover->sends())
-    next->outgoing.push_back({{}, send.regions.size(), false});
-  next->outgoing_left = next->outgoing.size();
-  next->incoming.resize(next->node->plan().regions.size());
-  next->incoming_left = next->incoming.size();
-  for (const Handover::Receive& receive : next->handover->receives()) {
-    for (const auto& readers : receive.readers) {
-      for (const RegionId region : readers)
-        ++next->incoming[region].missing;
-    }
-  }
-  for (RegionId region = 0; region < next->incoming.size(); ++region) {
-    if (next->incoming[region].missing == 0) next->complete.push_back(region);
-  }
-  job.n_bytes += 256 * next->incoming.size();
-  job.next = std::move(next);
-}
-
-void EpochEngine::planned(core::Port& port, Job& job) {
-  const bool changes = job.next != nullptr;
-  if (agreements_->stop.end() <= epoch_) {
-    set_epoch(kNoTick);
-  } else if (!changes) {
-    set_epoch(epoch_after(epoch_));
-  } else {
-    Leg& from = newest();
-    Leg& next = *job.next;
-    const auto& before = from.partition->owners();
-    const auto& after = next.partition->owners();
-    for (std::size_t i = 0; i < before.size() && i < after.size(); ++i)
-      next.n_moved += before[i] == after[i] ? 0 : 1;
-    const Tick t = epoch_;
-    {
-      const std::lock_guard lock(legs_mutex_);
-      legs_.push_back(std::move(job.next));
-    }
-    follow(next);
-    if (at_epoch_) at_epoch_(*next.node);
-    agreements_->stop.use(next.node->store());
-    next.flow().hold(hold_);
-    next.flow().start(port);
-    set_epoch(epoch_after(t));
-    from.flow().end_at(port, t, [this, &next](RegionId region) { old_region_ready(next, region); });
-  }
-  deliver_early(port);
-}
-
 // What came for an epoch or a segment that was not known yet.
 void EpochEngine::deliver_early(core::Port& port) {
   std::deque<std::pair<NodeId, Bytes>> early;
   early.swap(early_);
   for (auto& [from, bytes] : early)
-    on_message(port, from, std::move(bytes));
+    handle(port, from, std::move(bytes));
 }
 
 void EpochEngine::on_message(core::Port& port, NodeId from, Bytes bytes) {
   MessageHeader header;
   RUBATO_ASSERT(bytes.size() >= sizeof header, bytes.size());
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (meter_) {
+    const bool neighbour = header.type == MessageType::round ||
+                           header.type == MessageType::pieces || header.type == MessageType::taken;
+    if (neighbour)
+      meter_->count_message(from, port.now() - header.sent, message_cost(bytes.size()));
+  }
+  event(port, [&](core::Port& out) {
+    handle(out, from, std::move(bytes));
+    look(out);
+  });
+}
+
+void EpochEngine::handle(core::Port& port, NodeId from, Bytes bytes) {
+  MessageHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   switch (header.type) {
     case MessageType::epoch:
@@ -326,7 +293,6 @@ void EpochEngine::on_message(core::Port& port, NodeId from, Bytes bytes) {
       }
       break;
   }
-  look(port);
 }
 
 // Plans and new regions go first, since others wait for them; and packs that are due. What is not
@@ -391,6 +357,7 @@ void EpochEngine::count(const core::Work& work) {
     moved_.time += work.took;
     return;
   }
+  if (meter_ && &leg_of(work) == &newest()) meter_->count(work);
   const bool steps = work.kind == step_own && work.detail == nullptr;
   if (!steps && work.kind != interact_own) return;
   Leg& leg = leg_of(work);
@@ -400,11 +367,17 @@ void EpochEngine::count(const core::Work& work) {
 
 void EpochEngine::on_finished(core::Port& port, const core::Work& work) {
   count(work);
-  if (work.kind != move_state) {
-    leg_of(work).flow().on_finished(port, work);
-    look(port);
-    return;
-  }
+  event(port, [&](core::Port& out) {
+    if (work.kind == move_state) {
+      finish_move(out, work);
+    } else {
+      leg_of(work).flow().on_finished(out, work);
+    }
+    look(out);
+  });
+}
+
+void EpochEngine::finish_move(core::Port& port, const core::Work& work) {
   Job& job = *static_cast<Job*>(work.detail);
   switch (job.step) {
     case Step::plan:
@@ -420,7 +393,6 @@ void EpochEngine::on_finished(core::Port& port, const core::Work& work) {
       break;
   }
   jobs_.erase(job.at);
-  look(port);
 }
 
 // Segments that are done, and have handed all over, go; the last one of the run stays.
@@ -446,7 +418,7 @@ void EpochEngine::retire() {
 Nanos EpochEngine::cost(const core::Work& work) const {
   if (work.kind != move_state) return leg_of(work).flow().cost(work);
   const Job& job = *static_cast<const Job*>(work.detail);
-  return job.leg->node->store().copy_cost(job.n_bytes);
+  return job.thought + job.leg->node->store().copy_cost(job.n_bytes);
 }
 
 Nanos EpochEngine::message_cost(std::size_t n_bytes) const {

@@ -4,8 +4,9 @@
 //
 //   1 report    at tick R = E - N/2, N ticks being an epoch, each node tells what its pieces have
 //               cost since the last one, or samples of its state at R; the reports climb a tree
-//   2 decide    all of them come down it; every node computes the same new owners. No unit of tick
-//               E or later starts before that (Dataflow::gate)
+//   2 decide    all of them come down it; every node computes the same new owners and, in a run that
+//               is tuned (tick/tune/), the same policy and the same next epoch. No unit of tick E or
+//               later starts before that (Dataflow::gate)
 //   3 plan      a core builds the next segment, its plan and an empty store, while others step
 //   4 move      what each old region has produced at E goes to all who will hold some of it, as soon
 //               as it is there; a new region begins when what it is made of has come (handover.hpp)
@@ -20,12 +21,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rubato/tick/balance/balance.hpp"
 #include "rubato/tick/problem.hpp"
+#include "rubato/tick/tune/tuner.hpp"
 
 namespace rubato::tick {
 
@@ -33,6 +36,9 @@ struct EpochOptions {
   Tick every = 0;  // ticks; epochs are its multiples
   Balance balance = Balance::none;
   BalanceOptions persistence;
+  // Policy auto: the tuner decides whether pieces are moved by persistence, if that is the balance,
+  // and which multiples of `every` are epochs.
+  std::optional<TunerOptions> tuner{};
 };
 
 // What epochs moved.
@@ -53,8 +59,9 @@ class EpochEngine final : public TickEngine {
 
   // `first` is of `partition`, with Options::hands_over. `at_epoch`, if any, is called for each
   // further NodeRun of this node before its first step, as an event; the one before it may still
-  // run then. REQUIRES: options.every > 0, and a balance other than none that the partition can do:
-  // pieces for persistence, a problem that repartitions for repartition.
+  // run then. REQUIRES: options.every > 0, and a tuner, of a problem that tunes, or a balance other
+  // than none that the partition can do: pieces for persistence, a problem that repartitions for
+  // repartition.
   EpochEngine(std::shared_ptr<const Partition> partition, std::unique_ptr<NodeRun> first,
               const EpochOptions& options, const Dataflow::Options& flow,
               std::function<void(NodeRun&)> at_epoch);
@@ -84,6 +91,10 @@ class EpochEngine final : public TickEngine {
   // After the run: the node with its last state.
   [[nodiscard]] NodeRun& node();
   [[nodiscard]] const MoveFigures& moved() const noexcept { return moved_; }
+  // Of policy auto; else none.
+  [[nodiscard]] std::vector<Choice> choices() const {
+    return tuner_ ? tuner_->choices() : std::vector<Choice>();
+  }
   // Of the segments before that of node().
   [[nodiscard]] const std::vector<Segment>& ended() const noexcept { return ended_; }
 
@@ -98,6 +109,9 @@ class EpochEngine final : public TickEngine {
     std::vector<RegionId> regions;  // of pack: old ones; of begin: the new one
     Bytes bytes;                    // what it reads or has written
     std::unique_ptr<Leg> next;      // of plan; null: nothing changes
+    Tick next_epoch = kNoTick;      // of plan
+    NodeShape shape{};              // of plan, if the next epoch forecasts and it is not known
+    Nanos thought = 0;              // of plan: virtual time of a forecast
     std::size_t n_bytes = 0;        // for its cost
     std::list<Job>::iterator at;
   };
@@ -127,12 +141,15 @@ class EpochEngine final : public TickEngine {
     std::size_t outgoing_left = 0;       // sends that are not done
     std::size_t incoming_left = 0;       // regions that have not begun
     std::int64_t n_moved = 0;            // pieces that have another owner than in the one before
+    NodeShape shape{};                   // for forecasts, once one is near
     // [own regions] what they have cost since the last report, in so many units.
     std::vector<Nanos> cost;
     std::vector<std::int64_t> n_units;
 
     [[nodiscard]] Dataflow& flow() const { return node->engine(); }
   };
+
+  using PieceCost = std::pair<std::uint32_t, double>;
 
   [[nodiscard]] Leg& newest() const { return *legs_.back(); }
   [[nodiscard]] Leg* leg_of(Tick t) const;
@@ -141,12 +158,23 @@ class EpochEngine final : public TickEngine {
   [[nodiscard]] Tick epoch_after(Tick t) const;
   void follow(Leg& leg);
   void set_epoch(Tick t);
+  template <class F>
+  void event(core::Port& port, F call);
+  void handle(core::Port& port, NodeId from, Bytes bytes);
   void look(core::Port& port);
   void report(core::Port& port);
   void add_report(core::Port& port, ByteView bytes);
   void decided(core::Port& port, Bytes reports);
   void plan(Job& job);
+  [[nodiscard]] Tuner::Decision decide(const Job& job, const std::vector<NodeReport>& reports);
+  [[nodiscard]] std::shared_ptr<const Partition> share_anew(const Leg& from, ByteView samples,
+                                                            const std::vector<PieceCost>& costs,
+                                                            bool balanced) const;
+  [[nodiscard]] std::unique_ptr<Leg> next_leg(const Leg& from,
+                                              std::shared_ptr<const Partition> partition,
+                                              const Policy& policy) const;
   void planned(core::Port& port, Job& job);
+  void finish_move(core::Port& port, const core::Work& work);
   void deliver_early(core::Port& port);
   void old_region_ready(Leg& leg, RegionId region);
   void take_moved(NodeId from, Bytes bytes);
@@ -181,7 +209,8 @@ class EpochEngine final : public TickEngine {
   bool decided_ = false;
   std::size_t missing_ = 0;  // reports of children, and by one its own
   Bytes samples_;            // of reports so far
-  std::vector<std::pair<std::uint32_t, double>> costs_;
+  std::vector<PieceCost> costs_;
+  std::vector<NodeReport> loads_;
   std::atomic<Tick> sample_tick_{kNoTick};  // at which own steps take samples
   std::mutex samples_mutex_;
   Bytes own_samples_;
@@ -190,6 +219,9 @@ class EpochEngine final : public TickEngine {
   Job* plan_ = nullptr;                         // to be run
   std::deque<std::pair<NodeId, Bytes>> early_;  // for segments that are not planned yet
   MoveFigures moved_;
+  // Of policy auto; null without.
+  std::unique_ptr<Tuner> tuner_;
+  std::unique_ptr<Meter> meter_;
 };
 
 }  // namespace rubato::tick

@@ -83,6 +83,14 @@ class GraphModel {
   [[nodiscard]] Query write_dependencies(const Query& q) const { return q; }
   [[nodiscard]] Query write_exclusive(const Query& q) const { return q; }
   [[nodiscard]] bool disjoint(const Query& a, const Query& b) const { return a.disjoint(b); }
+  // A vertex counts as tiles count it. Without intersection(): a few layers of replicas are most of
+  // a graph.
+  [[nodiscard]] double size(const Query& q) const {
+    double sum = 0;
+    for (const VertexId v : q.vertices(*graph_))
+      sum += 1 + static_cast<double>(graph_->in_degree(v));
+    return sum;
+  }
 
   [[nodiscard]] State init(const Query& q) const {
     State state;

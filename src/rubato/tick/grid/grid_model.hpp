@@ -175,6 +175,8 @@ class GridModel {
   [[nodiscard]] Query write_dependencies(const Query& q) const { return q; }
   [[nodiscard]] Query write_exclusive(const Query& q) const { return q; }
   [[nodiscard]] bool disjoint(const Query& a, const Query& b) const { return !a.meets(b); }
+  [[nodiscard]] double size(const Query& q) const { return static_cast<double>(q.volume()); }
+  [[nodiscard]] Query intersection(const Query& a, const Query& b) const { return a.intersect(b); }
 
   [[nodiscard]] State init(const Query& q) const;
   [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const;

@@ -107,6 +107,18 @@ class PointsModel {
     return lattice_.space().shrunk(q, lattice_.reachability());
   }
   [[nodiscard]] bool disjoint(const Query& a, const Query& b) const { return !a.meets(b); }
+  // By area: as if tuples were spread evenly.
+  [[nodiscard]] double size(const Query& q) const {
+    double sum = 0;
+    for (const auto& box : q.boxes()) {
+      double volume = 1;
+      for (std::size_t d = 0; d < kD; ++d)
+        volume *= static_cast<double>(box.width(d));
+      sum += volume;
+    }
+    return sum;
+  }
+  [[nodiscard]] Query intersection(const Query& a, const Query& b) const { return a.intersect(b); }
 
   [[nodiscard]] State select(const State& state, const Query& q) const {
     State result;

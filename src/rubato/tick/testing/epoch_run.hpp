@@ -37,7 +37,7 @@ template <class P>
   for (NodeId node = 0; node < c.n_nodes; ++node) {
     nodes.push_back(std::make_unique<EpochEngine>(
         partition, partition->make_node(node, c.policy, flow, nullptr),
-        EpochOptions{sharing.epoch, sharing.balance, sharing.persistence}, flow, nullptr));
+        epoch_options(c.policy, sharing), flow, nullptr));
     engines.push_back(nodes.back().get());
   }
   ShuffleDriver(engines, c.n_cores, seed).run();
@@ -57,7 +57,7 @@ template <class P>
   return outcome;
 }
 
-// Returns how many pieces moved.
+// Returns how many pieces moved or, with policy auto, at how many epochs something changed.
 template <class P>
 std::int64_t expect_equal_epochs(const P& problem, const RunCase& c, const SharingOptions& sharing,
                                  std::uint64_t seed,
@@ -74,7 +74,7 @@ std::int64_t expect_equal_epochs(const P& problem, const RunCase& c, const Shari
   } else {
     EXPECT_LE(outcome.n_epochs, n_epochs);
   }
-  return outcome.n_pieces;
+  return sharing.tune ? outcome.n_epochs : outcome.n_pieces;
 }
 
 }  // namespace rubato::tick::testing

@@ -57,6 +57,8 @@ class PieceSwarm {
   }
   [[nodiscard]] Query write_exclusive(const Query& q) const { return space_.shrunk(q, reach_[1]); }
   [[nodiscard]] bool disjoint(const Query& a, const Query& b) const { return !a.meets(b); }
+  [[nodiscard]] double size(const Query& q) const { return static_cast<double>(q.volume()); }
+  [[nodiscard]] Query intersection(const Query& a, const Query& b) const { return a.intersect(b); }
 
   [[nodiscard]] State select(const State& state, const Query& q) const {
     State result;

@@ -107,6 +107,12 @@ void put_node(io::JsonWriter& json, const tick::NodeResult& node) {
       .end_object();
 }
 
+std::string time_words(double ns) {
+  if (ns < 1e4) return fmt::format("{:.1f} us", ns / 1e3);
+  if (ns < 1e6) return fmt::format("{:.0f} us", ns / 1e3);
+  return ns < 1e8 ? fmt::format("{:.2f} ms", ns / 1e6) : fmt::format("{:.0f} ms", ns / 1e6);
+}
+
 std::string imbalance_words(const tick::Imbalance& of) {
   return fmt::format("{:.3f} in the mean, {:.3f} at tick {}", of.mean, of.at_worst, of.worst);
 }
@@ -186,6 +192,64 @@ std::string epoch_line(const tick::RunResult& result) {
   return fmt::format("epochs: {}, {}{:.3f} MB between nodes, in {:.1f} % of the time",
                      result.n_epochs(), pieces, static_cast<double>(result.bytes_moved()) / 1e6,
                      100 * static_cast<double>(longest) / all);
+}
+
+std::string policy_words(const tick::RunResult& result) {
+  if (!result.tuned) return result.policy.to_string();
+  const tick::Policy& last = result.choices.empty() ? result.policy : result.choices.back().policy;
+  return "auto (" + last.to_string() + ")";
+}
+
+std::string choice_lines(const tick::RunResult& result) {
+  if (!result.tuned) return "";
+  if (result.choices.empty()) {
+    return fmt::format("auto: {} to the end; {}\n", result.policy.to_string(),
+                       result.nodes.size() == 1 ? "one node waits for nobody"
+                                                : "the run ended before the first epoch");
+  }
+  std::string text;
+  for (const tick::Choice& choice : result.choices) {
+    const bool changes = choice.policy != result.policy || choice.balanced;
+    text +=
+        fmt::format("auto: from tick {} on {}{}, since a tick should take {}", choice.tick,
+                    choice.policy.to_string(), choice.balanced ? " with pieces moved by cost" : "",
+                    time_words(choice.tick_time));
+    text += changes ? fmt::format(" in place of {} under {}", time_words(choice.first),
+                                  result.policy.to_string())
+                    : std::string(" and no other policy clearly less");
+    text += fmt::format(
+        ": a node's own work is {} of it, the slowest's {:.0f} % more, and of 100 messages 1 is "
+        "later "
+        "than {}\n",
+        time_words(choice.step), 100 * choice.imbalance, time_words(choice.late));
+  }
+  return text;
+}
+
+void put_choices(io::JsonWriter& json, const tick::RunResult& result) {
+  json.key("auto").begin_array();
+  for (const tick::Choice& choice : result.choices) {
+    json.begin_object()
+        .field("tick", choice.tick)
+        .field("policy", choice.policy.to_string())
+        .field("balanced", choice.balanced)
+        .field("tick_s", choice.tick_time / 1e9)
+        .field("before_s", choice.before / 1e9)
+        .field("step_s", choice.step / 1e9)
+        .field("imbalance", choice.imbalance)
+        .field("late_s", choice.late / 1e9)
+        .key("candidates")
+        .begin_array();
+    for (const tick::Expected& candidate : choice.candidates) {
+      json.begin_object()
+          .field("policy", candidate.policy.to_string())
+          .field("balanced", candidate.balanced)
+          .field("tick_s", candidate.tick_time / 1e9)
+          .end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.end_array();
 }
 
 std::string skew_lines(const tick::SkewFigures& skew, tick::Tick n_ticks) {

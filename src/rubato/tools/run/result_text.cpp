@@ -26,6 +26,7 @@ std::string report_of_run(const RunRequest& request, const RunOutcome& outcome,
   std::string text = node_table(result).to_text(style);
   const std::string straggler = straggler_line(result);
   if (!straggler.empty()) text += straggler + '\n';
+  text += choice_lines(result);
   if (request.sharing.epoch > 0) text += epoch_line(result) + '\n';
   if (outcome.skew) text += skew_lines(*outcome.skew, result.ticks - result.begin);
   const std::string stop = stop_line(result);
@@ -52,7 +53,7 @@ std::string result_of_run(const ChosenModel& model, const RunRequest& request,
   std::string text = outcome.findings ? outcome.findings->to_text(style) : "";
   return text +
          fmt::format("{} {}: {} ticks{} in {:.3f} s{}, {:.1f} ticks/s, {} of {}, checksum {}\n",
-                     model.app().name(), result.policy.to_string(), result.ticks,
+                     model.app().name(), policy_words(result), result.ticks,
                      result.begin > 0 ? fmt::format(", from tick {},", result.begin) : "",
                      static_cast<double>(result.wall) / kSecond,
                      simulated ? " of virtual time" : "", result.ticks_per_second(),
@@ -86,6 +87,7 @@ std::string json_of_run(const ChosenModel& model, const RunRequest& request,
     json.key("findings");
     outcome.findings->to_json(json);
   }
+  if (outcome.result.tuned) put_choices(json, outcome.result);
   if (outcome.skew) {
     json.key("skew");
     put_skew(json, *outcome.skew);

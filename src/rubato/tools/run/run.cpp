@@ -79,7 +79,8 @@ void set_system(RunOptions& options) {
   if (options.epoch_option->count() > 0) sharing.epoch = options.epoch;
   if (!options.balance.empty()) {
     sharing.balance = tick::parse_balance(options.balance);
-    if (sharing.balance == tick::Balance::none) sharing.epoch = 0;
+    if (sharing.balance == tick::Balance::none && !sharing.tune) sharing.epoch = 0;
+    if (sharing.balance != tick::Balance::persistence && sharing.tune) sharing.n_pieces = 0;
     if (sharing.balance != tick::Balance::none && sharing.epoch == 0)
       sharing.epoch = tick::kDefaultEpoch;
     if (sharing.balance == tick::Balance::persistence && sharing.n_pieces == 0)
@@ -186,7 +187,7 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   };
   add("--policy", options->policy,
       "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D), or short "
-      "k3m5d10; or a system of pieces: oritick, comtick, asytick, asytick-plb")
+      "k3m5d10; auto; or a system of pieces: oritick, comtick, asytick, asytick-plb")
       ->capture_default_str();
   options->ticks_option =
       add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")

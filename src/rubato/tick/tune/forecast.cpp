@@ -1,0 +1,328 @@
+#include "rubato/tick/tune/forecast.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "rubato/base/error.hpp"
+#include "rubato/base/random.hpp"
+
+namespace rubato::tick {
+namespace {
+
+// So many samples of all links tell as much of one link as one of its own.
+constexpr double kPooled = 200;
+constexpr Tick kLeastTicks = 60;
+constexpr Tick kMostTicks = 400;
+
+// What all links have seen, to be drawn from as one.
+class Pool {
+ public:
+  explicit Pool(std::span<const LinkDelays> links) {
+    for (const LinkDelays& link : links) {
+      if (link.delays.n == 0) continue;
+      all_.push_back(&link.delays);
+      n_ += static_cast<double>(link.delays.n);
+      ends_.push_back(n_);
+    }
+  }
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+  // The link by one number, its sample by another.
+  [[nodiscard]] double draw(double which, double unit) const {
+    const auto found = std::ranges::upper_bound(ends_, which * n_) - ends_.begin();
+    const auto i = static_cast<std::size_t>(std::min(found, std::ssize(all_) - 1));
+    return all_[i]->draw(unit);
+  }
+
+ private:
+  std::vector<const Delays*> all_;
+  std::vector<double> ends_;
+  double n_ = 0;
+};
+
+// The least delay of each link: half of there and back; where only one way was seen, the mean of
+// those that have both.
+class LeastDelays {
+ public:
+  explicit LeastDelays(std::span<const LinkDelays> links) {
+    for (const LinkDelays& link : links) {
+      if (link.delays.n > 0) least_[{link.from, link.to}] = link.delays.least;
+    }
+    double sum = 0;
+    std::size_t n = 0;
+    for (const auto& [way, least] : least_) {
+      const auto back = least_.find({way.second, way.first});
+      if (back == least_.end()) continue;
+      sum += std::max(0.0, (least + back->second) / 2);
+      ++n;
+    }
+    if (n > 0) mean_ = sum / static_cast<double>(n);
+  }
+  [[nodiscard]] double of(NodeId from, NodeId to) const {
+    const auto there = least_.find({from, to});
+    const auto back = least_.find({to, from});
+    if (there == least_.end() || back == least_.end()) return mean_;
+    return std::max(0.0, (there->second + back->second) / 2);
+  }
+
+ private:
+  std::map<std::pair<NodeId, NodeId>, double> least_;
+  double mean_ = 0;
+};
+
+double sum_of_layers(const LinkShape& link, int n) {
+  const auto most = std::min(link.layers.size(), static_cast<std::size_t>(std::max(n, 0)));
+  return std::accumulate(link.layers.begin(),
+                         link.layers.begin() + static_cast<std::ptrdiff_t>(most), 0.0);
+}
+
+}  // namespace
+
+// The clocks of all nodes under one policy.
+class Forecast::Run {
+ public:
+  Run(const Forecast& forecast, const Policy& policy, bool balanced)
+      : all_(forecast), policy_(policy), nodes_(forecast.shapes_.size()) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const NodeShape& shape = all_.shapes_[i];
+      Node& node = nodes_[i];
+      node.shape = &shape;
+      const double step = all_.loads_[i].step;
+      const double even = std::max(all_.mean_step_, all_.loads_[i].largest);
+      node.step = balanced ? even : step;
+      node.of_size = shape.size > 0 ? node.step / shape.size : 0;
+    }
+    for (const Link& link : all_.links_) {
+      // Some are met only further out than this policy reads.
+      const bool sizes = all_.shapes_[link.to].layers > 0;
+      if (sizes && sum_of_layers(*link.shape, policy.replica_layers + 1) == 0) continue;
+      nodes_[link.to].in.push_back(ways_.size());
+      ways_.push_back({.link = &link, .arrivals = {0.0}});
+    }
+    set_ways();
+    set_message_times();
+  }
+
+  double tick_time() {
+    const Tick begin = all_.ticks_ / 4;
+    std::vector<double> at_begin(nodes_.size());
+    for (Tick t = 0; t < all_.ticks_; ++t) {
+      if (t == begin) {
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
+          at_begin[i] = nodes_[i].time;
+      }
+      for (Node& node : nodes_)
+        step(node, t);
+      if ((t + 1) % policy_.period == 0) send(t + 1);
+    }
+    double longest = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      longest = std::max(longest, nodes_[i].time - at_begin[i]);
+    return longest / static_cast<double>(all_.ticks_ - begin);
+  }
+
+ private:
+  struct Node {
+    double step = 0;     // ns of a tick
+    double of_size = 0;  // ns of a unit of size
+    double message = 0;  // ns of a round, all links together
+    double time = 0;
+    double left = 0;              // when all but the sides that wait is stepped
+    std::vector<std::size_t> in;  // ways
+    const NodeShape* shape = nullptr;
+  };
+  struct Way {
+    const Link* link = nullptr;
+    double share = 0;               // of what its target needs from others
+    std::size_t back = kNone;       // the way from its target to its source
+    std::vector<double> arrivals;   // [rounds], that of tick 0 first
+    std::size_t taken = 0;          // the last that had come when its node looked
+    double debt = 0;                // ns of work that waits for it
+    double ready = 0;               // when its target has stepped what reads it
+    double side = 0;                // and all that its source reads
+    std::vector<std::size_t> with{};  // ways by which the source is kept waiting, too
+  };
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  void set_message_times() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      double measured = 0;
+      double wanted = 0;
+      for (const LinkShape& link : all_.shapes_[i].links) {
+        measured += sum_of_layers(link, all_.policy_.replica_layers + 1);
+        wanted += sum_of_layers(link, policy_.replica_layers + 1);
+      }
+      const double more = measured > 0 ? wanted / measured : 1;
+      nodes_[i].message = all_.loads_[i].message * all_.policy_.period * more;
+    }
+  }
+
+  // Each way's part of its node's border, and the way back.
+  void set_ways() {
+    std::map<std::pair<NodeId, NodeId>, std::size_t> numbers;
+    for (std::size_t i = 0; i < ways_.size(); ++i)
+      numbers[{ways_[i].link->from, ways_[i].link->to}] = i;
+    for (Way& way : ways_) {
+      const auto back = numbers.find({way.link->to, way.link->from});
+      if (back != numbers.end()) way.back = back->second;
+    }
+    for (const Node& node : nodes_) {
+      double sum = 0;
+      for (const std::size_t i : node.in)
+        sum += ways_[i].link->shape->layers.front();
+      for (const std::size_t i : node.in) {
+        for (const std::uint32_t link : ways_[i].link->shape->with) {
+          const auto other = numbers.find({node.shape->links[link].node, ways_[i].link->to});
+          if (other != numbers.end()) ways_[i].with.push_back(other->second);
+        }
+        ways_[i].share = sum > 0 ? ways_[i].link->shape->layers.front() / sum
+                                 : 1 / static_cast<double>(node.in.size());
+      }
+    }
+  }
+
+  // What may be stepped to j ticks ahead of all that is outside, ns.
+  [[nodiscard]] double inside(const Node& node, Tick j) const {
+    if (j <= 0) return node.step;
+    const auto& sizes = node.shape->inside;
+    return j <= std::ssize(sizes) ? sizes[static_cast<std::size_t>(j - 1)] * node.of_size : 0;
+  }
+
+  void step(Node& node, Tick t) {
+    const Tick k = policy_.period;
+    const auto fresh = static_cast<std::size_t>(t / k);
+    // Without a round of this tick replicas bridge m ticks, and then the inside goes ahead for d.
+    const Tick oldest = t - policy_.replica_layers - policy_.depth;
+    const auto must = static_cast<std::size_t>(std::max<Tick>(0, (oldest + k - 1) / k));
+    const bool ahead = policy_.depth > 0;
+    double start = node.time;
+    for (const std::size_t i : node.in)
+      start =
+          std::max(start, ways_[i].arrivals[ahead || policy_.replica_layers > 0 ? must : fresh]);
+    const double inner = ahead ? inside(node, 1) : 0;
+    double work = node.step;
+    for (const std::size_t i : node.in) {
+      Way& way = ways_[i];
+      while (way.taken < fresh && way.arrivals[way.taken + 1] <= start + inner)
+        ++way.taken;
+      const Tick behind = t - static_cast<Tick>(way.taken) * k;
+      const auto bridged = std::min<Tick>(behind, policy_.replica_layers);
+      work += sum_of_layers(*way.link->shape, static_cast<int>(bridged)) * node.of_size;
+      double blocked = 0;
+      for (Tick j = 1; j <= behind - bridged; ++j)
+        blocked += way.share * (node.step - inside(node, j));
+      work += way.debt - blocked;
+      way.debt = blocked;
+    }
+    // A round comes from as many layers as it is read for.
+    node.left = start + work - (ahead ? inside(node, policy_.replica_layers + 1) : 0);
+    node.time = start + std::max(work, 0.0);
+    if ((t + 1) % k == 0) {
+      node.time += node.message;
+      node.left = ahead ? std::min(node.left + node.message, node.time) : node.time;
+    }
+    set_sides(node, t);
+  }
+
+  // When what each neighbour reads is stepped to t + 1: when the rest of the border is or, if a round
+  // is waited for there, soon after that has come.
+  void set_sides(const Node& node, Tick t) {
+    const Tick k = policy_.period;
+    const auto needed =
+        static_cast<std::size_t>(std::max<Tick>(0, t - policy_.replica_layers + k - 1) / k);
+    const double border = node.step - inside(node, 1);
+    for (const std::size_t i : node.in) {
+      Way& way = ways_[i];
+      way.ready = node.left;
+      if (way.taken < needed)
+        way.ready = std::max(way.ready, way.arrivals[needed] + way.share * border);
+      way.side = std::max(way.side, way.ready);
+    }
+    for (const std::size_t i : node.in) {
+      for (const std::size_t other : ways_[i].with)
+        ways_[other].side = std::max(ways_[other].side, ways_[i].ready);
+    }
+  }
+
+  void send(Tick round) {
+    for (Way& way : ways_) {
+      const auto t = static_cast<std::size_t>(std::min(round, all_.ticks_ - 1));
+      const double sent = way.back != kNone ? ways_[way.back].side : nodes_[way.link->from].time;
+      way.arrivals.push_back(std::max(sent + way.link->delays[t], way.arrivals.back()));
+    }
+  }
+
+  const Forecast& all_;
+  const Policy& policy_;
+  std::vector<Node> nodes_;
+  std::vector<Way> ways_;
+};
+
+Forecast::Forecast(const ForecastInput& input, std::size_t n_draws)
+    : policy_(input.policy), loads_(input.loads), shapes_(input.shapes) {
+  RUBATO_REQUIRE(loads_.size() == shapes_.size(), loads_.size(), shapes_.size());
+  std::size_t n_links = 0;
+  for (const NodeShape& shape : shapes_)
+    n_links += shape.links.size();
+  ticks_ = std::clamp(static_cast<Tick>(n_draws / std::max<std::size_t>(n_links, 1)), kLeastTicks,
+                      kMostTicks);
+  for (const NodeLoad& load : loads_) {
+    mean_step_ += load.step / static_cast<double>(loads_.size());
+    most_step_ = std::max(most_step_, load.step);
+  }
+  draw_delays(input);
+}
+
+void Forecast::draw_delays(const ForecastInput& input) {
+  const Pool pool(input.delays);
+  const LeastDelays least(input.delays);
+  std::map<std::pair<NodeId, NodeId>, const Delays*> known;
+  for (const LinkDelays& link : input.delays)
+    known[{link.from, link.to}] = &link.delays;
+  RandomStream random(1);
+  for (NodeId to = 0; to < shapes_.size(); ++to) {
+    for (const LinkShape& shape : shapes_[to].links) {
+      Link link{shape.node, to, &shape, {}};
+      const auto found = known.find({shape.node, to});
+      const Delays* own = found == known.end() ? nullptr : found->second;
+      const double n = own == nullptr ? 0 : static_cast<double>(own->n);
+      const double base = least.of(shape.node, to);
+      for (Tick t = 0; t < ticks_; ++t) {
+        double above = 0;
+        if (random.unit() * (n + kPooled) < n) {
+          above = own->draw(random.unit());
+        } else if (!pool.empty()) {
+          const double which = random.unit();
+          above = pool.draw(which, random.unit());
+        }
+        link.delays.push_back(static_cast<float>(base + above));
+      }
+      links_.push_back(std::move(link));
+    }
+  }
+}
+
+bool Forecast::can(const Policy& policy) const noexcept {
+  return std::ranges::all_of(
+      shapes_, [&](const NodeShape& shape) { return policy.replica_layers <= shape.layers; });
+}
+
+double Forecast::tick_time(const Policy& policy, bool balanced) const {
+  RUBATO_REQUIRE(can(policy) && !policy.barrier, policy.to_string());
+  return Run(*this, policy, balanced).tick_time();
+}
+
+double Forecast::delay_quantile(double share) const {
+  std::vector<float> all;
+  for (const Link& link : links_)
+    all.insert(all.end(), link.delays.begin(), link.delays.end());
+  if (all.empty()) return 0;
+  const auto at =
+      std::min(all.size() - 1, static_cast<std::size_t>(share * static_cast<double>(all.size())));
+  std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(at));
+  return static_cast<double>(all[at]);
+}
+
+}  // namespace rubato::tick

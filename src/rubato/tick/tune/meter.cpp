@@ -1,0 +1,81 @@
+#include "rubato/tick/tune/meter.hpp"
+
+#include <algorithm>
+
+namespace rubato::tick {
+
+void NodeReport::put(Writer& out) const {
+  out.put(std::uint64_t{node});
+  out.put(load);
+  out.put(tick_time);
+  out.put(ticks);
+  out.put(static_cast<std::uint64_t>(delays.size()));
+  for (const auto& [from, delays_of] : delays) {
+    out.put(std::uint64_t{from});
+    out.put(delays_of);
+  }
+  shape.put(out);
+}
+
+NodeReport NodeReport::get(Reader& in) {
+  NodeReport report;
+  report.node = static_cast<NodeId>(in.get<std::uint64_t>());
+  report.load = in.get<NodeLoad>();
+  report.tick_time = in.get<double>();
+  report.ticks = in.get<Tick>();
+  report.delays.resize(in.get<std::uint64_t>());
+  for (auto& [from, delays_of] : report.delays) {
+    from = static_cast<NodeId>(in.get<std::uint64_t>());
+    delays_of = in.get<Delays>();
+  }
+  report.shape = NodeShape::get(in);
+  return report;
+}
+
+void Meter::follow(const Dataflow& flow, std::uint32_t n_own, Nanos now) {
+  flow_ = &flow;
+  n_own_ = std::max(n_own, 1U);
+  begin(flow.begin(), now);
+  begun_ = false;
+}
+
+void Meter::begin(Tick tick, Nanos now) {
+  begin_tick_ = tick;
+  begin_time_ = now;
+  begin_units_ = flow_->figures().own_units;
+  own_ = messages_ = 0;
+  begun_ = true;
+}
+
+void Meter::count(const core::Work& work) {
+  if (work.kind == step_own || work.kind == interact_own) own_ += work.took;
+  if (work.kind == pack_round || work.kind == unpack_round) messages_ += work.took;
+}
+
+void Meter::count_message(NodeId from, Nanos delay, Nanos cost) {
+  delays_[from].add(delay);
+  messages_ += cost;
+}
+
+void Meter::look(Nanos now) {
+  if (!begun_ && flow_->own_tick() > flow_->begin()) begin(flow_->own_tick(), now);
+}
+
+NodeReport Meter::report(Nanos now, double largest) {
+  NodeReport report;
+  report.node = self_;
+  const Tick tick = flow_->own_tick();
+  report.ticks = begun_ ? tick - begin_tick_ : 0;
+  const auto steps = static_cast<double>(flow_->figures().own_units - begin_units_) / n_own_;
+  const auto ticks = static_cast<double>(std::max<Tick>(report.ticks, 1));
+  report.load.step = static_cast<double>(own_) / std::max(steps, 1.0) / n_cores_;
+  report.load.message = static_cast<double>(messages_) / ticks / n_cores_;
+  report.load.largest = largest;
+  report.tick_time = static_cast<double>(now - begin_time_) / ticks;
+  for (const auto& [from, log] : delays_)
+    report.delays.emplace_back(from, log.delays());
+  begin(tick, now);
+  return report;
+}
+
+}  // namespace rubato::tick

@@ -1,0 +1,65 @@
+#pragma once
+// Meter: what a node measures of itself while it runs, for forecasts (tune/forecast.hpp): how long
+// its own work takes in a tick, what messages take of its cores, and how late they come.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rubato/core/engine.hpp"
+#include "rubato/tick/dataflow.hpp"
+#include "rubato/tick/tune/delays.hpp"
+#include "rubato/tick/tune/forecast.hpp"
+
+namespace rubato::tick {
+
+// What a node tells of the ticks since its last report, of one segment.
+struct NodeReport {
+  NodeId node = 0;
+  NodeLoad load;
+  double tick_time = 0;                           // ns from one tick to the next
+  Tick ticks = 0;                                 // that this was measured in
+  std::vector<std::pair<NodeId, Delays>> delays;  // of the links that come here
+  NodeShape shape;
+
+  void put(Writer& out) const;
+  [[nodiscard]] static NodeReport get(Reader& in);
+};
+
+// All calls come under the host's lock.
+class Meter {
+ public:
+  Meter(NodeId self, std::uint32_t n_cores) : self_(self), n_cores_(n_cores) {}
+
+  // From here on of this segment alone, which lives until the next one is told of.
+  void follow(const Dataflow& flow, std::uint32_t n_own, Nanos now);
+  // Work of the segment that is followed.
+  void count(const core::Work& work);
+  // A message that came, `delay` after it was sent by the clocks of both; its cost to a core.
+  void count_message(NodeId from, Nanos delay, Nanos cost);
+  void count_sent(Nanos cost) { messages_ += cost; }
+  // After each event: the clock starts with the segment's first own tick.
+  void look(Nanos now);
+
+  // Ends a stretch, and begins the next one. `largest` is what the costliest piece takes, ns.
+  [[nodiscard]] NodeReport report(Nanos now, double largest);
+
+ private:
+  void begin(Tick tick, Nanos now);
+
+  const NodeId self_;
+  const std::uint32_t n_cores_;
+  const Dataflow* flow_ = nullptr;
+  std::uint32_t n_own_ = 1;
+  Tick begin_tick_ = 0;
+  Nanos begin_time_ = 0;
+  bool begun_ = false;
+  std::int64_t begin_units_ = 0;
+  Nanos own_ = 0;
+  Nanos messages_ = 0;
+  std::map<NodeId, DelayLog> delays_;
+};
+
+}  // namespace rubato::tick

@@ -1,0 +1,108 @@
+#pragma once
+// Tuner: what policy `auto` decides, and why. At an epoch all nodes know what all have measured
+// (tune/meter.hpp); each forecasts every candidate from the same bytes (tune/forecast.hpp) and
+// so comes to the same choice.
+//
+// A forecast is corrected by what the same candidate took when it ran, the more of its ticks there
+// were. Another one is chosen only if it should be kSwitchGain better; of those that are about as
+// good the first in the list. The longer a choice lasts the rarer it is looked at again; and epochs
+// are as far apart as reports and decisions take to travel unnoticed.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "rubato/tick/tune/forecast.hpp"
+#include "rubato/tick/tune/meter.hpp"
+
+namespace rubato::tick {
+
+// The policies that auto chooses from, simple ones first. Not bulk: it waits for all that local
+// waits for, and for more.
+[[nodiscard]] std::vector<Policy> tuned_policies();
+
+struct TunerOptions {
+  std::vector<Policy> candidates;  // the first one is what the run begins with
+  bool balances = false;           // pieces may be moved, too
+  Tick every = 50;                 // epochs are its multiples
+  // For tests: as in SharingOptions. Each multiple of `every` is then an epoch.
+  std::function<std::size_t(Tick)> chooses{};
+};
+
+// A candidate, and what a tick of it should take, ns; 0 if that cannot be told.
+struct Expected {
+  Policy policy;
+  bool balanced = false;
+  double tick_time = 0;
+};
+
+// What was chosen at an epoch.
+struct Choice {
+  Tick tick = 0;
+  Policy policy;
+  bool balanced = false;  // pieces are moved from then on
+  double tick_time = 0;   // ns that a tick should take
+  double before = 0;      // what it should take if nothing changed
+  double first = 0;       // and under the first candidate
+  // Why: what was measured.
+  double step = 0;       // ns of a node's own work in a tick, the mean of all nodes
+  double imbalance = 0;  // of that, max / mean - 1
+  double late = 0;       // ns; of 100 messages one is later
+  std::vector<Expected> candidates{};
+};
+
+class Tuner {
+ public:
+  explicit Tuner(TunerOptions options);
+
+  struct Decision {
+    Policy policy;
+    bool balanced = false;
+    Tick next = 0;  // epoch
+  };
+  // Whether a forecast is made at this epoch: only then reports are needed.
+  [[nodiscard]] bool forecasts_at(Tick epoch) const noexcept { return epoch >= next_forecast_; }
+  // REQUIRES: forecasts_at(epoch), one report of each node.
+  Decision decide(Tick epoch, std::vector<NodeReport> reports);
+  // Of an epoch without a forecast.
+  [[nodiscard]] Decision stay(Tick epoch) const;
+
+  [[nodiscard]] const Policy& policy() const noexcept { return candidates_[current_].policy; }
+  [[nodiscard]] bool balanced() const noexcept { return candidates_[current_].balanced; }
+  // Ticks between a report and the epoch after it are half of this.
+  [[nodiscard]] Tick distance() const noexcept { return distance_; }
+  // Most replica layers and ticks ahead of the candidates.
+  [[nodiscard]] int layers_most() const noexcept;
+  [[nodiscard]] Tick depth_most() const noexcept;
+  // Those that changed something, and the first.
+  [[nodiscard]] const std::vector<Choice>& choices() const noexcept { return choices_; }
+  // Virtual time that the last decision takes, ns.
+  [[nodiscard]] Nanos cost() const noexcept { return cost_; }
+
+ private:
+  struct Candidate {
+    Policy policy;
+    bool balanced = false;
+    double ratio = 0;  // measured over forecast time, summed over `ticks`
+    double ticks = 0;
+    double forecast = 0;  // latest, ns a tick; 0: it cannot be
+    double expected = 0;  // corrected
+  };
+  [[nodiscard]] double correction_of(const Candidate& candidate) const noexcept;
+  void forecast(const Forecast& forecast, std::span<const NodeReport> reports);
+  [[nodiscard]] std::size_t best() const;
+  void note_choice(Tick epoch, const Forecast& forecast, std::size_t before);
+  void set_distance(const Forecast& forecast, std::size_t n_nodes);
+
+  TunerOptions options_;
+  std::vector<Candidate> candidates_;
+  std::size_t current_ = 0;
+  Tick next_forecast_ = 0;
+  Tick backoff_;
+  Tick distance_;  // between epochs, at least
+  std::vector<Choice> choices_;
+  Nanos cost_ = 0;
+};
+
+}  // namespace rubato::tick

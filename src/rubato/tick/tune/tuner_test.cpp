@@ -1,0 +1,181 @@
+// Forecasts against simulated runs of the real engine, and what the tuner makes of them.
+
+#include "rubato/tick/tune/tuner.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/error.hpp"
+#include "rubato/net/latency.hpp"
+#include "rubato/tick/points/points_store.hpp"
+#include "rubato/tick/points/testing/swarm.hpp"
+#include "rubato/tick/run.hpp"
+
+namespace rubato::tick {
+namespace {
+
+using Bugs = points::testing::Swarm<double, 2>;
+using BugProblem = ProblemOf<PointsModel<Bugs>, PointsStore<Bugs>, PointsCosts>;
+
+constexpr std::uint32_t kNodes = 4;
+
+// A tick takes about 1 ms on each of four nodes.
+BugProblem evenly_spread(bool crowd = false) {
+  points::testing::SwarmOptions world;
+  world.high = {80, 80, 0};
+  world.n_bugs = 800;
+  world.death_in = world.birth_in = 0;
+  world.crowd = crowd;
+  PointsCosts costs;
+  costs.tuple = 5'000;
+  costs.pair = 0;
+  return BugProblem(PointsModel(Bugs(world)), costs);
+}
+
+SimulationOptions on(const char* profile) {
+  SimulationOptions options;
+  options.n_nodes = kNodes;
+  options.profile = net::parse_profile(profile);
+  return options;
+}
+
+RunResult run(const BugProblem& problem, const System& system, Tick ticks, const char* profile) {
+  SimulationOptions options = on(profile);
+  options.sharing = system.sharing;
+  return simulate(problem, system.policy, ticks, options);
+}
+
+System tuned(Tick epoch, std::uint32_t n_pieces = 0) {
+  System system = System::parse("auto");
+  system.sharing.epoch = epoch;
+  system.sharing.n_pieces = n_pieces;
+  if (n_pieces == 0) system.sharing.balance = Balance::none;
+  return system;
+}
+
+TEST(NodeShape, layers_and_links_are_those_of_the_cut) {
+  const BugProblem problem = evenly_spread();
+  const auto partition = problem.partition(kNodes);
+  const NodeShape shape = partition->shape(0, 2, 3);
+  EXPECT_GT(shape.size, 0);
+  ASSERT_FALSE(shape.inside.empty());
+  double last = shape.size;
+  for (const double inside : shape.inside) {
+    EXPECT_LT(inside, last);
+    last = inside;
+  }
+  EXPECT_EQ(shape.links.size(), kNodes - 1);
+  for (const LinkShape& link : shape.links) {
+    EXPECT_NE(link.node, 0U);
+    ASSERT_EQ(link.layers.size(), static_cast<std::size_t>(shape.layers) + 1);
+    for (const double layer : link.layers)
+      EXPECT_GT(layer, 0);
+  }
+  Writer out;
+  shape.put(out);
+  const Bytes bytes = out.take();
+  Reader in(bytes);
+  const NodeShape copy = NodeShape::get(in);
+  EXPECT_EQ(copy.inside, shape.inside);
+  EXPECT_EQ(copy.links.back().layers, shape.links.back().layers);
+  EXPECT_EQ(copy.links.back().with, shape.links.back().with);
+}
+
+// What the delays are is told, not measured: the arithmetic alone.
+TEST(Forecast, is_near_what_the_engine_takes) {
+  const BugProblem problem = evenly_spread();
+  const auto partition = problem.partition(kNodes);
+  const net::Profile profile = net::parse_profile("ec2-large");
+  ForecastInput input;
+  for (NodeId node = 0; node < kNodes; ++node) {
+    input.loads.push_back({1e6, 0, 0});
+    input.shapes.push_back(partition->shape(node, 3, 11));
+    for (const LinkShape& link : input.shapes.back().links) {
+      DelayLog log;
+      const net::LinkSampler sampler(profile, 1, link.node, node);
+      for (std::uint64_t n = 0; n < DelayLog::kMost; ++n)
+        log.add(sampler.delay(n));
+      input.delays.push_back({link.node, node, log.delays()});
+    }
+  }
+  const Forecast forecast(input);
+  double local = 0;
+  for (const char* text : {"local", "schedule(6)", "k1m1d6"}) {
+    const Policy policy = Policy::parse(text);
+    ASSERT_TRUE(forecast.can(policy));
+    double simulated = 0;
+    constexpr Tick kTicks = 400;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      SimulationOptions options = on("ec2-large");
+      options.seed = seed;
+      simulated +=
+          static_cast<double>(simulate(problem, policy, kTicks, options).wall) / kTicks / 3;
+    }
+    const double ratio = forecast.tick_time(policy, false) / simulated;
+    EXPECT_GT(ratio, 0.6) << text;
+    EXPECT_LT(ratio, 1.4) << text;
+    if (local == 0) local = forecast.tick_time(policy, false);
+    EXPECT_LE(forecast.tick_time(policy, false), local) << text;
+  }
+}
+
+TEST(Forecast, shared_evenly_a_slow_node_costs_what_it_adds_to_the_mean) {
+  ForecastInput input;
+  const auto partition = evenly_spread().partition(kNodes);
+  for (NodeId node = 0; node < kNodes; ++node) {
+    input.loads.push_back({node == 2 ? 3e6 : 1e6, 1e5, 0});
+    input.shapes.push_back(evenly_spread().partition(kNodes)->shape(node, 1, 2));
+  }
+  const Forecast forecast(input);
+  EXPECT_NEAR(forecast.tick_time(Policy{}, false), 3e6, 1e4);
+  EXPECT_NEAR(forecast.tick_time(Policy{}, true), 1.5e6, 1e4);
+}
+
+TEST(Tuner, bulk_is_no_candidate) {
+  try {
+    const Tuner tuner({{Policy{}, Policy::parse("bulk")}, false, 50});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_NE(std::string(error.what()).find("bulk is no candidate"), std::string::npos);
+  }
+}
+
+TEST(Tuner, a_late_network_brings_replicas_and_the_same_bits) {
+  const BugProblem problem = evenly_spread();
+  constexpr Tick kTicks = 300;
+  const RunResult local = run(problem, System::parse("local"), kTicks, "ec2-large");
+  const RunResult result = run(problem, tuned(20), kTicks, "ec2-large");
+  EXPECT_EQ(result.checksum, local.checksum);
+  ASSERT_FALSE(result.choices.empty());
+  EXPECT_GT(result.choices.front().policy.depth, 0);
+  EXPECT_LT(result.choices.front().tick_time, result.choices.front().first);
+  EXPECT_EQ(result.choices.front().candidates.size(), tuned_policies().size());
+  EXPECT_LT(static_cast<double>(result.wall), 0.8 * static_cast<double>(local.wall));
+}
+
+TEST(Tuner, an_idle_network_keeps_what_is_simple) {
+  const BugProblem problem = evenly_spread();
+  const RunResult local = run(problem, System::parse("local"), 200, "none");
+  const RunResult result = run(problem, tuned(20), 200, "none");
+  EXPECT_EQ(result.checksum, local.checksum);
+  ASSERT_FALSE(result.choices.empty());
+  EXPECT_EQ(result.choices.back().policy.replica_layers, 0);
+  EXPECT_LT(static_cast<double>(result.wall), 1.03 * static_cast<double>(local.wall));
+}
+
+TEST(Tuner, a_crowd_has_its_pieces_moved) {
+  const BugProblem problem = evenly_spread(true);
+  constexpr Tick kTicks = 200;
+  System still = System::parse("local");
+  still.sharing.n_pieces = 64;
+  const RunResult local = run(problem, still, kTicks, "none");
+  const RunResult result = run(problem, tuned(20, 64), kTicks, "none");
+  EXPECT_EQ(result.checksum, local.checksum);
+  ASSERT_FALSE(result.choices.empty());
+  EXPECT_TRUE(result.choices.front().balanced);
+  EXPECT_GT(result.pieces_moved(), 0);
+  EXPECT_LT(static_cast<double>(result.wall), 0.8 * static_cast<double>(local.wall));
+}
+
+}  // namespace
+}  // namespace rubato::tick
