@@ -30,8 +30,14 @@ void Barrier::send_stage(core::Port& port) {
 }
 
 void Barrier::on_message(core::Port& port, const MessageHeader& header) {
+  if (header.tick <= released_) return;  // of a barrier that resume() has left behind
   came_.emplace(header.tick, header.detail);
   progress(port);
+}
+
+void Barrier::resume(Tick t) {
+  released_ = current_ = t;
+  came_.erase(came_.begin(), came_.lower_bound({t + 1, 0}));
 }
 
 void Barrier::progress(core::Port& port) {

@@ -47,6 +47,9 @@ class Barrier {
   // This node has finished tick t; called for t = begin + 1, begin + 2, ... in order.
   void arrive(core::Port& port, Tick t);
   void on_message(core::Port& port, const MessageHeader& header);
+  // Up to tick t the run was none of policy bulk, and nobody arrived; from here on it is. Called on
+  // every node, before its arrive(t + 1).
+  void resume(Tick t);
   // All nodes have finished this tick.
   [[nodiscard]] Tick released() const noexcept { return released_; }
 

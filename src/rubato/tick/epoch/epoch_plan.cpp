@@ -103,6 +103,8 @@ void EpochEngine::planned(core::Port& port, Job& job) {
     follow(next);
     if (at_epoch_) at_epoch_(*next.node);
     agreements_->stop.use(next.node->store());
+    if (next.node->plan().policy.barrier && !from.node->plan().policy.barrier)
+      agreements_->barrier.resume(t);
     next.flow().hold(hold_);
     next.flow().start(port);
     if (meter_) meter_->follow(next.flow(), next.node->plan().n_own, port.now());

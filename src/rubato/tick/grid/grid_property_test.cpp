@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/tick/grid/grid_store.hpp"
-#include "rubato/tick/testing/grid_worlds.hpp"
+#include "rubato/tick/testing/grid_cases.hpp"
 #include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/resumed_run.hpp"
@@ -15,34 +15,8 @@ namespace rubato::tick {
 namespace {
 
 using testing::MixingGrid;
-
-template <int D, int R, int F, bool Star>
-MixingGrid<D, R, F, Star> random_grid(RandomStream& random) {
-  MixingGrid<D, R, F, Star> user;
-  user.seed = random();
-  for (std::size_t d = 0; d < D; ++d) {
-    user.grid.extent[d] = random.between(2 * R + 1, D == 1 ? 80 : D == 2 ? 24 : 10);
-    user.grid.periodic[d] = random.between(0, 1) != 0;
-  }
-  if (random.between(0, 3) == 0) {
-    user.interval = random.between(1, 4);
-    user.lag = random.between(0, 6);
-    user.stop_below = 0.999;
-  }
-  return user;
-}
-
-// Rounds that are rare, with layers to spare: versions of several rounds are in use at once.
-testing::RunCase with_rare_rounds(RandomStream& random) {
-  testing::RunCase c = testing::random_run(random);
-  c.policy.barrier = c.policy.pieces = false;
-  c.policy.period = static_cast<int>(random.between(4, 9));
-  c.policy.replica_layers = c.policy.period - 1 + static_cast<int>(random.between(0, 8));
-  c.policy.depth = static_cast<int>(random.between(0, 9));
-  c.n_nodes = static_cast<std::uint32_t>(random.between(2, 5));
-  c.ticks = random.between(10, 70);
-  return c;
-}
+using testing::random_grid;
+using testing::with_rare_rounds;
 
 testing::RunCase with_pieces(RandomStream& random) {
   testing::RunCase c = testing::random_run(random);

@@ -49,12 +49,27 @@ class GridStore final : public Store {
 
   // Both must outlive the store. Calls the user's init on what the node holds, and on nothing else.
   GridStore(const Model& model, const TypedPlan<Query>& typed, GridStoreOptions options = {})
-      : GridStore(model, typed, nullptr, options) {}
+      : GridStore(model, typed, Tick{0}, options) {
+    fill_initial(typed_.held);
+    check_first_numbers();
+  }
   // The same for a run that begins later: of what init gives, the fixed fields count. Throws Error if
   // the source lacks a cell.
   GridStore(const Model& model, const TypedPlan<Query>& typed, const StateSource& source,
             GridStoreOptions options = {})
-      : GridStore(model, typed, &source, options) {}
+      : GridStore(model, typed, source.tick(), options) {
+    fill_initial(typed_.held);
+    load(source);
+    check_first_numbers();
+  }
+  // Calls init for what the node does not own, and only if there are fixed fields; those of own
+  // cells come with the fragments. A replica may be stepped from a round before its first version
+  // has come.
+  GridStore(const Model& model, const TypedPlan<Query>& typed, Arriving start,
+            GridStoreOptions options = {})
+      : GridStore(model, typed, start.tick, options) {
+    if (U::kFixed > 0) fill_initial(typed_.held.minus(typed_.own));
+  }
 
   void step(RegionId region, Tick t, std::uint32_t core) override;
   void pack(std::uint32_t neighbour, Tick t, Writer& out) override;
@@ -91,11 +106,17 @@ class GridStore final : public Store {
   // Appends the cells of one own region at tick t, for a StateSource: boxes as in a round, without
   // the fixed fields. REQUIRES: as for_each_row().
   void save(RegionId region, Tick t, Writer& out) const;
+  // Segments (Arriving in store.hpp). A fragment is like what save() has above, with the fixed
+  // fields behind the others of each box. Whole rows are copied, and nothing else is done for a
+  // cell.
+  void save(RegionId region, Tick t, const Query& query, Writer& out) const;
+  void begin(RegionId region, std::span<const ByteView> fragments);
   // The checksum of the own cells at the tick that all own regions have (tick/problem.hpp). Throws
   // Error if a cell is not a number.
   [[nodiscard]] std::uint64_t checksum(Tick t) const;
-  // The same as the general state, for tests.
+  // The same as general states, for tests: of all own cells, of one own region.
   [[nodiscard]] typename Model::State own_state(Tick t) const;
+  [[nodiscard]] typename Model::State region_state(RegionId region, Tick t) const;
 
  private:
   using Measure = typename Model::Measure;
@@ -136,7 +157,8 @@ class GridStore final : public Store {
     std::size_t version_bytes = 0;  // from one to the next
     detail::Pages fixed;
   };
-  GridStore(const Model& model, const TypedPlan<Query>& typed, const StateSource* source,
+  // With no state.
+  GridStore(const Model& model, const TypedPlan<Query>& typed, Tick begin,
             GridStoreOptions options);
 
   // A box of cells of a round, or of a saved region, field by field.
@@ -189,11 +211,17 @@ class GridStore final : public Store {
                                                  std::span<const RegionId> missing) const;
   void pack_region(const Region& region, Tick t);
   void fill_outside(Block& block);
-  void fill_initial(Block& block, Tick begin);
+  void fill_initial(const Query& cells);
+  void fill_initial(Block& block, const Query& cells);
   void load(const StateSource& source);
   void load_part(const Block& block, const Sent& saved, const CellBox& box, const Index<kD>& shift);
   std::int64_t load_box(const Sent& saved);
+  std::int64_t begin_piece(const Piece<kD>& piece, const Sent& fragment, bool has_fixed);
   void publish(const Region& region, Tick t);
+  void publish_fixed(const Region& region);
+  template <std::size_t kN, class Array>
+  void show(const Region& region, const Array& array);
+  void check_first_numbers() const;
   // Throws Error if an own cell of the region is not a number at tick t.
   void check_numbers(RegionId region, Tick t) const;
   [[nodiscard]] static std::int64_t first_bad(const Value* row, std::int64_t n, bool finite);
@@ -210,6 +238,7 @@ class GridStore final : public Store {
 
   const Model& model_;
   const TypedPlan<Query>& typed_;
+  const Tick begin_;
   GridStoreOptions options_;
   std::vector<Block> blocks_;
   std::vector<Region> regions_;  // [plan.regions]
@@ -230,3 +259,4 @@ class GridStore final : public Store {
 #include "rubato/tick/grid/detail/grid_store_ahead.hpp"
 #include "rubato/tick/grid/detail/grid_store_impl.hpp"
 #include "rubato/tick/grid/detail/grid_store_rounds.hpp"
+#include "rubato/tick/grid/detail/grid_store_segments.hpp"

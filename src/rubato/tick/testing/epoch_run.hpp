@@ -19,8 +19,9 @@ template <class State>
 struct EpochOutcome {
   State state;  // the union of what the nodes own at the end
   Tick end = 0;
-  std::int64_t n_epochs = 0;  // at which something moved; the same on every node
-  std::int64_t n_pieces = 0;  // that moved
+  std::int64_t n_epochs = 0;     // at which something moved; the same on every node
+  std::int64_t n_pieces = 0;     // that moved
+  std::int64_t bytes_moved = 0;  // of tuples, between nodes
 };
 
 // `P` is a ProblemOf a model that can be shared anew so. Throws Error on a deadlock, and when nodes do
@@ -53,15 +54,15 @@ template <class P>
     }
     auto& typed = dynamic_cast<typename P::Node&>(node->node());
     problem.model().merge(outcome.state, typed.store().own_state(outcome.end));
+    outcome.bytes_moved += node->moved().bytes_sent;
   }
   return outcome;
 }
 
-// Returns how many pieces moved or, with policy auto, at how many epochs something changed.
 template <class P>
-std::int64_t expect_equal_epochs(const P& problem, const RunCase& c, const SharingOptions& sharing,
-                                 std::uint64_t seed,
-                                 const ReferenceRun<typename P::State>& reference) {
+EpochOutcome<typename P::State> expect_equal_epochs(
+    const P& problem, const RunCase& c, const SharingOptions& sharing, std::uint64_t seed,
+    const ReferenceRun<typename P::State>& reference) {
   SCOPED_TRACE(std::string(name_of(sharing.balance)) + " each " + std::to_string(sharing.epoch) +
                " ticks, " + std::to_string(sharing.n_pieces) + " pieces");
   EpochOutcome<typename P::State> outcome;
@@ -74,7 +75,7 @@ std::int64_t expect_equal_epochs(const P& problem, const RunCase& c, const Shari
   } else {
     EXPECT_LE(outcome.n_epochs, n_epochs);
   }
-  return sharing.tune ? outcome.n_epochs : outcome.n_pieces;
+  return outcome;
 }
 
 }  // namespace rubato::tick::testing

@@ -45,24 +45,27 @@ struct MixingGrid {
             Tick t) const {
     for (std::int64_t i = 0; i < n; ++i) {
       for (int f = 0; f < F; ++f) {
-        double sum = in.fixed[0][i] * 0.125 + static_cast<double>(t) * 1e-3;
-        double weight = 0.1 + 0.01 * f;
-        for (std::int64_t z = (D > 2 ? -R : 0); z <= (D > 2 ? R : 0); ++z) {
-          for (std::int64_t y = (D > 1 ? -R : 0); y <= (D > 1 ? R : 0); ++y) {
-            for (std::int64_t x = -R; x <= R; ++x) {
-              if (Star && (x != 0) + (y != 0) + (z != 0) > 1) continue;
-              for (int g = 0; g < F; ++g) {
-                sum += weight *
-                       in.field[static_cast<std::size_t>(g)][i + x + y * in.row + z * in.plane];
-                weight = weight < 1 ? weight * 1.1 : weight * 0.13;
-              }
-            }
-          }
-        }
+        const double sum = mixed(in, i, f, t);
         // Folds into [0, 1), which keeps the low bits alive.
         out[f][i] = sum - static_cast<double>(static_cast<std::int64_t>(sum));
       }
     }
+  }
+  [[nodiscard]] static double mixed(const GridSpan<MixingGrid>& in, std::int64_t i, int f, Tick t) {
+    double sum = in.fixed[0][i] * 0.125 + static_cast<double>(t) * 1e-3;
+    double weight = 0.1 + 0.01 * f;
+    for (std::int64_t z = (D > 2 ? -R : 0); z <= (D > 2 ? R : 0); ++z) {
+      for (std::int64_t y = (D > 1 ? -R : 0); y <= (D > 1 ? R : 0); ++y) {
+        for (std::int64_t x = -R; x <= R; ++x) {
+          if (Star && (x != 0) + (y != 0) + (z != 0) > 1) continue;
+          for (const double* field : in.field) {
+            sum += weight * field[i + x + y * in.row + z * in.plane];
+            weight = weight < 1 ? weight * 1.1 : weight * 0.13;
+          }
+        }
+      }
+    }
+    return sum;
   }
 
   using Measure = double;

@@ -10,10 +10,9 @@
 namespace rubato::tick {
 
 template <GridUser U>
-GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed,
-                        const StateSource* source, GridStoreOptions options)
-    : model_(model), typed_(typed), options_(options) {
-  const Tick begin = source == nullptr ? 0 : source->tick();
+GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, Tick begin,
+                        GridStoreOptions options)
+    : model_(model), typed_(typed), begin_(begin), options_(options) {
   const Policy& policy = typed.plan.policy;
   const std::int64_t reach = (policy.replica_layers + 1) * U::kRadius;
   const CellBox& own = typed.own.boxes().front();
@@ -26,10 +25,8 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed,
         detail::Pages(block.version_bytes * static_cast<std::size_t>(shape.n_versions));
     block.fixed = detail::Pages(field_bytes * U::kFixed);
     fill_outside(block);
-    fill_initial(block, begin);
     blocks_.push_back(std::move(block));
   }
-  if (source != nullptr) load(*source);
   for (const auto& query : typed.regions) {
     Region region;
     region.pieces = layout.locate(query.includes.front());
@@ -46,8 +43,12 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed,
     add_packings(layout, i);
   used_rounds_.resize(empty_rounds_.size());
   if (policy.pieces) ahead_.resize(typed.regions.size());
-  for (RegionId region = 0; region < typed.plan.n_own; ++region)
-    check_numbers(region, begin);
+}
+
+template <GridUser U>
+void GridStore<U>::check_first_numbers() const {
+  for (RegionId region = 0; region < typed_.plan.n_own; ++region)
+    check_numbers(region, begin_);
 }
 
 template <GridUser U>
@@ -89,17 +90,23 @@ void GridStore<U>::fill_outside(Block& block) {
     tick::for_each_row(box, fill_row);
 }
 
-// The initial state, as that of tick `begin`, and the fixed fields of what the node holds, margins
-// included.
+// The initial state, as that of the first tick, and the fixed fields of cells that the node holds,
+// wherever it has them, margins included.
 template <GridUser U>
-void GridStore<U>::fill_initial(Block& block, Tick begin) {
+void GridStore<U>::fill_initial(const Query& cells) {
+  for (Block& block : blocks_)
+    fill_initial(block, cells);
+}
+
+template <GridUser U>
+void GridStore<U>::fill_initial(Block& block, const Query& cells) {
   std::array<Value*, static_cast<std::size_t>(U::kFields) + 1> fields{};
   std::array<Value*, static_cast<std::size_t>(U::kFixed) + 1> fixed_fields{};
   const auto init_row = [&](const Index<kD>& at, std::int64_t n, const Index<kD>& shift) {
     core::throw_if_signalled();  // the first touch of much memory
     const std::int64_t offset = block.shape.offset(at);
     for (std::size_t f = 0; f < U::kFields; ++f)
-      fields[f] = values(block, begin, f) + offset;
+      fields[f] = values(block, begin_, f) + offset;
     for (std::size_t f = 0; f < U::kFixed; ++f)
       fixed_fields[f] = fixed(block, f) + offset;
     Index<kD> in_world = at;
@@ -107,7 +114,7 @@ void GridStore<U>::fill_initial(Block& block, Tick begin) {
       in_world[d] -= shift[d];
     model_.user().init(in_world, n, fields.data(), fixed_fields.data());
   };
-  for (const CellBox& box : typed_.held.boxes()) {
+  for (const CellBox& box : cells.boxes()) {
     for (const auto& shift : periodic_shifts(model_.space())) {
       tick::for_each_row(box.moved(shift).intersect(block.shape.grown),
                          [&](const Index<kD>& at, std::int64_t n) { init_row(at, n, shift); });
@@ -221,14 +228,27 @@ void GridStore<U>::step_box(const Piece<kD>& piece, const CellBox& box, Tick t, 
 
 template <GridUser U>
 void GridStore<U>::publish(const Region& region, Tick t) {
+  show<U::kFields>(region, [&](const Block& block, std::size_t f) { return values(block, t, f); });
+}
+
+template <GridUser U>
+void GridStore<U>::publish_fixed(const Region& region) {
+  show<U::kFixed>(region, [&](const Block& block, std::size_t f) { return fixed(block, f); });
+}
+
+// Copies the cells of the region to all margins that show them, of kN fields; array(block, field)
+// is where those of a block lie.
+template <GridUser U>
+template <std::size_t kN, class Array>
+void GridStore<U>::show(const Region& region, const Array& array) {
   for (const Export<kD>& each : region.exports) {
     const Block& from = blocks_[each.from_block];
     const Block& to = blocks_[each.to_block];
     const BlockShape<kD> from_shape = from.shape;
     const BlockShape<kD> to_shape = to.shape;
-    for (std::size_t f = 0; f < U::kFields; ++f) {
-      const Value* source = values(from, t, f);
-      Value* target = values(to, t, f);
+    for (std::size_t f = 0; f < kN; ++f) {
+      const Value* source = array(from, f);
+      Value* target = array(to, f);
       tick::for_each_row(each.from, [&](const Index<kD>& at, std::int64_t n) {
         Index<kD> there = each.to_low;
         for (std::size_t d = 0; d < kD; ++d)
@@ -436,9 +456,9 @@ std::int64_t GridStore<U>::first_bad(const Value* row, std::int64_t n, bool fini
 }
 
 template <GridUser U>
-auto GridStore<U>::own_state(Tick t) const -> typename Model::State {
+auto GridStore<U>::region_state(RegionId region, Tick t) const -> typename Model::State {
   typename Model::State all;
-  for_each_own_row(t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
+  for_each_row(region, t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
     typename Model::State row;
     Index<kD> where = at;
     for (std::int64_t i = 0; i < n; ++i, ++where[0]) {
@@ -448,6 +468,14 @@ auto GridStore<U>::own_state(Tick t) const -> typename Model::State {
     }
     model_.merge(all, row);
   });
+  return all;
+}
+
+template <GridUser U>
+auto GridStore<U>::own_state(Tick t) const -> typename Model::State {
+  typename Model::State all;
+  for (RegionId region = 0; region < typed_.plan.n_own; ++region)
+    model_.merge(all, region_state(region, t));
   return all;
 }
 
