@@ -31,6 +31,10 @@ class WatchedProblem::Parts final : public tick::Partition {
   void merge_samples(Bytes& into, ByteView from) const override {
     parts_->merge_samples(into, from);
   }
+  [[nodiscard]] tick::NodeShape shape(tick::NodeId self, int layers_most,
+                                      tick::Tick depth_most) const override {
+    return parts_->shape(self, layers_most, depth_most);
+  }
 
  private:
   const WatchedProblem& problem_;

@@ -29,6 +29,7 @@ class WatchedProblem final : public tick::Problem {
                                                            std::uint32_t n_pieces) const override;
   [[nodiscard]] bool has_pieces() const noexcept override { return problem_.has_pieces(); }
   [[nodiscard]] bool repartitions() const noexcept override { return problem_.repartitions(); }
+  [[nodiscard]] bool tunes() const noexcept override { return problem_.tunes(); }
   [[nodiscard]] tick::CheckReport check(const tick::CheckOptions& options) const override {
     if (watch_.on_check) watch_.on_check();
     return problem_.check(options);
