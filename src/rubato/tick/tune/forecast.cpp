@@ -268,7 +268,7 @@ Forecast::Forecast(const ForecastInput& input, std::size_t n_draws)
     n_links += shape.links.size();
   ticks_ = std::clamp(static_cast<Tick>(n_draws / std::max<std::size_t>(n_links, 1)), kLeastTicks,
                       kMostTicks);
-  for (const NodeLoad& load : loads_) {
+  for (const TickCosts& load : loads_) {
     mean_step_ += load.step / static_cast<double>(loads_.size());
     most_step_ = std::max(most_step_, load.step);
   }

@@ -18,7 +18,7 @@
 namespace rubato::tick {
 
 // What a node has measured.
-struct NodeLoad {
+struct TickCosts {
   double step =
       0;  // ns that its cores take for a tick of its own work, together, over their number
   double largest = 0;  // of that, the costliest piece, by one core
@@ -34,7 +34,7 @@ struct LinkDelays {
 
 struct ForecastInput {
   Policy policy;                   // under which the loads were measured
-  std::vector<NodeLoad> loads;     // [nodes]
+  std::vector<TickCosts> loads;     // [nodes]
   std::vector<NodeShape> shapes;   // [nodes]
   std::vector<LinkDelays> delays;  // of any links, each once
 };
@@ -68,7 +68,7 @@ class Forecast {
   void draw_delays(const ForecastInput& input);
 
   Policy policy_;
-  std::vector<NodeLoad> loads_;
+  std::vector<TickCosts> loads_;
   std::vector<NodeShape> shapes_;
   std::vector<Link> links_;  // by `to`
   Tick ticks_ = 0;

@@ -20,7 +20,7 @@ void NodeReport::put(Writer& out) const {
 NodeReport NodeReport::get(Reader& in) {
   NodeReport report;
   report.node = static_cast<NodeId>(in.get<std::uint64_t>());
-  report.load = in.get<NodeLoad>();
+  report.load = in.get<TickCosts>();
   report.tick_time = in.get<double>();
   report.ticks = in.get<Tick>();
   report.delays.resize(in.get<std::uint64_t>());

@@ -18,7 +18,7 @@ namespace rubato::tick {
 // What a node tells of the ticks since its last report, of one segment.
 struct NodeReport {
   NodeId node = 0;
-  NodeLoad load;
+  TickCosts load;
   double tick_time = 0;                           // ns from one tick to the next
   Tick ticks = 0;                                 // that this was measured in
   std::vector<std::pair<NodeId, Delays>> delays;  // of the links that come here
