@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
+#include <span>
 
 namespace rubato::tick {
 
@@ -56,7 +58,8 @@ EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique
       n_nodes_(first->plan().n_nodes),
       run_begin_(flow.begin),
       agreements_(first->engine().agreements()),
-      watched_tick_(flow.begin) {
+      watched_tick_(flow.begin),
+      told_tick_(flow.begin) {
   RUBATO_REQUIRE(options.every > 0 && options.balance != Balance::none, options.every);
   RUBATO_REQUIRE(partition->n_nodes() == n_nodes_, partition->n_nodes(), n_nodes_);
   auto leg = std::make_unique<Leg>();
@@ -108,13 +111,14 @@ void EpochEngine::follow(Leg& leg) {
   leg.flow().on_own_step([this, &leg](RegionId region, Tick t) {
     if (t != sample_tick_.load(std::memory_order_relaxed)) return;
     const Bytes samples = leg.node->sample(region, t);
+    if (samples.empty()) return;
     const std::lock_guard lock(samples_mutex_);
     leg.partition->merge_samples(own_samples_, samples);
   });
 }
 
 void EpochEngine::start(core::Port& port) {
-  started_ = port.now();
+  started_ = told_at_ = port.now();
   newest().flow().start(port);
   set_epoch(epoch_after(run_begin_));
   look(port);
@@ -147,22 +151,36 @@ void EpochEngine::look(core::Port& port) {
   watched_tick_.store(own_tick(), std::memory_order_relaxed);
 }
 
+std::vector<double> EpochEngine::Leg::take_costs() {
+  std::vector<double> costs(cost.size());
+  for (std::size_t i = 0; i < costs.size(); ++i)
+    costs[i] = cost[i] / static_cast<double>(std::max<std::int64_t>(n_units[i], 1));
+  std::ranges::fill(cost, 0.0);
+  std::ranges::fill(n_units, 0);
+  return costs;
+}
+
 void EpochEngine::report(core::Port& port) {
   reported_ = true;
   Leg& leg = newest();
-  PieceCosts costs;
+  const std::vector<double> costs = leg.take_costs();
+  PieceCosts of_pieces;
+  Bytes load;
   if (options_.balance == Balance::persistence) {
-    for (std::size_t i = 0; i < leg.node->pieces().size(); ++i) {
-      const auto n = static_cast<double>(std::max<std::int64_t>(leg.n_units[i], 1));
-      costs.emplace_back(leg.node->pieces()[i], static_cast<double>(leg.cost[i]) / n);
-    }
+    for (std::size_t i = 0; i < leg.node->pieces().size(); ++i)
+      of_pieces.emplace_back(leg.node->pieces()[i], costs[i]);
+  } else {
+    const double busy = std::reduce(costs.begin(), costs.end()) / flow_options_.n_cores;
+    const auto n_ticks = static_cast<double>(leg.flow().own_tick() - told_tick_);
+    load = leg.node->sample_load(busy, static_cast<double>(port.now() - told_at_) / n_ticks);
   }
-  std::ranges::fill(leg.cost, 0);
-  std::ranges::fill(leg.n_units, 0);
+  told_tick_ = leg.flow().own_tick();
+  told_at_ = port.now();
   Writer out;
   {
     const std::lock_guard lock(samples_mutex_);
-    write_report(out, own_samples_, costs);
+    if (!load.empty()) leg.partition->merge_samples(own_samples_, load);
+    write_report(out, own_samples_, of_pieces);
     own_samples_.clear();
   }
   add_report(port, out.take());
@@ -216,6 +234,7 @@ void EpochEngine::plan(Job& job) {
   std::shared_ptr<const Partition> partition;
   if (options_.balance == Balance::repartition) {
     partition = from.partition->cut_again(report.samples);
+    if (!partition) return;
   } else {
     const std::vector<NodeId>& before = from.partition->owners();
     std::vector<double> costs(before.size());
@@ -387,17 +406,24 @@ void EpochEngine::run(const core::Work& work, std::uint32_t core) {
   }
 }
 
-// What a piece costs, as it is measured.
+// What own regions cost, as it is measured.
 void EpochEngine::count(const core::Work& work) {
   if (work.kind == move_state) {
     moved_.time += work.took;
     return;
   }
-  const bool steps = work.kind == step_own && work.detail == nullptr;
-  if (!steps && work.kind != interact_own) return;
+  if (work.kind != step_own && work.kind != interact_own) return;
   Leg& leg = leg_of(work);
-  leg.cost[work.index] += work.took;
-  leg.n_units[work.index] += steps ? 1 : 0;
+  if (work.kind == interact_own) {
+    leg.cost[work.index] += static_cast<double>(work.took);
+    return;
+  }
+  // Those of a wavefront are of about the same size.
+  const std::span<const RegionId> regions = Dataflow::stepped_by(work);
+  for (const RegionId region : regions) {
+    leg.cost[region] += static_cast<double>(work.took) / static_cast<double>(regions.size());
+    ++leg.n_units[region];
+  }
 }
 
 void EpochEngine::on_finished(core::Port& port, const core::Work& work) {
