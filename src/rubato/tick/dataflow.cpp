@@ -303,6 +303,11 @@ void Dataflow::prefetch(const core::Work& work, std::uint32_t core) const {
   }
 }
 
+std::span<const RegionId> Dataflow::stepped_by(const core::Work& work) {
+  if (work.detail == nullptr) return {&work.index, 1};
+  return static_cast<const Job*>(work.detail)->chain;
+}
+
 Nanos Dataflow::cost(const core::Work& work) const {
   if (work.detail == nullptr) return store_.step_cost(work.index, work.tick);
   const Job& job = *static_cast<const Job*>(work.detail);

@@ -25,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,9 @@ class Dataflow final : public TickEngine {
   void arrive(RegionId region);
   // The end of the run may have become known through another segment.
   void note_end(core::Port& port);
+  // The regions that a work of own steps takes one tick on, one after the other, the i-th of them
+  // from i ticks after the work's.
+  [[nodiscard]] static std::span<const RegionId> stepped_by(const core::Work& work);
   // All that this segment is to do is done.
   [[nodiscard]] bool drained() const;
   [[nodiscard]] const std::shared_ptr<detail::Agreements>& agreements() const { return shared_; }

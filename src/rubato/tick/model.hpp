@@ -104,18 +104,38 @@ concept HasStateOperations = requires(const M& m, typename M::State& into,
 // then: what follows tuples that gather (tick/epoch/redistribution.hpp). Samples say what a cut
 // needs to know, in a size that does not grow with the state.
 //   using Samples = ..;                             copyable
-//   Samples sample(state) const                     of the tuples that one node owns
+//   Samples sample(state) const                     of the tuples that one node owns, or:
+//   Samples sample(const NodeLoad<Query>&) const    of what these have taken to be stepped
 //   void merge_samples(Samples& into, from) const   into those of more nodes
 //   write_samples(writer, samples), read_samples(reader)
 //   part(n, samples)                                PART, from the samples of all nodes; it depends
-//                                                   on nothing else, since every node calls it
+//                                                   on nothing else, since every node calls it. No
+//                                                   queries at all: the cut stays as it is
 // Bits do not depend on how tuples are cut, so they do not depend on epochs either.
+template <class Query>
+struct NodeLoad {
+  std::uint32_t node = 0;
+  Query own;  // what the node owns
+  // Of a tick, on average of late, in ns: what its cores took together to step that, and what went
+  // by, waiting included.
+  double busy = 0;
+  double passed = 0;
+};
+template <class M>
+concept HasStateSamples = requires(const M& m, const typename M::State& s) {
+  { m.sample(s) } -> std::convertible_to<typename M::Samples>;
+};
+template <class M>
+concept HasLoadSamples = requires(const M& m, const NodeLoad<typename M::Query>& load) {
+  { m.sample(load) } -> std::convertible_to<typename M::Samples>;
+};
 template <class M>
 concept HasRepartition = HasStateAndQuery<M> &&
-    requires(const M& m, const typename M::State& s, std::uint32_t n, typename M::Samples& into,
-             const typename M::Samples& samples, Writer& writer, Reader& reader) {
+    (HasStateSamples<M> != HasLoadSamples<M>)&&requires(const M& m, std::uint32_t n,
+                                                        typename M::Samples& into,
+                                                        const typename M::Samples& samples,
+                                                        Writer& writer, Reader& reader) {
   requires std::copyable<typename M::Samples>;
-  { m.sample(s) } -> std::convertible_to<typename M::Samples>;
   m.merge_samples(into, samples);
   m.write_samples(writer, samples);
   { m.read_samples(reader) } -> std::convertible_to<typename M::Samples>;
@@ -167,7 +187,8 @@ consteval void explain_model() {
                   "from), write(Writer&, state) and read(Reader&), all const");
     if constexpr (requires { typename M::Samples; }) {
       static_assert(HasRepartition<M>,
-                    "a model with Samples needs: Samples sample(const State&), "
+                    "a model with Samples needs: Samples sample(const State&) or Samples "
+                    "sample(const NodeLoad<Query>&), not both, "
                     "merge_samples(Samples& into, const Samples&), write_samples(Writer&, "
                     "samples), read_samples(Reader&) and part(n, samples), all const");
     }

@@ -47,8 +47,11 @@ class NodeRun {
 
   // Epochs (tick/epoch/). Of a cut with pieces: the number of the piece that each own region is.
   [[nodiscard]] virtual std::span<const std::uint32_t> pieces() const = 0;
-  // Samples of what an own region produced at t, after its step (HasRepartition in model.hpp).
+  // Samples for a model that is cut again (HasRepartition in model.hpp): of what an own region
+  // produced at t, after its step, or of the node's load, as NodeLoad there has it. One of the two is
+  // empty: that which the model does not ask for.
   [[nodiscard]] virtual Bytes sample(RegionId region, Tick t) const = 0;
+  [[nodiscard]] virtual Bytes sample_load(double busy, double passed) const = 0;
   // What of this node's tuples of tick t goes where, as the run goes on from there as `after`, which
   // is of the same problem. May be called while this one runs; both outlive it.
   [[nodiscard]] virtual std::unique_ptr<Handover> hand_over(NodeRun& after, Tick t) = 0;
@@ -75,8 +78,8 @@ class Partition {
   // The same pieces with other owners. Throws Error if a node has none.
   [[nodiscard]] virtual std::unique_ptr<Partition> with_owners(
       std::vector<NodeId> owners) const = 0;
-  // The model cut again by samples. Throws Error if it cannot be. REQUIRES: repartitions() of the
-  // problem, for both.
+  // The model cut again by samples; null if it is to stay as it is. Throws Error if it cannot be.
+  // REQUIRES: repartitions() of the problem, for both.
   [[nodiscard]] virtual std::unique_ptr<Partition> cut_again(ByteView samples) const = 0;
   // Adds samples to those in `into`, which are none if it is empty.
   virtual void merge_samples(Bytes& into, ByteView from) const = 0;
@@ -192,9 +195,18 @@ class ProblemOf final : public Problem {
     [[nodiscard]] std::span<const std::uint32_t> pieces() const override { return typed_.pieces; }
     [[nodiscard]] Bytes sample(RegionId region, Tick t) const override {
       Writer out;
-      if constexpr (HasRepartition<M>) {
+      if constexpr (HasRepartition<M> && HasStateSamples<M>) {
         const M& model = problem_.model_;
         model.write_samples(out, model.sample(store_->region_state(region, t)));
+      }
+      return out.take();
+    }
+    [[nodiscard]] Bytes sample_load(double busy, double passed) const override {
+      Writer out;
+      if constexpr (HasRepartition<M> && HasLoadSamples<M>) {
+        const M& model = problem_.model_;
+        const NodeLoad<Query> load{typed_.plan.self, typed_.own, busy, passed};
+        model.write_samples(out, model.sample(load));
       }
       return out.take();
     }
@@ -275,6 +287,7 @@ class ProblemOf final : public Problem {
         Reader reader(samples);
         Cut<Query> cut;
         cut.queries = model.part(n_nodes(), model.read_samples(reader));
+        if (cut.queries.empty()) return nullptr;
         if (cut.queries.size() != n_nodes()) {
           throw Error("part(n, samples) gave " + std::to_string(cut.queries.size()) +
                           " queries, expected " + std::to_string(n_nodes()),

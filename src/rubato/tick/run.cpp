@@ -86,8 +86,9 @@ SharingOptions sharing_of(const Problem& problem, SharingOptions sharing, std::u
   }
   // One node waits for nobody.
   if (n_nodes == 1) sharing = {};
+  // A model without pieces may be one that can be cut again.
   if (sharing.balance == Balance::persistence && !problem.has_pieces()) {
-    sharing.balance = Balance::none;
+    sharing.balance = problem.repartitions() ? Balance::repartition : Balance::none;
     sharing.n_pieces = 0;
   }
   return sharing;

@@ -9,7 +9,8 @@ namespace rubato::tick {
 
 //   none          who owns what stays as it was cut at the start
 //   persistence   pieces move to other nodes by what they have cost (persistence.hpp)
-//   repartition   the model is cut again by samples of its state (HasRepartition in model.hpp)
+//   repartition   the model is cut again (HasRepartition in model.hpp): points by samples of their
+//                 state, grids by what nodes have taken for their cells
 enum class Balance { none, persistence, repartition };
 
 // Throws Error (usage) with the nearest name if there is no such one.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
+#include <span>
 
 #include "rubato/tick/epoch/report.hpp"
 
@@ -62,7 +64,8 @@ EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique
       n_nodes_(first->plan().n_nodes),
       run_begin_(flow.begin),
       agreements_(first->engine().agreements()),
-      watched_tick_(flow.begin) {
+      watched_tick_(flow.begin),
+      told_tick_(flow.begin) {
   RUBATO_REQUIRE(options.every > 0 && (options.tuner || options.balance != Balance::none),
                  options.every);
   RUBATO_REQUIRE(partition->n_nodes() == n_nodes_, partition->n_nodes(), n_nodes_);
@@ -120,13 +123,14 @@ void EpochEngine::follow(Leg& leg) {
   leg.flow().on_own_step([this, &leg](RegionId region, Tick t) {
     if (t != sample_tick_.load(std::memory_order_relaxed)) return;
     const Bytes samples = leg.node->sample(region, t);
+    if (samples.empty()) return;
     const std::lock_guard lock(samples_mutex_);
     leg.partition->merge_samples(own_samples_, samples);
   });
 }
 
 void EpochEngine::start(core::Port& port) {
-  started_ = port.now();
+  started_ = told_at_ = port.now();
   if (meter_) meter_->follow(newest().flow(), newest().node->plan().n_own, started_);
   event(port, [&](core::Port& out) {
     newest().flow().start(out);
@@ -164,22 +168,35 @@ void EpochEngine::look(core::Port& port) {
   watched_tick_.store(own_tick(), std::memory_order_relaxed);
 }
 
+std::vector<double> EpochEngine::Leg::take_costs() {
+  std::vector<double> costs(cost.size());
+  for (std::size_t i = 0; i < costs.size(); ++i)
+    costs[i] = cost[i] / static_cast<double>(std::max<std::int64_t>(n_units[i], 1));
+  std::ranges::fill(cost, 0.0);
+  std::ranges::fill(n_units, 0);
+  return costs;
+}
+
 void EpochEngine::report(core::Port& port) {
   reported_ = true;
   Leg& leg = newest();
-  PieceCosts costs;
+  const std::vector<double> costs = leg.take_costs();
+  PieceCosts of_pieces;
+  Bytes load;
   if (options_.balance == Balance::persistence) {
-    for (std::size_t i = 0; i < leg.node->pieces().size(); ++i) {
-      const auto n = static_cast<double>(std::max<std::int64_t>(leg.n_units[i], 1));
-      costs.emplace_back(leg.node->pieces()[i], static_cast<double>(leg.cost[i]) / n);
-    }
+    for (std::size_t i = 0; i < leg.node->pieces().size(); ++i)
+      of_pieces.emplace_back(leg.node->pieces()[i], costs[i]);
+  } else {
+    const double busy = std::reduce(costs.begin(), costs.end()) / flow_options_.n_cores;
+    const auto n_ticks = static_cast<double>(leg.flow().own_tick() - told_tick_);
+    load = leg.node->sample_load(busy, static_cast<double>(port.now() - told_at_) / n_ticks);
   }
-  std::ranges::fill(leg.cost, 0);
-  std::ranges::fill(leg.n_units, 0);
+  told_tick_ = leg.flow().own_tick();
+  told_at_ = port.now();
   std::vector<NodeReport> loads;
   if (tuner_ && tuner_->forecasts_at(epoch_)) {
     double largest = 0;
-    for (const auto& [piece, cost] : costs)
+    for (const auto& [piece, cost] : of_pieces)
       largest = std::max(largest, cost);
     loads.push_back(meter_->report(port.now(), largest));
     loads.back().shape = leg.shape;
@@ -187,7 +204,8 @@ void EpochEngine::report(core::Port& port) {
   Writer out;
   {
     const std::lock_guard lock(samples_mutex_);
-    detail::write_report(out, own_samples_, costs, loads);
+    if (!load.empty()) leg.partition->merge_samples(own_samples_, load);
+    detail::write_report(out, own_samples_, of_pieces, loads);
     own_samples_.clear();
   }
   add_report(port, out.take());
@@ -351,18 +369,25 @@ void EpochEngine::run(const core::Work& work, std::uint32_t core) {
   }
 }
 
-// What a piece costs, as it is measured.
+// What own regions cost, as it is measured.
 void EpochEngine::count(const core::Work& work) {
   if (work.kind == move_state) {
     moved_.time += work.took;
     return;
   }
   if (meter_ && &leg_of(work) == &newest()) meter_->count(work);
-  const bool steps = work.kind == step_own && work.detail == nullptr;
-  if (!steps && work.kind != interact_own) return;
+  if (work.kind != step_own && work.kind != interact_own) return;
   Leg& leg = leg_of(work);
-  leg.cost[work.index] += work.took;
-  leg.n_units[work.index] += steps ? 1 : 0;
+  if (work.kind == interact_own) {
+    leg.cost[work.index] += static_cast<double>(work.took);
+    return;
+  }
+  // Those of a wavefront are of about the same size.
+  const std::span<const RegionId> regions = Dataflow::stepped_by(work);
+  for (const RegionId region : regions) {
+    leg.cost[region] += static_cast<double>(work.took) / static_cast<double>(regions.size());
+    ++leg.n_units[region];
+  }
 }
 
 void EpochEngine::on_finished(core::Port& port, const core::Work& work) {

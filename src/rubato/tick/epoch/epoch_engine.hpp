@@ -2,8 +2,9 @@
 // EpochEngine: the engine of a run whose work is shared anew at epochs: one node's chain of
 // segments, each a NodeRun with a cut of its own, of which two and more live at once.
 //
-//   1 report    at tick R = E - N/2, N ticks being an epoch, each node tells what its pieces have
-//               cost since the last one, or samples of its state at R; the reports climb a tree
+//   1 report    at tick R = E - N/2, N ticks being an epoch, each node tells what its pieces, or
+//               all that it owns, have cost since the last one, or samples of its state at R; the
+//               reports climb a tree
 //   2 decide    all of them come down it; every node computes the same new owners and, in a run that
 //               is tuned (tick/tune/), the same policy and the same next epoch. No unit of tick E or
 //               later starts before that (Dataflow::gate)
@@ -143,10 +144,12 @@ class EpochEngine final : public TickEngine {
     std::int64_t n_moved = 0;            // pieces that have another owner than in the one before
     NodeShape shape{};                   // for forecasts, once one is near
     // [own regions] what they have cost since the last report, in so many units.
-    std::vector<Nanos> cost;
+    std::vector<double> cost;
     std::vector<std::int64_t> n_units;
 
     [[nodiscard]] Dataflow& flow() const { return node->engine(); }
+    // [own regions] nanoseconds a tick since the last call.
+    [[nodiscard]] std::vector<double> take_costs();
   };
 
   using PieceCost = std::pair<std::uint32_t, double>;
@@ -206,6 +209,8 @@ class EpochEngine final : public TickEngine {
   Tick epoch_ = kNoTick;        // its tick
   Tick report_tick_ = kNoTick;  // of the report for it
   bool reported_ = false;
+  Tick told_tick_;     // own_tick() at the last report, or of the run's begin,
+  Nanos told_at_ = 0;  // and when that was
   bool decided_ = false;
   std::size_t missing_ = 0;  // reports of children, and by one its own
   Bytes samples_;            // of reports so far

@@ -38,7 +38,10 @@ Tuner::Decision EpochEngine::decide(const Job& job, const std::vector<NodeReport
 std::shared_ptr<const Partition> EpochEngine::share_anew(const Leg& from, ByteView samples,
                                                          const std::vector<PieceCost>& costs,
                                                          bool balanced) const {
-  if (options_.balance == Balance::repartition) return from.partition->cut_again(samples);
+  if (options_.balance == Balance::repartition) {
+    std::shared_ptr<const Partition> again = from.partition->cut_again(samples);
+    return again ? again : from.partition;
+  }
   if (options_.balance == Balance::none || !balanced) return from.partition;
   const std::vector<NodeId>& before = from.partition->owners();
   std::vector<double> all(before.size());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/core/thread_fabric_test.hpp"
+#include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
@@ -99,16 +101,78 @@ TEST(Epochs, figures_of_a_run_are_those_of_all_its_segments) {
   }
 }
 
+struct Hops {
+  using Value = std::uint32_t;
+  [[nodiscard]] static Value init(VertexId v) { return v == 0 ? 0 : 1000; }
+  [[nodiscard]] static Value step(VertexId /*v*/, Value own, const InEdges<Value>& in, Tick /*t*/) {
+    for (std::size_t i = 0; i < in.size(); ++i)
+      own = std::min(own, in.value(i) + 1);
+    return own;
+  }
+};
+
 TEST(Epochs, a_model_without_samples_runs_in_one_segment) {
-  testing::MixingGrid<2, 1, 1> user;
-  user.grid.extent = {20, 16};
-  const ProblemOf<GridModel<decltype(user)>, GridStore<decltype(user)>> problem{GridModel(user)};
+  std::vector<VertexId> from(40);
+  std::vector<VertexId> to(40);
+  for (VertexId v = 0; v < 40; ++v) {
+    from[v] = v;
+    to[v] = (v + 1) % 40;
+  }
+  const auto graph = std::make_shared<const Digraph>(40, from, to, std::vector<double>{});
+  const ProblemOf<GraphModel<Hops>, GraphStore<Hops>> problem{GraphModel<Hops>(graph, Hops{})};
   EXPECT_FALSE(problem.repartitions());
   const RunResult whole = simulate(problem, Policy::parse("k2m1"), 15, simulated(4, 0));
   const RunResult run = simulate(problem, Policy::parse("k2m1"), 15, simulated(4, 3));
   EXPECT_EQ(run.checksum, whole.checksum);
   EXPECT_EQ(run.wall, whole.wall);
   EXPECT_EQ(run.n_epochs(), 0);
+}
+
+using Cells = testing::MixingGrid<2, 1, 1>;
+using CellProblem = ProblemOf<GridModel<Cells>, GridStore<Cells>, GridStoreOptions>;
+
+CellProblem cells_that_take(double ns) {
+  Cells user;
+  user.grid.extent = {160, 120};
+  GridStoreOptions options;
+  options.ns_per_cell = ns;
+  return CellProblem(GridModel<Cells>(user), options);
+}
+
+RunResult run_cells(const CellProblem& problem, const char* policy, Tick epoch,
+                    std::vector<double> slowdowns) {
+  SimulationOptions options = simulated(8, epoch);
+  options.profile = net::parse_profile("const,base=20");
+  options.slowdowns = std::move(slowdowns);
+  return simulate(problem, Policy::parse(policy), 60, options);
+}
+
+TEST(Epochs, a_slow_node_gives_cells_to_the_others) {
+  const CellProblem problem = cells_that_take(250);
+  const std::vector<double> slowdowns{1, 1, 2, 1, 1, 1, 1, 1};
+  // Seven and a half nodes' speed, at best 8 / 7.5 of the time of eight equal ones: 1.87 times.
+  for (const char* policy : {"bulk", "local", "k2m2d3"}) {
+    SCOPED_TRACE(policy);
+    const RunResult whole = run_cells(problem, policy, 0, slowdowns);
+    const RunResult run = run_cells(problem, policy, 6, slowdowns);
+    EXPECT_EQ(run.checksum, whole.checksum);
+    EXPECT_GT(run.ticks_per_second(), 1.5 * whole.ticks_per_second());
+    EXPECT_GT(run.bytes_moved(), 0);
+    // Once, or once more where borders cost something; then nothing is left to gain.
+    EXPECT_GE(run.n_epochs(), 1);
+    EXPECT_LE(run.n_epochs(), 3);
+  }
+}
+
+TEST(Epochs, cells_of_equal_nodes_stay_where_they_are) {
+  const CellProblem problem = cells_that_take(50);
+  for (const char* policy : {"local", "k2m2d3"}) {
+    const RunResult whole = run_cells(problem, policy, 0, {});
+    const RunResult run = run_cells(problem, policy, 10, {});
+    EXPECT_EQ(run.checksum, whole.checksum);
+    EXPECT_EQ(run.n_epochs(), 0);
+    EXPECT_GT(run.ticks_per_second(), 0.98 * whole.ticks_per_second());
+  }
 }
 
 points::testing::SwarmOptions skewed_world(std::uint32_t n_bugs) {
@@ -238,6 +302,41 @@ TEST(Epochs, pieces_that_move_between_threads_leave_the_state_as_it_is) {
     EXPECT_EQ(run.checksum, whole.checksum);
     EXPECT_GT(run.pieces_moved(), 0);
   }
+}
+
+// A grid whose cells in one corner take a thousand times as long as the others.
+struct DearCorner : Cells {
+  void step(const GridSpan<DearCorner>& in, double* const* out, Index<2> at, std::int64_t n,
+            Tick t) const {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const bool dear = at[0] + i < 10 && at[1] < 10;
+      double sum = in.fixed[0][i] + static_cast<double>(t % 3);
+      for (int again = 0; again < (dear ? 10000 : 5); ++again)
+        sum = 0.5 * sum + in.field[0][i - 1] + in.field[0][i + in.row];
+      out[0][i] = sum - std::floor(sum);
+    }
+  }
+  void measure(double& /*most*/, const GridSpan<DearCorner>& /*in*/, const double* const* /*after*/,
+               std::int64_t /*n*/) const {}
+};
+
+TEST(Epochs, cells_that_move_between_threads_leave_the_state_as_it_is) {
+  DearCorner user;
+  user.grid = {{40, 30}, {true, false}};
+  const ProblemOf<GridModel<DearCorner>, GridStore<DearCorner>> problem{
+      GridModel<DearCorner>(user)};
+  const RunResult whole = simulate(problem, Policy::parse("local"), 24, simulated(1, 0));
+  std::int64_t n_bytes = 0;
+  for (const char* policy : {"bulk", "local", "pieces(3)", "k2m1d2"}) {
+    SCOPED_TRACE(policy);
+    SharingOptions sharing;
+    sharing.epoch = 5;
+    const RunResult run = run_on_threads(problem, policy, 24, sharing, 3);
+    EXPECT_EQ(run.checksum, whole.checksum);
+    n_bytes += run.bytes_moved();
+  }
+  // Not each time: on a machine that has much else to do a node waits most of the time.
+  EXPECT_GT(n_bytes, 0);
 }
 
 struct SwarmOfOnePart : SwarmModel {

@@ -120,6 +120,32 @@ TEST(GridProperty, runs_that_are_cut_anew_by_other_policies_equal_the_reference_
   expect_moves(n_bytes, testing::n_seeds() / 4);
 }
 
+// Under the model's own repartition: some nodes of the driver are much slower than others.
+TEST(GridProperty, runs_that_are_cut_anew_by_the_speed_of_nodes_equal_the_reference) {
+  using User = MixingGrid<2, 1, 1, false>;
+  using P = ProblemOf<GridModel<User>, GridStore<User>, GridStoreOptions>;
+  std::int64_t n_epochs = 0;
+  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 2 && !HasFailure(); ++seed) {
+    RandomStream random(seed, 23);
+    const P problem(GridModel<User>(testing::random_grid<2, 1, 1, false>(random),
+                                    random.between(1, 60), random.between(1, 5)));
+    const auto& model = problem.model();
+    testing::RunCase c =
+        seed % 2 == 0 ? testing::random_run(random) : testing::with_rare_rounds(random);
+    try {
+      (void)model.part(c.n_nodes);
+    } catch (const Error&) {
+      c.n_nodes = 1;
+    }
+    SharingOptions sharing;
+    sharing.epoch = random.between(1, 7);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
+    const auto reference = run_reference(model, model.everything(), c.ticks);
+    n_epochs += testing::expect_equal_epochs(problem, c, sharing, seed, reference).n_epochs;
+  }
+  EXPECT_GT(n_epochs, static_cast<std::int64_t>(testing::n_seeds() / 2));
+}
+
 TEST(GridProperty, bytes_without_fixed_fields_that_are_cut_anew_equal_the_reference) {
   std::int64_t n_bytes = 0;
   for (std::uint64_t seed = 0; seed < testing::n_seeds() / 2 && !HasFailure(); ++seed) {

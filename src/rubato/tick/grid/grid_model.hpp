@@ -101,6 +101,13 @@ concept GridHasStop = requires(const U& u, typename U::Measure& m, const GridSpa
   { u.stop_lag() } -> std::convertible_to<Tick>;
 };
 
+// Optional: what the cells of the box [low, high) take to be stepped, in any unit, where they
+// differ; cheap, since a cut asks for many boxes. Without it each cell is a unit of work.
+template <class U>
+concept GridHasWork = requires(const U& u, Index<U::kDimensions> at) {
+  { u.work(at, at) } -> std::convertible_to<double>;
+};
+
 // Cells by their linear index, ascending; values[i * (kFields + kFixed) ..] belong to ids[i]. The
 // slow, general form of a grid's state: tests, checks and output use it, runs do not.
 template <class Value>
@@ -158,6 +165,46 @@ class GridModel {
     }
     return parts;
   }
+
+  // Cut again by what nodes have taken (HasRepartition in tick/model.hpp): each gets work in
+  // proportion to its speed, which is the work that it had over the time that it took.
+  //
+  // The time of a node for its cells does not tell whether the node is slow or the cells are dear.
+  // Here the work of a cell is taken for known, 1 or what the user says, and the speed of a node
+  // for what is measured. That is right where nodes differ, as hosts that share processors do: a
+  // kernel over rows takes about as long for any cell, and cells that leave a slow node are counted
+  // by the speed of the node that gets them. Costs by cell would be wrong about precisely those: a
+  // cut that shifts by a box gives the slow node what looked cheap elsewhere. Where cells differ
+  // and the user does not say so, a node that has dear ones looks slow and gets fewer. It may get
+  // too few, since speeds stay with nodes and cells do not; but it is measured again, and two or
+  // three epochs later all is in balance (partition_test.cpp). Both at once are told apart by no
+  // measurement of one epoch, and need none: what counts is the product.
+  //
+  // All cells are copied at an epoch that changes something, and boxes of different widths have more
+  // neighbours than equal ones. So the cut stays as it is where a tick of the slowest node would
+  // become less than kWorthwhile times shorter, and where that node waits for more than kWaiting of
+  // its time: then it is the network that all wait for.
+  static constexpr double kWorthwhile = 1.1;
+  static constexpr double kWaiting = 1.0 / 3;
+  struct Load {
+    std::uint64_t node = 0;
+    CellBox own;
+    double busy = 0;
+    double passed = 0;
+  };
+  using Samples = std::vector<Load>;  // ascending by node, each once
+  [[nodiscard]] Samples sample(const NodeLoad<Query>& load) const {
+    return {{load.node, load.own.boxes().front(), load.busy, load.passed}};
+  }
+  void merge_samples(Samples& into, const Samples& from) const;
+  void write_samples(Writer& writer, const Samples& samples) const { writer.put_vector(samples); }
+  [[nodiscard]] Samples read_samples(Reader& reader) const { return reader.get_vector<Load>(); }
+  [[nodiscard]] std::vector<Query> part(std::uint32_t n, const Samples& loads) const;
+  [[nodiscard]] double work_of(const CellBox& box) const {
+    if constexpr (GridHasWork<U>) return user_.work(box.low, box.high);
+    return static_cast<double>(box.volume());
+  }
+
   // Of a star on a single box, exact: a cross. Of a star on a cross, the next layer out, its boxes
   // grown on all sides: more than is needed, and two or three boxes instead of a staircase at each
   // corner.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include "rubato/base/error.hpp"
@@ -70,6 +71,62 @@ std::int64_t nearest_number(std::int64_t n, const std::vector<std::int64_t>& ext
   return 0;
 }
 
+// Cuts `box` along dimension d and those before it; its boxes have the weights `weights`, and are
+// appended in their order.
+template <int D>
+struct WeightedCut {
+  using CellBox = Box<std::int64_t, D>;
+  std::span<const std::int64_t> factors;
+  const std::function<double(const CellBox&)>& work;
+
+  void run(const CellBox& box, std::size_t d, std::span<const double> weights,
+           std::vector<CellBox>& boxes) const {
+    const auto n = static_cast<std::size_t>(factors[d]);
+    const std::size_t n_each = weights.size() / n;
+    CellBox rest = box;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto mine = weights.subspan(i * n_each, n_each);
+      CellBox slab = rest;
+      if (i + 1 < n) {
+        const auto left = weights.subspan(i * n_each);
+        const double share =
+            std::reduce(mine.begin(), mine.end()) / std::reduce(left.begin(), left.end());
+        slab.high[d] = cut_at(rest, d, share, static_cast<std::int64_t>(n - i - 1));
+      }
+      rest.low[d] = slab.high[d];
+      if (d == 0) {
+        boxes.push_back(slab);
+      } else {
+        run(slab, d - 1, mine, boxes);
+      }
+    }
+  }
+  // Where what lies below has `share` of the work, nearly; `n_after` slabs have room above.
+  [[nodiscard]] std::int64_t cut_at(const CellBox& box, std::size_t d, double share,
+                                    std::int64_t n_after) const {
+    const auto below = [&](std::int64_t at) {
+      CellBox part = box;
+      part.high[d] = at;
+      return work(part);
+    };
+    const double wanted = share * work(box);
+    std::int64_t low = box.low[d] + 1;
+    std::int64_t high = box.high[d] - n_after;
+    // The first place with as much or more below it, or the last one there is.
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (below(middle) < wanted) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    const bool before_is_nearer =
+        low > box.low[d] + 1 && wanted - below(low - 1) < below(low) - wanted;
+    return before_is_nearer ? low - 1 : low;
+  }
+};
+
 std::string text_of(const std::vector<std::int64_t>& numbers) {
   std::string text;
   for (const std::int64_t number : numbers)
@@ -93,5 +150,31 @@ std::vector<std::int64_t> grid_factors(std::int64_t n, const std::vector<std::in
   if (nearest > 0) text += "; the nearest number that goes is " + std::to_string(nearest);
   throw Error(text, ExitCode::usage);
 }
+
+template <int D>
+std::vector<Box<std::int64_t, D>> cut_by_weights(
+    const Box<std::int64_t, D>& world, std::span<const std::int64_t> factors,
+    std::span<const double> weights,
+    const std::function<double(const Box<std::int64_t, D>&)>& work) {
+  std::int64_t n = 1;
+  for (const std::int64_t factor : factors)
+    n *= factor;
+  RUBATO_REQUIRE(factors.size() == D && static_cast<std::size_t>(n) == weights.size(),
+                 factors.size(), n, weights.size());
+  RUBATO_REQUIRE(std::ranges::all_of(weights, [](double weight) { return weight > 0; }), n);
+  std::vector<Box<std::int64_t, D>> boxes;
+  WeightedCut<D>{factors, work}.run(world, D - 1, weights, boxes);
+  return boxes;
+}
+
+template std::vector<Box<std::int64_t, 1>> cut_by_weights<1>(
+    const Box<std::int64_t, 1>&, std::span<const std::int64_t>, std::span<const double>,
+    const std::function<double(const Box<std::int64_t, 1>&)>&);
+template std::vector<Box<std::int64_t, 2>> cut_by_weights<2>(
+    const Box<std::int64_t, 2>&, std::span<const std::int64_t>, std::span<const double>,
+    const std::function<double(const Box<std::int64_t, 2>&)>&);
+template std::vector<Box<std::int64_t, 3>> cut_by_weights<3>(
+    const Box<std::int64_t, 3>&, std::span<const std::int64_t>, std::span<const double>,
+    const std::function<double(const Box<std::int64_t, 3>&)>&);
 
 }  // namespace rubato::tick

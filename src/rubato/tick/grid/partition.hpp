@@ -1,8 +1,11 @@
 #pragma once
-// Cutting a box of cells evenly into n boxes, with short borders: the grid form of PART.
+// Cutting a box of cells into n boxes, with short borders: the grid form of PART; evenly, or by
+// what each of n nodes can do.
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -41,5 +44,27 @@ template <int D>
   }
   return boxes;
 }
+
+// The same order and the same factors, but the i-th box has a part of the work in `world` that is
+// in proportion to weights[i], as far as whole cells go: slabs along the last dimension, each of
+// them cut by itself along the one before, and so on. So each node keeps its place when weights
+// change, and most of its cells and neighbours. No box is thinner than a cell.
+// `work` is of the cells of a box, in any unit: that of a box and of one beside it add up.
+// REQUIRES: the factors' product is the number of weights, none is beyond the extent; weights > 0.
+template <int D>
+[[nodiscard]] std::vector<Box<std::int64_t, D>> cut_by_weights(
+    const Box<std::int64_t, D>& world, std::span<const std::int64_t> factors,
+    std::span<const double> weights,
+    const std::function<double(const Box<std::int64_t, D>&)>& work);
+
+extern template std::vector<Box<std::int64_t, 1>> cut_by_weights<1>(
+    const Box<std::int64_t, 1>&, std::span<const std::int64_t>, std::span<const double>,
+    const std::function<double(const Box<std::int64_t, 1>&)>&);
+extern template std::vector<Box<std::int64_t, 2>> cut_by_weights<2>(
+    const Box<std::int64_t, 2>&, std::span<const std::int64_t>, std::span<const double>,
+    const std::function<double(const Box<std::int64_t, 2>&)>&);
+extern template std::vector<Box<std::int64_t, 3>> cut_by_weights<3>(
+    const Box<std::int64_t, 3>&, std::span<const std::int64_t>, std::span<const double>,
+    const std::function<double(const Box<std::int64_t, 3>&)>&);
 
 }  // namespace rubato::tick

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/error.hpp"
+#include "rubato/base/random.hpp"
+#include "rubato/tick/grid/grid_model.hpp"
+#include "rubato/tick/testing/seeds.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -25,6 +28,181 @@ TEST(GridPartition, what_is_wanted_is_kept_and_the_rest_chosen) {
   for (std::int64_t i = 0; i < 4; ++i) {
     EXPECT_EQ(strips[static_cast<std::size_t>(i)],
               (Box<std::int64_t, 2>{{0, 2 * i}, {10, 2 * i + 2}}));
+  }
+}
+
+double cells_of(const Box<std::int64_t, 2>& box) {
+  return static_cast<double>(box.volume());
+}
+
+TEST(GridPartition, each_box_has_work_in_proportion_to_its_weight) {
+  const Box<std::int64_t, 2> world{{0, 0}, {400, 300}};
+  std::vector<double> weights(12, 1.0);
+  weights[6] = 0.5;
+  const Numbers factors{4, 3};
+  const auto boxes = cut_by_weights<2>(world, factors, weights, cells_of);
+  ASSERT_EQ(boxes.size(), 12U);
+  std::vector<Box<std::int64_t, 2>> left{world};
+  for (std::size_t i = 0; i < 12; ++i) {
+    EXPECT_NEAR(cells_of(boxes[i]), 120000 * weights[i] / 11.5, 150) << i;
+    std::vector<Box<std::int64_t, 2>> rest;
+    for (const auto& part : left)
+      subtract(part, boxes[i], rest);
+    left = rest;
+  }
+  EXPECT_TRUE(left.empty());
+  // All others nearly stay: a row of them is less high, and its neighbours come nearer.
+  const auto even = cut_evenly(world, 12, {4, 3});
+  for (std::size_t i = 0; i < 12; ++i) {
+    if (i == 6) continue;
+    EXPECT_GT(cells_of(boxes[i].intersect(even[i])), 7500) << i;
+  }
+}
+
+TEST(GridPartition, equal_weights_cut_evenly) {
+  const Box<std::int64_t, 2> world{{0, 0}, {64, 60}};
+  const std::vector<double> weights(16, 3.5);
+  EXPECT_EQ(cut_by_weights<2>(world, Numbers{4, 4}, weights, cells_of), cut_evenly(world, 16));
+}
+
+TEST(GridPartition, no_box_is_thinner_than_a_cell_whatever_the_weights) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds(); ++seed) {
+    RandomStream random(seed, 61);
+    const Numbers factors{random.between(1, 5), random.between(1, 4), random.between(1, 3)};
+    Box<std::int64_t, 3> world;
+    std::vector<double> weights(static_cast<std::size_t>(factors[0] * factors[1] * factors[2]));
+    for (std::size_t d = 0; d < 3; ++d)
+      world.high[d] = factors[d] + random.between(0, 6);
+    for (double& weight : weights)
+      weight = random.between(0, 2) == 0 ? 1e-6 : random.unit() + 1e-3;
+    const auto cells = [](const Box<std::int64_t, 3>& box) {
+      return static_cast<double>(box.volume());
+    };
+    const auto boxes = cut_by_weights<3>(world, factors, weights, cells);
+    std::int64_t n_cells = 0;
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      EXPECT_FALSE(boxes[i].empty()) << seed;
+      EXPECT_TRUE(world.contains(boxes[i])) << seed;
+      n_cells += boxes[i].volume();
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_FALSE(boxes[i].meets(boxes[j])) << seed;
+    }
+    EXPECT_EQ(boxes.size(), weights.size());
+    EXPECT_EQ(n_cells, world.volume()) << seed;
+  }
+}
+
+// A grid of which a node measures what its cells cost, times how slow it is.
+struct Costly {
+  using Value = float;
+  static constexpr int kDimensions = 2, kRadius = 1, kFields = 1, kFixed = 0;
+  [[nodiscard]] static GridShape<2> shape() { return {{240, 180}, {}}; }
+  static void init(Index<2> /*at*/, std::int64_t /*n*/, Value* const* /*fields*/,
+                   Value* const* /*fixed*/) {}
+  static void step(const GridSpan<Costly>& /*in*/, Value* const* /*out*/, Index<2> /*at*/,
+                   std::int64_t /*n*/, Tick /*t*/) {}
+};
+// The same, and it says so.
+struct CostlyAndSaid : Costly {
+  static void step(const GridSpan<CostlyAndSaid>& /*in*/, Value* const* /*out*/, Index<2> /*at*/,
+                   std::int64_t /*n*/, Tick /*t*/) {}
+  [[nodiscard]] static double work(Index<2> low, Index<2> high) {
+    const Box<std::int64_t, 2> box{low, high};
+    // Three times as dear in a quarter of the world.
+    return cells_of(box) + 2 * cells_of(box.intersect({{0, 0}, {120, 90}}));
+  }
+};
+
+// The slowest node over what it would be if all had work by their speed, epoch by epoch.
+template <class U>
+std::vector<double> imbalances(const std::vector<double>& slow, bool dear, int n_epochs) {
+  const GridModel<U> model{U{}};
+  const auto n = static_cast<std::uint32_t>(slow.size());
+  const auto work = [&](const Box<std::int64_t, 2>& box) {
+    return dear ? CostlyAndSaid::work(box.low, box.high) : cells_of(box);
+  };
+  double speed = 0;
+  for (const double by : slow)
+    speed += 1 / by;
+  auto cut = model.part(n);
+  std::vector<double> result;
+  for (int epoch = 0; epoch <= n_epochs; ++epoch) {
+    typename GridModel<U>::Samples loads;
+    double slowest = 0;
+    for (std::uint32_t node = 0; node < n; ++node) {
+      const double took = slow[node] * work(cut[node].boxes().front());
+      slowest = std::max(slowest, took);
+      model.merge_samples(
+          loads, model.sample(NodeLoad<BoxSet<std::int64_t, 2>>{node, cut[node], took, took}));
+    }
+    result.push_back(slowest * speed / work(model.space().world));
+    const auto next = model.part(n, loads);
+    if (!next.empty()) cut = next;
+  }
+  return result;
+}
+
+TEST(GridPartition, nodes_of_any_speed_are_in_balance_after_one_epoch) {
+  for (std::uint64_t seed = 0; seed < testing::n_seeds(); ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed, 62);
+    std::vector<double> slow(static_cast<std::size_t>(random.between(2, 24)));
+    for (double& by : slow)
+      by = random.between(0, 3) == 0 ? 1 + 3 * random.unit() : 1;
+    const auto one = imbalances<Costly>(slow, false, 2);
+    EXPECT_LT(one[1], 1.2) << "before: " << one[0];
+    EXPECT_EQ(one[2], one[1]);
+    EXPECT_LT(imbalances<CostlyAndSaid>(slow, true, 1)[1], 1.2);
+  }
+}
+
+// Those that have them are taken for slow nodes.
+TEST(GridPartition, dear_cells_of_which_nobody_knows_are_in_balance_after_three_epochs) {
+  for (const std::uint32_t n : {4U, 7U, 12U, 16U}) {
+    std::vector<double> slow(n, 1.0);
+    for (const bool one_is_slow : {false, true}) {
+      if (one_is_slow) slow[n / 2] = 2;
+      const auto each = imbalances<Costly>(slow, true, 8);
+      EXPECT_GT(each[0], 1.25) << n;
+      EXPECT_LT(each[3], 1.1) << n;
+      EXPECT_EQ(each[8], each[3]) << n;
+    }
+  }
+}
+
+TEST(GridPartition, a_cut_stays_where_the_slowest_node_waits_itself) {
+  using Query = BoxSet<std::int64_t, 2>;
+  const GridModel<Costly> model{Costly{}};
+  const auto cut = model.part(3);
+  const auto part = [&](double passed) {
+    auto loads = model.sample(NodeLoad<Query>{0, cut[0], 10, passed});
+    model.merge_samples(loads, model.sample(NodeLoad<Query>{2, cut[2], 20, passed}));
+    model.merge_samples(loads, model.sample(NodeLoad<Query>{1, cut[1], 10, passed}));
+    return model.part(3, loads);
+  };
+  EXPECT_EQ(part(21).size(), 3U);
+  EXPECT_LT(part(21)[2].volume(), cut[2].volume() * 2 / 3);
+  EXPECT_EQ(part(29).size(), 3U);
+  EXPECT_TRUE(part(31).empty());
+}
+
+TEST(GridPartition, a_cut_that_would_gain_little_stays) {
+  EXPECT_EQ(imbalances<Costly>({1, 1, 1.05, 1}, false, 1)[1],
+            imbalances<Costly>({1, 1, 1.05, 1}, false, 1)[0]);
+  const GridModel<Costly> model{Costly{}};
+  EXPECT_TRUE(
+      model.part(1, model.sample(NodeLoad<BoxSet<std::int64_t, 2>>{0, model.everything(), 5, 5}))
+          .empty());
+  // No time was measured.
+  const auto cut = model.part(2);
+  auto loads = model.sample(NodeLoad<BoxSet<std::int64_t, 2>>{1, cut[1], 0, 7});
+  model.merge_samples(loads, model.sample(NodeLoad<BoxSet<std::int64_t, 2>>{0, cut[0], 7, 7}));
+  EXPECT_TRUE(model.part(2, loads).empty());
+  try {
+    (void)model.part(3, loads);
+    FAIL() << "two loads for three nodes";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "part(n, samples): expected the loads of 3 nodes, found 2");
   }
 }
 

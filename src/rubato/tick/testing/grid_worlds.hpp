@@ -54,8 +54,10 @@ struct MixingGrid {
   [[nodiscard]] static double mixed(const GridSpan<MixingGrid>& in, std::int64_t i, int f, Tick t) {
     double sum = in.fixed[0][i] * 0.125 + static_cast<double>(t) * 1e-3;
     double weight = 0.1 + 0.01 * f;
-    for (std::int64_t z = (D > 2 ? -R : 0); z <= (D > 2 ? R : 0); ++z) {
-      for (std::int64_t y = (D > 1 ? -R : 0); y <= (D > 1 ? R : 0); ++y) {
+    constexpr std::int64_t kRy = D > 1 ? R : 0;
+    constexpr std::int64_t kRz = D > 2 ? R : 0;
+    for (std::int64_t z = -kRz; z <= kRz; ++z)
+      for (std::int64_t y = -kRy; y <= kRy; ++y)
         for (std::int64_t x = -R; x <= R; ++x) {
           if (Star && (x != 0) + (y != 0) + (z != 0) > 1) continue;
           for (const double* field : in.field) {
@@ -63,8 +65,6 @@ struct MixingGrid {
             weight = weight < 1 ? weight * 1.1 : weight * 0.13;
           }
         }
-      }
-    }
     return sum;
   }
 

@@ -150,8 +150,7 @@ void add_advanced(CLI::App& parser, RunOptions& options) {
           ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
   add("--balance", options.balance,
       "How it is shared anew: persistence moves pieces by what they have cost, repartition cuts "
-      "the "
-      "model again, none");
+      "the model again by where its tuples are or, of a grid, by how fast nodes are, none");
   options.pieces_option =
       add("--pieces", options.n_pieces,
           "Cut the model into about N pieces for all nodes, whatever their number")

@@ -2,7 +2,10 @@
 // The generated functions of GridModel (grid/grid_model.hpp).
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "rubato/tick/grid/grid_model.hpp"
 
@@ -34,6 +37,39 @@ auto GridModel<U>::init(const Query& q) const -> State {
     state.values.insert(state.values.end(), values.begin(), values.end());
   }
   return state;
+}
+
+template <GridUser U>
+void GridModel<U>::merge_samples(Samples& into, const Samples& from) const {
+  into.insert(into.end(), from.begin(), from.end());
+  std::ranges::sort(into, {}, &Load::node);
+}
+
+template <GridUser U>
+auto GridModel<U>::part(std::uint32_t n, const Samples& loads) const -> std::vector<Query> {
+  if (loads.size() != n) {
+    throw Error("part(n, samples): expected the loads of " + std::to_string(n) + " nodes, found " +
+                    std::to_string(loads.size()),
+                ExitCode::failed);
+  }
+  std::vector<double> speeds;
+  for (const Load& load : loads) {
+    speeds.push_back(work_of(load.own) / load.busy);
+    if (!(speeds.back() > 0) || !std::isfinite(speeds.back())) return {};  // nothing was measured
+  }
+  const Load& slowest = *std::ranges::max_element(loads, {}, &Load::busy);
+  if (slowest.busy < (1 - kWaiting) * slowest.passed) return {};
+  const std::vector<std::int64_t> extent(space_.world.high.begin(), space_.world.high.end());
+  const auto shape = user_.shape();
+  const std::vector<std::int64_t> factors =
+      grid_factors(n, extent, {shape.parts.begin(), shape.parts.end()});
+  const auto boxes = cut_by_weights<kD>(space_.world, factors, speeds,
+                                        [this](const CellBox& box) { return work_of(box); });
+  double then_slowest = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    then_slowest = std::max(then_slowest, work_of(boxes[i]) / speeds[i]);
+  if (slowest.busy < kWorthwhile * then_slowest) return {};
+  return {boxes.begin(), boxes.end()};
 }
 
 template <GridUser U>
