@@ -84,6 +84,9 @@ class EpochEngine final : public TickEngine {
   // After the run: the node with its last state.
   [[nodiscard]] NodeRun& node();
   [[nodiscard]] const MoveFigures& moved() const noexcept { return moved_; }
+  // Whether tuples are on their way between two segments, of this node's as far as it knows: it has
+  // some to pack, or lacks some.
+  [[nodiscard]] bool is_moving() const;
   // Of the segments before that of node().
   [[nodiscard]] const std::vector<Segment>& ended() const noexcept { return ended_; }
 

@@ -96,4 +96,23 @@ class PieceSwarm {
   Space<std::int64_t, 2> space_;
 };
 
+// The same with its step in two parts.
+class PieceSwarmInParts : public PieceSwarm {
+ public:
+  using Contributions = SwarmInParts::Contributions;
+
+  explicit PieceSwarmInParts(const SwarmModel::Options& options)
+      : PieceSwarm(options), parts_(options) {}
+  State step(const State& to_step, const State& context, Tick t) const = delete;
+  void interact(Contributions& in, const State& to_step, const State& other, Tick t) const {
+    parts_.interact(in, to_step, other, t);
+  }
+  [[nodiscard]] State finish(const State& to_step, const Contributions& in, Tick t) const {
+    return parts_.finish(to_step, in, t);
+  }
+
+ private:
+  SwarmInParts parts_;
+};
+
 }  // namespace rubato::tick::testing
