@@ -206,6 +206,7 @@ class RunToBe final : public TickEngine {
   [[nodiscard]] Tick run_end() const override { return 100; }
   [[nodiscard]] bool has_decided(Tick /*t*/) const override { return true; }
   [[nodiscard]] Nanos started() const override { return 0; }
+  [[nodiscard]] std::size_t state_bytes() const override { return 0; }
   void hold(Tick /*t*/) override {}
 };
 struct NoPort final : core::Port {

@@ -79,6 +79,7 @@ class EpochEngine final : public TickEngine {
   [[nodiscard]] Tick run_end() const override;
   [[nodiscard]] bool has_decided(Tick t) const override;
   [[nodiscard]] Nanos started() const override { return started_; }
+  [[nodiscard]] std::size_t state_bytes() const override;
   void hold(Tick t) override;
 
   // After the run: the node with its last state.

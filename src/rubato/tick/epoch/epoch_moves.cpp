@@ -20,6 +20,13 @@ struct FragmentHeader {
 
 }  // namespace
 
+std::size_t EpochEngine::state_bytes() const {
+  std::size_t n = 0;
+  for (const auto& leg : legs_)
+    n += leg->flow().state_bytes();
+  return n;
+}
+
 bool EpochEngine::is_moving() const {
   return std::ranges::any_of(
       legs_, [](const auto& leg) { return leg->outgoing_left != 0 || leg->incoming_left != 0; });

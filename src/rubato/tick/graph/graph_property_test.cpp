@@ -219,6 +219,10 @@ std::vector<VertexQuery> many_queries(const GraphModel<Mixing>& model, std::uint
   return queries;
 }
 
+bool meets(const Membership& in_a, std::span<const VertexId> of_b) {
+  return std::ranges::any_of(of_b, [&](VertexId v) { return in_a.contains(v); });
+}
+
 TEST(GraphProperty, disjoint_is_true_exactly_if_no_vertex_is_common) {
   std::size_t n_disjoint = 0;
   std::size_t n_pairs = 0;
@@ -228,8 +232,7 @@ TEST(GraphProperty, disjoint_is_true_exactly_if_no_vertex_is_common) {
     for (const VertexQuery& a : queries) {
       const Membership in_a(a);
       for (const VertexQuery& b : queries) {
-        const auto of_b = b.vertices(model.graph());
-        const bool common = std::ranges::any_of(of_b, [&](VertexId v) { return in_a.contains(v); });
+        const bool common = meets(in_a, b.vertices(model.graph()));
         ASSERT_EQ(model.disjoint(a, b), !common) << seed;
         n_disjoint += common ? 0 : 1;
         ++n_pairs;

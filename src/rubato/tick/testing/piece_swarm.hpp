@@ -85,6 +85,7 @@ class PieceSwarm {
   }
   static std::vector<Query> sets(const std::vector<AgentBox>& boxes) {
     std::vector<Query> list;
+    list.reserve(boxes.size());
     for (const AgentBox& box : boxes)
       list.emplace_back(box_of(box));
     return list;
@@ -103,7 +104,7 @@ class PieceSwarmInParts : public PieceSwarm {
 
   explicit PieceSwarmInParts(const SwarmModel::Options& options)
       : PieceSwarm(options), parts_(options) {}
-  State step(const State& to_step, const State& context, Tick t) const = delete;
+  [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const = delete;
   void interact(Contributions& in, const State& to_step, const State& other, Tick t) const {
     parts_.interact(in, to_step, other, t);
   }

@@ -205,7 +205,7 @@ class SwarmModel {
 
   // Moves by at most the reachability, and not off the plane.
   [[nodiscard]] Agent moved(Agent agent, std::uint64_t bits) const {
-    const auto span = static_cast<std::uint64_t>(2 * o_.reachability + 1);
+    const auto span = 2 * static_cast<std::uint64_t>(o_.reachability) + 1;
     const auto dx = static_cast<std::int32_t>(bits % span) - o_.reachability;
     const auto dy = static_cast<std::int32_t>((bits >> 8) % span) - o_.reachability;
     agent.x = std::clamp(agent.x + dx, 0, o_.width - 1);
@@ -238,7 +238,7 @@ inline SwarmModel::Options random_world(std::uint64_t seed, RandomStream& random
 class SwarmInParts : public SwarmModel {
  public:
   using SwarmModel::SwarmModel;
-  State step(const State& to_step, const State& context, Tick t) const = delete;
+  [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const = delete;
 
   // [agents of to_step] whom each has seen. An agent that came twice would be hashed twice.
   using Contributions = std::vector<State>;
