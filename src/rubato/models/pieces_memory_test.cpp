@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "rubato/core/wrapped_engine.hpp"
 #include "rubato/models/apps.hpp"
 #include "rubato/tick/run.hpp"
+#include "rubato/tick/testing/peak_of_state.hpp"
 #include "rubato/tick/testing/piece_swarm.hpp"
 
 namespace rubato::models {
@@ -20,33 +20,6 @@ namespace {
 
 constexpr double kMost = 1.3;  // of the peak under bulk
 constexpr std::uint32_t kNodes = 4;
-
-// Looks at the state of a node after every so many pieces of work.
-class PeakOfState final : public core::Observer {
- public:
-  explicit PeakOfState(std::uint64_t each) : each_(each) {}
-
-  // To be driven in place of the node's engine. Nodes come in their order.
-  [[nodiscard]] std::unique_ptr<core::Engine> follow(tick::TickEngine& engine) {
-    engines_.push_back(&engine);
-    return std::make_unique<core::WrappedEngine>(engine);
-  }
-  void on_work(net::NodeId node, std::uint32_t /*core*/, const core::Work& /*work*/,
-               Nanos /*begin*/, Nanos /*end*/) noexcept override {
-    if (++n_works_ % each_ != 0) return;
-    most_ = std::max(most_, static_cast<double>(engines_[node]->state_bytes()));
-  }
-  void on_sent(net::NodeId, net::NodeId, std::size_t, Nanos) noexcept override {}
-  void on_taken(net::NodeId, net::NodeId, std::size_t, Nanos) noexcept override {}
-
-  [[nodiscard]] double most() const noexcept { return most_; }
-
- private:
-  const std::uint64_t each_;
-  std::vector<const tick::TickEngine*> engines_;  // [nodes]
-  std::uint64_t n_works_ = 0;
-  double most_ = 0;
-};
 
 struct Instance {
   std::string model;
@@ -84,7 +57,7 @@ struct Peak {
 
 Peak peak_of(const Instance& instance, const tick::System& system, tick::Tick ticks) {
   const auto problem = build(instance);
-  PeakOfState peak(instance.model == "swarm" ? 256 : 16);
+  tick::testing::PeakOfState peak(instance.model == "swarm" ? 256 : 16);
   tick::SimulationOptions options;
   options.n_nodes = kNodes;
   options.profile = net::parse_profile("ec2-large");
