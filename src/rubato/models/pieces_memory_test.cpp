@@ -1,9 +1,9 @@
 // Policy pieces holds little more of the state than bulk does, though its regions are at ticks that
 // are further apart: versions go with their last reader. State is counted while virtual nodes run, at
-// its most.
+// its most; with epochs that is where two segments are alive.
 
 #include <algorithm>
-#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +12,8 @@
 
 #include "rubato/models/apps.hpp"
 #include "rubato/tick/run.hpp"
+#include "rubato/tick/testing/peak_of_state.hpp"
+#include "rubato/tick/testing/piece_swarm.hpp"
 
 namespace rubato::models {
 namespace {
@@ -19,37 +21,23 @@ namespace {
 constexpr double kMost = 1.3;  // of the peak under bulk
 constexpr std::uint32_t kNodes = 4;
 
-// Looks at the state of a node after every so many pieces of work.
-class PeakOfState final : public core::Observer {
- public:
-  void follow(net::NodeId node, tick::NodeRun& run) { runs_[node] = &run; }
-  void forget() { runs_.clear(); }
-
-  void on_work(net::NodeId node, std::uint32_t /*core*/, const core::Work& /*work*/,
-               Nanos /*begin*/, Nanos /*end*/) noexcept override {
-    constexpr std::uint64_t kEach = 16;
-    const auto run = runs_.find(node);
-    if (run == runs_.end() || ++n_works_ % kEach != 0) return;
-    most_ = std::max(most_, static_cast<double>(run->second->store().bytes()));
-  }
-  void on_sent(net::NodeId, net::NodeId, std::size_t, Nanos) noexcept override {}
-  void on_taken(net::NodeId, net::NodeId, std::size_t, Nanos) noexcept override {}
-
-  [[nodiscard]] double most() const noexcept { return most_; }
-
- private:
-  std::map<net::NodeId, tick::NodeRun*> runs_;
-  std::uint64_t n_works_ = 0;
-  double most_ = 0;
-};
-
 struct Instance {
   std::string model;
   std::vector<std::pair<std::string, std::string>> parameters;
 };
 
-// The most that one node held at once, and what the run came to.
-std::pair<double, std::uint64_t> peak_of(const Instance& instance, const std::string& policy) {
+std::unique_ptr<tick::Problem> build(const Instance& instance) {
+  // A general model, of which nothing is known but its functions.
+  if (instance.model == "swarm") {
+    using tick::testing::PieceSwarm;
+    tick::testing::SwarmModel::Options world;
+    world.width = world.height = 80;
+    world.n_agents = 1500;
+    world.visibility = world.reachability = 1;
+    world.death_in = world.birth_in = 0;
+    return std::make_unique<tick::ProblemOf<PieceSwarm, tick::FragmentStore<PieceSwarm>>>(
+        PieceSwarm(world));
+  }
   for (const tick::AppMaker& make : built_in_apps()) {
     const std::unique_ptr<tick::App> app = make();
     if (app->name() != instance.model) continue;
@@ -57,32 +45,44 @@ std::pair<double, std::uint64_t> peak_of(const Instance& instance, const std::st
     app->declare(parameters);
     for (const auto& [name, text] : instance.parameters)
       parameters.set(name, text);
-    const auto problem = app->build();
-    PeakOfState peak;
-    tick::SimulationOptions options;
-    options.n_nodes = kNodes;
-    options.profile = net::parse_profile("ec2-large");
-    options.observer = &peak;
-    options.at_start = [&](net::NodeId node, tick::NodeRun& run) { peak.follow(node, run); };
-    options.at_end = [&](net::NodeId, tick::NodeRun&) { peak.forget(); };
-    const tick::RunResult result =
-        tick::simulate(*problem, tick::Policy::parse(policy), 20, options);
-    return {peak.most(), result.checksum};
+    return app->build();
   }
-  ADD_FAILURE() << "no model " << instance.model;
-  return {};
+  throw Error("no model " + instance.model);
+}
+
+struct Peak {
+  double bytes = 0;  // the most that one node held at once
+  tick::RunResult result;
+};
+
+Peak peak_of(const Instance& instance, const tick::System& system, tick::Tick ticks) {
+  const auto problem = build(instance);
+  tick::testing::PeakOfState peak(instance.model == "swarm" ? 256 : 16);
+  tick::SimulationOptions options;
+  options.n_nodes = kNodes;
+  options.profile = net::parse_profile("ec2-large");
+  options.observer = &peak;
+  options.sharing = system.sharing;
+  // So that there is something to balance.
+  if (system.sharing.moves()) options.slowdowns = {1, 1.5, 1, 1};
+  options.wrap = [&](net::NodeId, tick::TickEngine& engine) { return peak.follow(engine); };
+  Peak found;
+  found.result = tick::simulate(*problem, system.policy, ticks, options);
+  found.bytes = peak.most();
+  return found;
 }
 
 class PiecesMemory : public ::testing::TestWithParam<Instance> {};
 
 TEST_P(PiecesMemory, is_little_more_than_that_of_bulk) {
-  const auto [bulk, checksum] = peak_of(GetParam(), "bulk");
-  EXPECT_GT(bulk, 1e5);
-  for (const char* policy : {"pieces(1)", "pieces(2)"}) {
-    const auto [pieces, same] = peak_of(GetParam(), policy);
-    RecordProperty(policy, std::to_string(pieces / bulk));
-    EXPECT_LE(pieces, kMost * bulk) << policy << " " << pieces / bulk;
-    EXPECT_EQ(same, checksum);
+  const Peak bulk = peak_of(GetParam(), tick::System::parse("bulk"), 20);
+  EXPECT_GT(bulk.bytes, 5e4);
+  for (const char* policy : {"pieces(1)", "pieces(2)", "pieces(8)"}) {
+    const Peak pieces = peak_of(GetParam(), tick::System::parse(policy), 20);
+    const std::string ratio = std::to_string(pieces.bytes / bulk.bytes);
+    RecordProperty(policy, ratio);
+    EXPECT_LE(pieces.bytes, kMost * bulk.bytes) << policy << " " << ratio;
+    EXPECT_EQ(pieces.result.checksum, bulk.result.checksum);
   }
 }
 
@@ -92,6 +92,38 @@ INSTANTIATE_TEST_SUITE_P(Models, PiecesMemory,
                                            Instance{"heat", {{"width", "400"}, {"height", "400"}}},
                                            Instance{"pagerank", {{"vertices", "5000"}}}),
                          [](const auto& instance) { return instance.param.model; });
+
+// The systems of [AsyTick 5]: bulk and pieces(8), whose pieces move alike.
+class SystemsMemory : public ::testing::TestWithParam<Instance> {};
+
+TEST_P(SystemsMemory, of_asytick_plb_is_little_more_than_that_of_comtick) {
+  const auto run = [&](const char* name) {
+    tick::System system = tick::System::parse(name);
+    // Plans of general models take a while in a build for tests.
+    system.sharing.n_pieces = GetParam().model == "swarm" ? 96 : 256;
+    system.sharing.epoch = 10;
+    return peak_of(GetParam(), system, 25);
+  };
+  const Peak comtick = run("comtick");
+  const Peak asytick = run("asytick-plb");
+  const std::string ratio = std::to_string(asytick.bytes / comtick.bytes);
+  RecordProperty("comtick_bytes", std::to_string(comtick.bytes));
+  RecordProperty("ratio", ratio);
+  EXPECT_GT(comtick.bytes, 1e4);
+  EXPECT_LE(asytick.bytes, kMost * comtick.bytes) << ratio;
+  EXPECT_EQ(asytick.result.checksum, comtick.result.checksum);
+  EXPECT_GT(comtick.result.pieces_moved(), 0);
+  EXPECT_GT(asytick.result.pieces_moved(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, SystemsMemory,
+    ::testing::Values(Instance{"fish", {{"fish", "10000"}}},
+                      Instance{"nbody", {{"bodies", "10000"}}},
+                      Instance{"pagerank", {{"vertices", "5000"}, {"tolerance", "0"}}},
+                      Instance{"jacobi", {{"rows", "5000"}, {"tolerance", "0"}}},
+                      Instance{"swarm", {}}),
+    [](const auto& instance) { return instance.param.model; });
 
 }  // namespace
 }  // namespace rubato::models

@@ -462,6 +462,8 @@ void Dataflow::note_end(core::Port& port) {
 // All own regions are at the end.
 void Dataflow::note_finished(core::Port& port) {
   figures_.finished_at = port.now() - started_;
+  // A segment that the run ends before: nobody waits for it, and its first tick is of another one.
+  if (end_ == begin_) return;
   // What comes later is not taken any more.
   for (std::uint32_t i = 0; i < links_.size(); ++i)
     tell_taken(port, i, end_);

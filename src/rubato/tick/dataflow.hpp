@@ -139,6 +139,7 @@ class Dataflow final : public TickEngine {
   [[nodiscard]] Tick watched_tick() const noexcept override {
     return watched_tick_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] std::size_t state_bytes() const override { return store_.bytes(); }
   // Where this segment begins, and ends.
   [[nodiscard]] Tick begin() const noexcept { return begin_; }
   [[nodiscard]] Tick end() const noexcept { return end_; }

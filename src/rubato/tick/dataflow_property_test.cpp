@@ -14,25 +14,8 @@
 namespace rubato::tick {
 namespace {
 
+using testing::random_world;
 using testing::SwarmModel;
-
-SwarmModel::Options random_world(std::uint64_t seed, RandomStream& random) {
-  SwarmModel::Options world;
-  world.seed = seed;
-  world.width = static_cast<std::int32_t>(random.between(8, 60));
-  world.height = static_cast<std::int32_t>(random.between(8, 60));
-  world.visibility = static_cast<std::int32_t>(random.between(0, 5));
-  world.reachability = static_cast<std::int32_t>(random.between(0, 4));
-  world.n_agents = static_cast<std::uint32_t>(random.between(0, 80));
-  world.death_in = random.between(0, 1) != 0 ? 30 : 0;
-  world.birth_in = random.between(0, 1) != 0 ? 35 : 0;
-  if (random.between(0, 3) == 0) {
-    world.stop_interval = random.between(1, 4);
-    world.stop_lag = random.between(0, 6);
-    world.stop_below = 0xfc000000;
-  }
-  return world;
-}
 
 void expect_reference(const SwarmModel::Options& world, const testing::RunCase& c,
                       std::uint64_t seed) {

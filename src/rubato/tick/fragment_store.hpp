@@ -1,16 +1,19 @@
 #pragma once
 // FragmentStore: the Store of a general model. A version of a region is an immutable State, shared
 // by all that read it; what a unit reads is selected and merged from its inputs' versions by the
-// model's own functions. Nothing is known of the model but Table 1 and its State operations.
+// model's own functions. Nothing is known of the model but Table 1 and its State operations. A version
+// goes when all have read it.
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rubato/tick/detail/version_uses.hpp"
 #include "rubato/tick/held_state.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/plan_builder.hpp"
@@ -34,7 +37,7 @@ class FragmentStore final : public Store {
       : FragmentStore(model, typed, Arriving{start.tick}) {
     const auto initial = std::make_shared<const State>(std::move(start.held));
     for (RegionId region = 0; region < typed_.plan.regions.size(); ++region)
-      at(region, begin_) = initial;
+      make(region, begin_, initial);
   }
   FragmentStore(const M& model, const TypedPlan<Query>& typed, Arriving start)
       : model_(model),
@@ -43,7 +46,7 @@ class FragmentStore final : public Store {
         begin_(start.tick),
         versions_(typed.plan.regions.size() * static_cast<std::size_t>(window_)),
         costs_(typed.plan.regions.size()),
-        released_(start.tick) {
+        uses_(typed.plan, start.tick) {
     if (HasInteract<M> && typed_.plan.policy.pieces) find_writers();
   }
 
@@ -78,7 +81,9 @@ class FragmentStore final : public Store {
         measures_[{region, t + 1}] = model_.measure(to_step, result);
       }
     }
-    at(region, t + 1) = std::make_shared<const State>(std::move(result));
+    make(region, t + 1, std::make_shared<const State>(std::move(result)));
+    for (const RegionId input : typed_.plan.inputs[region])
+      read_once(input, t);
   }
 
   [[nodiscard]] bool interacts() const override { return !ahead_.empty(); }
@@ -118,6 +123,7 @@ class FragmentStore final : public Store {
     State round;
     for (const RegionId source : typed_.plan.neighbours[neighbour].sources) {
       model_.merge(round, model_.select(*at(source, t), typed_.targets[neighbour]));
+      read_once(source, t);
     }
     model_.write(out, round);
   }
@@ -130,7 +136,7 @@ class FragmentStore final : public Store {
     State computed;
     for (std::size_t i = 0; i < regions.size(); ++i) {
       if (fresh[i] != 0) {
-        at(regions[i], t) = round;
+        make(regions[i], t, round);
       } else {
         model_.merge(computed, model_.select(*at(regions[i], t), typed_.held));
       }
@@ -149,20 +155,17 @@ class FragmentStore final : public Store {
   void pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) override {
     const RegionId source = typed_.plan.neighbours[neighbour].sources[i];
     model_.write(out, model_.select(*at(source, t), typed_.targets[neighbour]));
+    read_once(source, t);
   }
   void unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, ByteView payload) override {
     Reader reader(payload);
     const auto piece = std::make_shared<const State>(model_.read(reader));
     for (const RegionId region : typed_.plan.neighbours[neighbour].pieces[i])
-      at(region, t) = piece;
+      make(region, t, piece);
   }
 
   void release(Tick floor) override {
-    for (; released_ < floor; ++released_) {
-      for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {
-        at(region, released_) = nullptr;
-      }
-    }
+    uses_.release(floor, [this](RegionId region, Tick t) { at(region, t) = nullptr; });
   }
 
   Bytes measure(RegionId region, Tick t) override {
@@ -205,10 +208,9 @@ class FragmentStore final : public Store {
   }
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t n = 0;
-    const State* last = nullptr;
+    std::set<const State*> counted;  // regions may share one
     for (const auto& version : versions_) {
-      if (version && version.get() != last) n += bytes_of(*version).size();
-      last = version.get();
+      if (version && counted.insert(version.get()).second) n += bytes_of(*version).size();
     }
     return n;
   }
@@ -228,7 +230,7 @@ class FragmentStore final : public Store {
       Reader reader(fragment);
       model_.merge(all, restrict_to(model_.read(reader), typed_.regions[region]));
     }
-    at(region, begin_) = std::make_shared<const State>(std::move(all));
+    make(region, begin_, std::make_shared<const State>(std::move(all)));
   }
 
   // The tuples that the own regions produced at tick t; over all nodes, the global state.
@@ -280,6 +282,15 @@ class FragmentStore final : public Store {
   [[nodiscard]] const Version& at(RegionId region, Tick t) const {
     return versions_[region * static_cast<std::size_t>(window_) +
                      static_cast<std::size_t>(t % window_)];
+  }
+
+  void make(RegionId region, Tick t, Version version) {
+    at(region, t) = std::move(version);
+    uses_.made(region, t);
+  }
+  // A unit or a round has read the version of an input or a source.
+  void read_once(RegionId region, Tick t) {
+    if (uses_.used(region, t)) at(region, t) = nullptr;
   }
 
   // The different versions that the inputs of (region, t) have.
@@ -379,7 +390,7 @@ class FragmentStore final : public Store {
   std::vector<Version> versions_;  // [regions][window]
   std::vector<Nanos> costs_;       // [regions] of the last step
   std::vector<Ahead> ahead_;       // [n_own]; of policy pieces, where the step has two parts
-  Tick released_;
+  detail::VersionUses uses_;
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };

@@ -24,6 +24,8 @@ class TickEngine : public core::Engine {
   [[nodiscard]] virtual bool has_decided(Tick t) const = 0;
   // The host's time at start().
   [[nodiscard]] virtual Nanos started() const = 0;
+  // Of tuples that are held now, replicas included; costs a look at each version.
+  [[nodiscard]] virtual std::size_t state_bytes() const = 0;
   // Own regions are not stepped beyond tick t, until this is called again; kNoTick ends it.
   // REQUIRES: t >= reach().
   virtual void hold(Tick t) = 0;

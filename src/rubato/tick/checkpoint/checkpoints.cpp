@@ -1,5 +1,6 @@
 #include "rubato/tick/checkpoint/checkpoints.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
@@ -201,14 +202,27 @@ void Checkpoints::add_part(NodeId node, Tick tick, const CheckpointPart& part) {
   gatherings_[tick].parts[node] = part;
 }
 
-// Those whose parts are all there, once it is known which stop tests before them end the run.
+// The first tick after `posted_` that is being saved or will be, as far as node 0 knows.
+Tick Checkpoints::next_tick(Tick armed) const {
+  Tick next = options_.every > 0 ? (posted_ / options_.every + 1) * options_.every : kNoTick;
+  if (armed > posted_) next = std::min(next, armed);
+  const auto known = gatherings_.upper_bound(posted_);
+  return known == gatherings_.end() ? next : std::min(next, known->first);
+}
+
+// Those whose parts are all there, once it is known which stop tests before them end the run: one
+// after the other. Of two ticks with an epoch between them a node may have its part of the later one
+// first, and a later checkpoint that is whole takes an earlier one away that is not.
 void Checkpoints::write_manifests(const TickEngine& engine) {
+  const Tick armed = saver(0).armed();
+  posted_ = std::max(posted_, engine.run_begin());
   for (auto& [tick, gathering] : gatherings_) {
-    if (gathering.posted || gathering.parts.size() < process_.n_nodes ||
+    if (tick <= posted_) continue;
+    if (tick > next_tick(armed) || gathering.parts.size() < process_.n_nodes ||
         !engine.has_decided(tick)) {
-      continue;
+      return;
     }
-    gathering.posted = true;
+    posted_ = tick;
     Manifest manifest = options_.about;
     manifest.tick = tick;
     manifest.run_id = process_.run_id;

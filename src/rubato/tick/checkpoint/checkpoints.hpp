@@ -154,7 +154,6 @@ class Checkpoints {
   // Parts of one tick that have been told of, at node 0.
   struct Gathering {
     std::map<NodeId, CheckpointPart> parts;
-    bool posted = false;
   };
 
   [[nodiscard]] const CheckpointOptions& options() const noexcept { return options_; }
@@ -165,6 +164,7 @@ class Checkpoints {
   // Of node 0, under its host's lock.
   void add_part(NodeId node, Tick tick, const CheckpointPart& part);
   void write_manifests(const TickEngine& engine);
+  [[nodiscard]] Tick next_tick(Tick armed) const;
   [[nodiscard]] bool is_gathering();
   [[nodiscard]] Tick last_tick() const;
 
@@ -172,6 +172,7 @@ class Checkpoints {
   const Process process_;
   const std::unique_ptr<FolderLock> lock_;  // of the first process
   std::map<Tick, Gathering> gatherings_;
+  Tick posted_ = -1;        // of the last manifest that was begun
   Tick stop_interval_ = 0;  // of the model
   Tick stop_lag_ = 0;
   Tick ending_ = kNoTick;   // the tick of the checkpoint that ends the run

@@ -87,6 +87,7 @@ class EpochEngine final : public TickEngine {
   [[nodiscard]] Tick run_end() const override;
   [[nodiscard]] bool has_decided(Tick t) const override;
   [[nodiscard]] Nanos started() const override { return started_; }
+  [[nodiscard]] std::size_t state_bytes() const override;
   void hold(Tick t) override;
 
   // After the run: the node with its last state.
@@ -96,6 +97,9 @@ class EpochEngine final : public TickEngine {
   [[nodiscard]] std::vector<Choice> choices() const {
     return tuner_ ? tuner_->choices() : std::vector<Choice>();
   }
+  // Whether tuples are on their way between two segments, of this node's as far as it knows: it has
+  // some to pack, or lacks some.
+  [[nodiscard]] bool is_moving() const;
   // Of the segments before that of node().
   [[nodiscard]] const std::vector<Segment>& ended() const noexcept { return ended_; }
 

@@ -20,6 +20,18 @@ struct FragmentHeader {
 
 }  // namespace
 
+std::size_t EpochEngine::state_bytes() const {
+  std::size_t n = 0;
+  for (const auto& leg : legs_)
+    n += leg->flow().state_bytes();
+  return n;
+}
+
+bool EpochEngine::is_moving() const {
+  return std::ranges::any_of(
+      legs_, [](const auto& leg) { return leg->outgoing_left != 0 || leg->incoming_left != 0; });
+}
+
 // The fragments of an old region may be packed.
 void EpochEngine::old_region_ready(Leg& leg, RegionId region) {
   for (std::size_t i = 0; i < leg.outgoing.size(); ++i) {

@@ -12,6 +12,7 @@
 
 #include "rubato/core/thread_fabric_test.hpp"
 #include "rubato/tick/graph/graph_store.hpp"
+#include "rubato/tick/graph/testing/mixing.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
@@ -80,6 +81,31 @@ TEST(Epochs, a_stop_decision_ends_the_run_at_its_tick_in_whatever_segment_that_l
       EXPECT_EQ(run.n_epochs(), (whole.ticks - 1) / epoch);
     }
   }
+}
+
+// Without a lag the decision about an epoch's tick may come when the next segment is there already,
+// in which other nodes are neighbours; where edges go one way, they are told how far a node is.
+TEST(Epochs, a_run_may_end_at_the_tick_of_an_epoch_that_is_under_way) {
+  using testing::Mixing;
+  std::int64_t n_ended = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const ProblemOf<GraphModel<Mixing>, GraphStore<Mixing>, GraphStoreOptions> problem{
+        GraphModel<Mixing>(testing::random_graph(seed), Mixing(seed, 2, 0), GraphModelOptions{})};
+    const RunResult whole = simulate(problem, Policy::parse("local"), 60, simulated(1, 0));
+    SimulationOptions options = simulated(7, whole.ticks);
+    options.sharing.n_pieces = 40;
+    options.sharing.balance = Balance::persistence;
+    options.slowdowns = {1, 3, 1, 2, 1, 1.5, 1};
+    for (const char* policy : kPolicies) {
+      SCOPED_TRACE(policy);
+      const RunResult run = simulate(problem, Policy::parse(policy), 60, options);
+      EXPECT_EQ(run.ticks, whole.ticks);
+      EXPECT_EQ(run.checksum, whole.checksum);
+      n_ended += whole.stopped ? 1 : 0;
+    }
+  }
+  EXPECT_GT(n_ended, 60);
 }
 
 TEST(Epochs, figures_of_a_run_are_those_of_all_its_segments) {

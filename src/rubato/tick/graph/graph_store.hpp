@@ -2,9 +2,14 @@
 // GraphStore: the Store of the kind `graph` on dense arrays. Same plan and same bits as
 // FragmentStore gives for the generated eight functions.
 //
-// Each vertex that the node holds has a slot; the slots of a region are contiguous. A version is
-// an array of values over all slots, one for each tick of the window; in-edges are kept as slots,
-// ascending by source vertex, so that a step is a pull loop over a stretch of CSR.
+// Each vertex that the node holds has a slot; the slots of a region are contiguous. In-edges are kept
+// as slots, ascending by source vertex, so that a step is a pull loop over a stretch of CSR.
+//
+// Versions lie in rows, arrays of values over all slots. Where it is known who has read a version
+// (VersionUses) there are two: that of an even tick and that of an odd one, of which a region has its
+// own stretch again when all have read it. If some have not, as where edges go one way and a region
+// is far ahead of its readers, the version lies outside of the rows until they have; a step looks
+// there only if one of its tick does. With replicas there is a row for each tick of the window.
 //
 // A value that is not a number ends the run with its vertex, if Value is a floating type: all are
 // looked at in the initial state, at each kNumbersInterval-th tick and at the end.
@@ -13,14 +18,17 @@
 // the structure is static.
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rubato/tick/detail/version_uses.hpp"
 #include "rubato/tick/graph/graph_model.hpp"
 #include "rubato/tick/held_state.hpp"
 #include "rubato/tick/store.hpp"
@@ -43,48 +51,47 @@ class GraphStore final : public Store {
   // Both must outlive the store. Calls the user's init on what the node holds.
   GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed,
              GraphStoreOptions options = {})
-      : GraphStore(model, typed, options, Links{}) {
+      : GraphStore(model, typed, Arriving{0}, options) {
+    make_all();
     for (std::size_t slot = 0; slot < vertices_.size(); ++slot)
-      values_[slot] = model_.user().init(vertices_[slot]);
-    check_numbers(0, vertices_.size(), 0);
+      row(0)[slot] = model_.user().init(vertices_[slot]);
+    check_first();
   }
   // The same for a run that begins later. Throws Error if a vertex has no value there.
   GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed, const StateSource& source,
              GraphStoreOptions options = {})
-      : GraphStore(model, typed, options, Links{}) {
+      : GraphStore(model, typed, Arriving{source.tick()}, options) {
     const StartState<typename Model::State> start = held_state(model, typed.held, source);
-    Value* values = version(start.tick);
+    make_all();
     for (std::size_t slot = 0; slot < vertices_.size(); ++slot) {
       const auto at = std::ranges::lower_bound(start.held.ids, vertices_[slot]);
       if (at == start.held.ids.end() || *at != vertices_[slot]) {
         throw Error("the state at tick " + std::to_string(start.tick) + " has no value of vertex " +
                     std::to_string(vertices_[slot]) + ": is it of another graph?");
       }
-      values[slot] = start.held.values[static_cast<std::size_t>(at - start.held.ids.begin())];
+      row(begin_)[slot] = start.held.values[static_cast<std::size_t>(at - start.held.ids.begin())];
     }
-    check_numbers(0, vertices_.size(), start.tick);
+    check_first();
   }
-
   GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed, Arriving start,
-             GraphStoreOptions options = {})
-      : GraphStore(model, typed, options, Links{}) {
-    begin_ = start.tick;
-  }
+             GraphStoreOptions options = {});
 
   void step(RegionId region, Tick t, std::uint32_t /*core*/) override {
     const bool in_part = !ahead_.empty() && ahead_[region].tick == t;
+    if (!in_part || ahead_[region].n_vertices == 0) make(region, t + 1);
     for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot) {
-      if (!in_part || ahead_[region].done[slot - begins_[region]] == 0) step_vertex(slot, t);
+      if (!in_part || ahead_[region].done[slot - begins_[region]] == 0)
+        step_vertex(region, slot, t);
     }
-    if ((t + 1) % kNumbersInterval == 0) {
-      check_numbers(begins_[region], begins_[region + std::size_t{1}], t + 1);
-    }
+    if ((t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1);
     if constexpr (GraphHasStop<U>) {
       if (typed_.plan.regions[region].own() && stop_interval() > 0 &&
           (t + 1) % stop_interval() == 0) {
         measure_step(region, t);
       }
     }
+    for (const RegionId input : typed_.plan.inputs[region])
+      read_once(input, t);
   }
 
   [[nodiscard]] bool interacts() const override { return !ahead_.empty(); }
@@ -102,7 +109,8 @@ class GraphStore final : public Store {
     const std::size_t n_edges = ahead.n_edges;
     for (std::size_t i = 0; i < n; ++i) {
       if (ahead.done[i] != 0 || !sees_all(begin + i, is_here)) continue;
-      step_vertex(begin + i, t);
+      if (ahead.n_vertices == 0) make(region, t + 1);
+      step_vertex(region, begin + i, t);
       ahead.done[i] = 1;
       ++ahead.n_vertices;
       ahead.n_edges += in_begins_[begin + i + 1] - in_begins_[begin + i];
@@ -114,18 +122,24 @@ class GraphStore final : public Store {
 
   void pack(std::uint32_t neighbour, Tick t, Writer& out) override {
     put_values(packed_[neighbour], t, out);
+    for (const RegionId source : typed_.plan.neighbours[neighbour].sources)
+      read_once(source, t);
   }
   void pack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, Writer& out) override {
     put_values(packed_pieces_[neighbour][i], t, out);
+    read_once(typed_.plan.neighbours[neighbour].sources[i], t);
   }
   void unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, ByteView payload) override {
     const auto& slots = taken_pieces_[neighbour][i];
     if (payload.size() != slots.size() * sizeof(Value)) {
       throw wrong_size(neighbour, t, slots.size(), payload.size());
     }
-    Value* values = version(t);
-    for (std::size_t k = 0; k < slots.size(); ++k)
-      std::memcpy(&values[slots[k]], payload.data() + k * sizeof(Value), sizeof(Value));
+    for (const RegionId region : typed_.plan.neighbours[neighbour].pieces[i])
+      make(region, t);
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      Value* here = place(region_of_[slots[k]], t) + (slots[k] - begins_[region_of_[slots[k]]]);
+      std::memcpy(here, payload.data() + k * sizeof(Value), sizeof(Value));
+    }
   }
 
   void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
@@ -134,9 +148,15 @@ class GraphStore final : public Store {
     if (payload.size() != taken.size() * sizeof(Value)) {
       throw wrong_size(neighbour, t, taken.size(), payload.size());
     }
-    Value* values = version(t);
+    const auto& regions = typed_.plan.neighbours[neighbour].regions;
+    std::vector<Value*> places;  // [regions]
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      if (fresh[i] != 0) make(regions[i], t);
+      places.push_back(place(regions[i], t));
+    }
     for (std::size_t i = 0; i < taken.size(); ++i) {
-      Value& here = values[taken[i].slot];
+      const std::size_t first = begins_[regions[taken[i].region]];
+      Value& here = places[taken[i].region][taken[i].slot - first];
       const std::byte* came = payload.data() + i * sizeof(Value);
       if (fresh[taken[i].region] != 0) {
         std::memcpy(&here, came, sizeof(Value));
@@ -151,7 +171,9 @@ class GraphStore final : public Store {
     }
   }
 
-  void release(Tick /*floor*/) override {}
+  void release(Tick floor) override {
+    uses_.release(floor, [this](RegionId region, Tick t) { drop(region, t); });
+  }
 
   Bytes measure(RegionId region, Tick t) override {
     Writer writer;
@@ -199,7 +221,9 @@ class GraphStore final : public Store {
   [[nodiscard]] Nanos copy_cost(std::size_t n_bytes) const override {
     return kMicrosecond + static_cast<Nanos>(static_cast<double>(n_bytes) / options_.bytes_per_ns);
   }
-  [[nodiscard]] std::size_t bytes() const override { return values_.capacity() * sizeof(Value); }
+  [[nodiscard]] std::size_t bytes() const override {
+    return values_.capacity() * sizeof(Value) + bytes_outside_.load();
+  }
 
   [[nodiscard]] const Model& model() const noexcept { return model_; }
 
@@ -207,13 +231,16 @@ class GraphStore final : public Store {
   // own regions have.
   template <class F>
   void for_each_own(Tick t, F&& f) const {
-    const Value* values = version(t);
-    for (std::size_t slot = 0; slot < begins_[typed_.plan.n_own]; ++slot)
-      f(vertices_[slot], values[slot]);
+    for (RegionId region = 0; region < typed_.plan.n_own; ++region) {
+      const std::span<const Value> values = values_of(region, t);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        f(vertices_[begins_[region] + i], values[i]);
+    }
   }
   // The checksum of the own vertices (tick/problem.hpp). Error if a value is not a number.
   [[nodiscard]] std::uint64_t checksum(Tick t) const {
-    check_numbers(0, begins_[typed_.plan.n_own], t);
+    for (RegionId region = 0; region < typed_.plan.n_own; ++region)
+      check_numbers(region, t);
     std::uint64_t sum = 0;
     for_each_own(t, [&](VertexId v, const Value& value) {
       sum += tuple_hash(v, std::as_bytes(std::span(&value, 1)));
@@ -222,10 +249,10 @@ class GraphStore final : public Store {
   }
   // The same as general states, for tests and output: of all own vertices, of one own region.
   [[nodiscard]] typename Model::State own_state(Tick t) const {
-    return state_of(0, begins_[typed_.plan.n_own], t);
+    return state_of(0, typed_.plan.n_own, t);
   }
   [[nodiscard]] typename Model::State region_state(RegionId region, Tick t) const {
-    return state_of(begins_[region], begins_[region + std::size_t{1}], t);
+    return state_of(region, region + 1, t);
   }
   // Appends what one own region has at tick t, for a StateSource: as the model writes it.
   void save(RegionId region, Tick t, Writer& out) const {
@@ -240,7 +267,8 @@ class GraphStore final : public Store {
     for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot)
       mine.emplace_back(vertices_[slot], slot);
     std::ranges::sort(mine);
-    Value* values = version(begin_);
+    make(region, begin_);
+    Value* values = place(region, begin_);
     std::size_t n = 0;
     for (const ByteView fragment : fragments) {
       Reader reader(fragment);
@@ -249,7 +277,7 @@ class GraphStore final : public Store {
         const auto at = std::ranges::lower_bound(mine, state.ids[i], {},
                                                  &std::pair<VertexId, std::size_t>::first);
         if (at == mine.end() || at->first != state.ids[i]) continue;
-        values[at->second] = state.values[i];
+        values[at->second - begins_[region]] = state.values[i];
         ++n;
       }
     }
@@ -258,19 +286,7 @@ class GraphStore final : public Store {
 
  private:
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
-  struct Links {};
 
-  // All but the values.
-  GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed, GraphStoreOptions options,
-             Links /*only*/)
-      : model_(model), typed_(typed), options_(options), window_(typed.plan.window()) {
-    std::vector<std::uint32_t> slot_of(model.graph().n_vertices(), kNoSlot);
-    place_regions(slot_of);
-    link_edges(slot_of);
-    link_neighbours(slot_of);
-    link_pieces();
-    values_.resize(static_cast<std::size_t>(window_) * vertices_.size());
-  }
   struct Taken {
     std::uint32_t slot = 0;
     std::uint32_t region = 0;  // index in Neighbour::regions
@@ -285,12 +301,14 @@ class GraphStore final : public Store {
     Nanos cost = 0;  // of the last call
   };
 
-  void step_vertex(std::size_t slot, Tick t) {
-    const Value* now = version(t);
+  void step_vertex(RegionId region, std::size_t slot, Tick t) {
+    const ValuesElsewhere<Value> elsewhere{region_of_.data(), begins_.data(), outside_of(t)};
     const InEdges<Value> in{
         std::span(in_slots_).subspan(in_begins_[slot], in_begins_[slot + 1] - in_begins_[slot]),
-        vertices_.data(), now, model_.graph().in_weights(vertices_[slot])};
-    version(t + 1)[slot] = model_.user().step(vertices_[slot], now[slot], in, t);
+        vertices_.data(), row(t), model_.graph().in_weights(vertices_[slot]),
+        elsewhere.places == nullptr ? nullptr : &elsewhere};
+    const std::size_t i = slot - begins_[region];
+    place(region, t + 1)[i] = model_.user().step(vertices_[slot], place(region, t)[i], in, t);
   }
   [[nodiscard]] bool sees_all(std::size_t slot, const std::vector<std::uint8_t>& is_here) const {
     for (std::size_t e = in_begins_[slot]; e < in_begins_[slot + 1]; ++e) {
@@ -303,10 +321,10 @@ class GraphStore final : public Store {
                               options_.ns_per_edge * static_cast<double>(n_edges));
   }
   void put_values(const std::vector<std::uint32_t>& slots, Tick t, Writer& out) const {
-    const Value* values = version(t);
     out.reserve(out.size() + slots.size() * sizeof(Value));
+    const ValuesElsewhere<Value> elsewhere{region_of_.data(), begins_.data(), outside_of(t)};
     for (const std::uint32_t slot : slots)
-      out.put(values[slot]);
+      out.put(elsewhere.places == nullptr ? row(t)[slot] : elsewhere.at(row(t), slot));
   }
   [[nodiscard]] Error wrong_size(std::uint32_t neighbour, Tick t, std::size_t n_values,
                                  std::size_t n_bytes) const {
@@ -319,12 +337,6 @@ class GraphStore final : public Store {
   void link_pieces() {
     if (!typed_.plan.policy.pieces) return;
     ahead_.resize(typed_.regions.size());
-    region_of_.resize(vertices_.size());
-    for (RegionId region = 0; region < typed_.regions.size(); ++region) {
-      std::fill(region_of_.begin() + static_cast<std::ptrdiff_t>(begins_[region]),
-                region_of_.begin() + static_cast<std::ptrdiff_t>(begins_[region + std::size_t{1}]),
-                region);
-    }
     for (std::size_t i = 0; i < typed_.plan.neighbours.size(); ++i) {
       const Neighbour& neighbour = typed_.plan.neighbours[i];
       auto& packed = packed_pieces_.emplace_back(neighbour.sources.size());
@@ -348,35 +360,100 @@ class GraphStore final : public Store {
     }
   }
 
-  [[nodiscard]] Value* version(Tick t) noexcept {
-    return values_.data() + static_cast<std::size_t>(t % window_) * vertices_.size();
+  // Versions. Two of a region that are not of neighbouring ticks may share a stretch of a row, one after
+  // the other.
+  [[nodiscard]] std::size_t row_number(Tick t) const noexcept {
+    return static_cast<std::size_t>(t) % n_rows_;
   }
-  [[nodiscard]] const Value* version(Tick t) const noexcept {
-    return values_.data() + static_cast<std::size_t>(t % window_) * vertices_.size();
+  [[nodiscard]] Value* row(Tick t) noexcept {
+    return values_.data() + row_number(t) * vertices_.size();
+  }
+  [[nodiscard]] const Value* row(Tick t) const noexcept {
+    return values_.data() + row_number(t) * vertices_.size();
+  }
+  [[nodiscard]] std::unique_ptr<Value[]>& outside(RegionId region, Tick t) noexcept {
+    return outside_[static_cast<std::size_t>(t % window_) * typed_.regions.size() + region];
+  }
+  // Of all regions at tick t, those outside of the rows; null if there are none.
+  [[nodiscard]] const std::unique_ptr<Value[]>* outside_of(Tick t) const noexcept {
+    const auto slot = static_cast<std::size_t>(t % window_);
+    if (outside_.empty() || n_outside_[slot].load(std::memory_order_relaxed) == 0) return nullptr;
+    return &outside_[slot * typed_.regions.size()];
+  }
+  [[nodiscard]] const Value* place(RegionId region, Tick t) const noexcept {
+    const std::unique_ptr<Value[]>* places = outside_of(t);
+    const Value* other = places == nullptr ? nullptr : places[region].get();
+    return other == nullptr ? row(t) + begins_[region] : other;
+  }
+  [[nodiscard]] Value* place(RegionId region, Tick t) noexcept {
+    return const_cast<Value*>(std::as_const(*this).place(region, t));
+  }
+  [[nodiscard]] std::span<const Value> values_of(RegionId region, Tick t) const noexcept {
+    return {place(region, t), begins_[region + std::size_t{1}] - begins_[region]};
+  }
+  [[nodiscard]] std::atomic<bool>& is_used(RegionId region, Tick t) noexcept {
+    return in_use_[row_number(t) * typed_.regions.size() + region];
+  }
+  // Before a version is written.
+  void make(RegionId region, Tick t) {
+    if (outside_.empty()) return;
+    // What is freed by others was read by them before.
+    if (is_used(region, t).exchange(true, std::memory_order_acquire)) {
+      const std::size_t n = begins_[region + std::size_t{1}] - begins_[region];
+      outside(region, t) = std::make_unique<Value[]>(n);
+      n_outside_[static_cast<std::size_t>(t % window_)].fetch_add(1, std::memory_order_relaxed);
+      bytes_outside_ += n * sizeof(Value);
+    }
+    uses_.made(region, t);
+  }
+  void make_all() {
+    for (RegionId region = 0; region < typed_.regions.size(); ++region)
+      make(region, begin_);
+  }
+  // A unit or a round has read the version of an input or a source.
+  void read_once(RegionId region, Tick t) {
+    if (uses_.used(region, t)) drop(region, t);
+  }
+  void drop(RegionId region, Tick t) {
+    if (outside(region, t) == nullptr) {
+      is_used(region, t).store(false, std::memory_order_release);
+      return;
+    }
+    outside(region, t).reset();
+    n_outside_[static_cast<std::size_t>(t % window_)].fetch_sub(1, std::memory_order_relaxed);
+    bytes_outside_ -= (begins_[region + std::size_t{1}] - begins_[region]) * sizeof(Value);
   }
   [[nodiscard]] std::string name_of(std::uint32_t neighbour) const {
     return "node " + std::to_string(typed_.plan.neighbours[neighbour].node);
   }
 
-  void check_numbers(std::size_t begin, std::size_t end, Tick t) const {
+  void check_numbers(RegionId region, Tick t) const {
     if constexpr (std::is_floating_point_v<Value>) {
-      const Value* values = version(t);
-      for (std::size_t slot = begin; slot < end; ++slot) {
-        if (values[slot] == values[slot]) continue;
-        throw Error("vertex " + std::to_string(vertices_[slot]) + ", tick " + std::to_string(t) +
-                        ": not a number",
+      const std::span<const Value> values = values_of(region, t);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i] == values[i]) continue;
+        throw Error("vertex " + std::to_string(vertices_[begins_[region] + i]) + ", tick " +
+                        std::to_string(t) + ": not a number",
                     ExitCode::failed);
       }
     }
   }
+  void check_first() const {
+    for (RegionId region = 0; region < typed_.regions.size(); ++region)
+      check_numbers(region, begin_);
+  }
 
-  [[nodiscard]] typename Model::State state_of(std::size_t begin, std::size_t end, Tick t) const {
-    std::vector<std::size_t> slots(end - begin);
-    std::iota(slots.begin(), slots.end(), begin);
-    std::ranges::sort(slots, {}, [this](std::size_t slot) { return vertices_[slot]; });
+  [[nodiscard]] typename Model::State state_of(RegionId first, RegionId last, Tick t) const {
+    std::vector<std::pair<VertexId, const Value*>> all;
+    for (RegionId region = first; region < last; ++region) {
+      const std::span<const Value> values = values_of(region, t);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        all.emplace_back(vertices_[begins_[region] + i], &values[i]);
+    }
+    std::ranges::sort(all, {}, &std::pair<VertexId, const Value*>::first);
     typename Model::State state;
-    for (const std::size_t slot : slots)
-      state.add(vertices_[slot], version(t)[slot]);
+    for (const auto& [vertex, value] : all)
+      state.add(vertex, *value);
     return state;
   }
 
@@ -394,6 +471,7 @@ class GraphStore final : public Store {
         vertices_.push_back(v);
       }
       begins_.push_back(vertices_.size());
+      region_of_.resize(vertices_.size(), region);
     }
   }
 
@@ -438,10 +516,10 @@ class GraphStore final : public Store {
 
   void measure_step(RegionId region, Tick t) requires GraphHasStop<U> {
     Measure m{};
-    const Value* before = version(t);
-    const Value* after = version(t + 1);
-    for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot)
-      model_.user().measure(m, vertices_[slot], before[slot], after[slot]);
+    const std::span<const Value> before = values_of(region, t);
+    const std::span<const Value> after = values_of(region, t + 1);
+    for (std::size_t i = 0; i < before.size(); ++i)
+      model_.user().measure(m, vertices_[begins_[region] + i], before[i], after[i]);
     const std::lock_guard lock(measures_mutex_);
     measures_[{region, t + 1}] = model_.combined(m);
   }
@@ -450,7 +528,8 @@ class GraphStore final : public Store {
   const TypedPlan<VertexQuery>& typed_;
   GraphStoreOptions options_;
   const Tick window_;
-  Tick begin_ = 0;
+  const Tick begin_;
+  const std::size_t n_rows_;
   std::vector<VertexId> vertices_;                  // [slots]
   std::vector<std::size_t> begins_;                 // [regions + 1] slots
   std::vector<std::size_t> in_begins_;              // [slots + 1]; no edges into halo regions
@@ -460,11 +539,40 @@ class GraphStore final : public Store {
   // Policy pieces: [neighbours][pieces] slots, ascending by vertex.
   std::vector<std::vector<std::vector<std::uint32_t>>> packed_pieces_;
   std::vector<std::vector<std::vector<std::uint32_t>>> taken_pieces_;
-  std::vector<RegionId> region_of_;  // [slots]; of policy pieces
+  std::vector<RegionId> region_of_;  // [slots]
   std::vector<Ahead> ahead_;         // [regions]; of policy pieces
-  std::vector<Value> values_;        // [window][slots]
+  std::vector<Value> values_;        // [rows][slots]
+  detail::VersionUses uses_;
+  // Where versions are counted: which stretches of the rows are in use, and what lies elsewhere.
+  std::unique_ptr<std::atomic<bool>[]> in_use_;              // [rows][regions]
+  std::vector<std::unique_ptr<Value[]>> outside_;            // [window][regions]
+  std::unique_ptr<std::atomic<std::uint32_t>[]> n_outside_;  // [window] of regions
+  std::atomic<std::size_t> bytes_outside_{0};
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };
+
+template <GraphUser U>
+GraphStore<U>::GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed, Arriving start,
+                          GraphStoreOptions options)
+    : model_(model),
+      typed_(typed),
+      options_(options),
+      window_(typed.plan.window()),
+      begin_(start.tick),
+      n_rows_(detail::VersionUses::counts(typed.plan) ? 2 : static_cast<std::size_t>(window_)),
+      uses_(typed.plan, start.tick) {
+  std::vector<std::uint32_t> slot_of(model.graph().n_vertices(), kNoSlot);
+  place_regions(slot_of);
+  link_edges(slot_of);
+  link_neighbours(slot_of);
+  link_pieces();
+  values_.resize(n_rows_ * vertices_.size());
+  if (!detail::VersionUses::counts(typed.plan)) return;
+  const std::size_t n = typed.regions.size();
+  in_use_ = std::make_unique<std::atomic<bool>[]>(n_rows_ * n);
+  outside_.resize(static_cast<std::size_t>(window_) * n);
+  n_outside_ = std::make_unique<std::atomic<std::uint32_t>[]>(static_cast<std::size_t>(window_));
+}
 
 }  // namespace rubato::tick

@@ -15,6 +15,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,17 +26,38 @@
 
 namespace rubato::tick {
 
+// Where values lie that are not in the array of all others: those of regions of slots.
+template <class Value>
+struct ValuesElsewhere {
+  const std::uint32_t* region_of = nullptr;          // [slots]
+  const std::size_t* begins = nullptr;               // [regions] the first slot of each
+  const std::unique_ptr<Value[]>* places = nullptr;  // [regions]; null: in the array
+
+  [[nodiscard]] const Value& at(const Value* array, std::size_t slot) const noexcept {
+    const std::uint32_t region = region_of[slot];
+    const Value* place = places[region].get();
+    return place == nullptr ? array[slot] : place[slot - begins[region]];
+  }
+};
+
 // The edges into one vertex with the values at their sources. A view: valid during the step.
 template <class Value>
 class InEdges {
  public:
-  // Source i is vertices[slots[i]] and has values[slots[i]]; weights may be null.
+  // Source i is vertices[slots[i]] and has values[slots[i]], but for those that are `elsewhere`;
+  // weights and elsewhere may be null.
   InEdges(std::span<const std::uint32_t> slots, const VertexId* vertices, const Value* values,
-          const double* weights) noexcept
-      : slots_(slots), vertices_(vertices), values_(values), weights_(weights) {}
+          const double* weights, const ValuesElsewhere<Value>* elsewhere = nullptr) noexcept
+      : slots_(slots),
+        vertices_(vertices),
+        values_(values),
+        weights_(weights),
+        elsewhere_(elsewhere) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
-  [[nodiscard]] const Value& value(std::size_t i) const noexcept { return values_[slots_[i]]; }
+  [[nodiscard]] const Value& value(std::size_t i) const noexcept {
+    return elsewhere_ == nullptr ? values_[slots_[i]] : elsewhere_->at(values_, slots_[i]);
+  }
   [[nodiscard]] VertexId source(std::size_t i) const noexcept { return vertices_[slots_[i]]; }
   [[nodiscard]] double weight(std::size_t i) const noexcept {
     return weights_ == nullptr ? 1.0 : weights_[i];
@@ -46,6 +68,7 @@ class InEdges {
   const VertexId* vertices_;
   const Value* values_;
   const double* weights_;
+  const ValuesElsewhere<Value>* elsewhere_;
 };
 
 // Value: plain bytes without padding (Unpadded). Both functions are const and pure.

@@ -229,7 +229,6 @@ class PointsStore final : public Store {
   std::vector<std::unique_ptr<Table>> versions_;  // [regions][window]
   std::vector<Nanos> step_costs_;                 // [regions] of the last step
   const Tick begin_;
-  Tick released_;
   detail::VersionUses uses_;
 
   std::mutex mutex_;                                 // guards what follows
@@ -249,8 +248,7 @@ PointsStore<U>::PointsStore(const Model& model, const TypedPlan<Query>& typed, A
       versions_(typed.plan.regions.size() * static_cast<std::size_t>(window_)),
       step_costs_(typed.plan.regions.size()),
       begin_(start.tick),
-      released_(start.tick),
-      uses_(typed.plan),
+      uses_(typed.plan, start.tick),
       spare_(typed.plan.regions.size()) {
   place_regions();
   list_pack_cells();
@@ -348,7 +346,7 @@ typename PointsStore<U>::Table& PointsStore<U>::make(RegionId region, Tick t) {
   auto& version = versions_[slot(region, t)];
   RUBATO_ASSERT(version == nullptr, region, t);
   version = std::move(table);
-  uses_.made(region, t, t == begin_);
+  uses_.made(region, t);
   return *version;
 }
 
@@ -489,12 +487,9 @@ void PointsStore<U>::locate(const Place& place, std::span<const Tuple> results, 
 
 template <points::PointsUser U>
 void PointsStore<U>::release(Tick floor) {
-  for (; released_ < floor; ++released_) {
-    for (RegionId region = 0; region < typed_.plan.regions.size(); ++region) {
-      auto& version = versions_[slot(region, released_)];
-      if (version) keep(region, std::move(version));
-    }
-  }
+  uses_.release(floor, [this](RegionId region, Tick t) {
+    keep(region, std::move(versions_[slot(region, t)]));
+  });
 }
 
 template <points::PointsUser U>

@@ -87,6 +87,7 @@ class PieceSwarm {
   }
   static std::vector<Query> sets(const std::vector<AgentBox>& boxes) {
     std::vector<Query> list;
+    list.reserve(boxes.size());
     for (const AgentBox& box : boxes)
       list.emplace_back(box_of(box));
     return list;
@@ -96,6 +97,25 @@ class PieceSwarm {
   std::uint64_t seed_;
   std::int64_t reach_[2];  // visibility, reachability
   Space<std::int64_t, 2> space_;
+};
+
+// The same with its step in two parts.
+class PieceSwarmInParts : public PieceSwarm {
+ public:
+  using Contributions = SwarmInParts::Contributions;
+
+  explicit PieceSwarmInParts(const SwarmModel::Options& options)
+      : PieceSwarm(options), parts_(options) {}
+  [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const = delete;
+  void interact(Contributions& in, const State& to_step, const State& other, Tick t) const {
+    parts_.interact(in, to_step, other, t);
+  }
+  [[nodiscard]] State finish(const State& to_step, const Contributions& in, Tick t) const {
+    return parts_.finish(to_step, in, t);
+  }
+
+ private:
+  SwarmInParts parts_;
 };
 
 }  // namespace rubato::tick::testing

@@ -205,7 +205,7 @@ class SwarmModel {
 
   // Moves by at most the reachability, and not off the plane.
   [[nodiscard]] Agent moved(Agent agent, std::uint64_t bits) const {
-    const auto span = static_cast<std::uint64_t>(2 * o_.reachability + 1);
+    const auto span = 2 * static_cast<std::uint64_t>(o_.reachability) + 1;
     const auto dx = static_cast<std::int32_t>(bits % span) - o_.reachability;
     const auto dy = static_cast<std::int32_t>((bits >> 8) % span) - o_.reachability;
     agent.x = std::clamp(agent.x + dx, 0, o_.width - 1);
@@ -216,11 +216,29 @@ class SwarmModel {
   Options o_;
 };
 
+inline SwarmModel::Options random_world(std::uint64_t seed, RandomStream& random) {
+  SwarmModel::Options world;
+  world.seed = seed;
+  world.width = static_cast<std::int32_t>(random.between(8, 60));
+  world.height = static_cast<std::int32_t>(random.between(8, 60));
+  world.visibility = static_cast<std::int32_t>(random.between(0, 5));
+  world.reachability = static_cast<std::int32_t>(random.between(0, 4));
+  world.n_agents = static_cast<std::uint32_t>(random.between(0, 80));
+  world.death_in = random.between(0, 1) != 0 ? 30 : 0;
+  world.birth_in = random.between(0, 1) != 0 ? 35 : 0;
+  if (random.between(0, 3) == 0) {
+    world.stop_interval = random.between(1, 4);
+    world.stop_lag = random.between(0, 6);
+    world.stop_below = 0xfc000000;
+  }
+  return world;
+}
+
 // The swarm with its step in two parts: same bits, though what is seen comes in pieces.
 class SwarmInParts : public SwarmModel {
  public:
   using SwarmModel::SwarmModel;
-  State step(const State& to_step, const State& context, Tick t) const = delete;
+  [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const = delete;
 
   // [agents of to_step] whom each has seen. An agent that came twice would be hashed twice.
   using Contributions = std::vector<State>;

@@ -95,7 +95,7 @@ class Swarm {
     for (std::size_t j = 0; j < near.size(); ++j) {
       seen = hash_words(seen, near.tuple(j).id, near.tuple(j).value);
     }
-    next.value = hash_words(seen, std::bit_cast<bits>(next.mood[0]));
+    next.value = hash_words(seen, std::bit_cast<Bits>(next.mood[0]));
     const std::uint64_t fate =
         hash_words(o_.seed ^ next.value, bug.id, static_cast<std::uint64_t>(t));
     move(next, fate >> 8);
@@ -125,7 +125,7 @@ class Swarm {
   [[nodiscard]] Tick stop_lag() const { return o_.stop_lag; }
 
  private:
-  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
   [[nodiscard]] T at_least_inside(T x, std::size_t d) const {
     return x < world_.box.high[d] ? x : world_.box.low[d];
