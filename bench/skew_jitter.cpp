@@ -4,47 +4,25 @@
 // a simple policy has neither, so that auto gains more than 1.5.
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <string>
 #include <vector>
 
 #include "bench/harness.hpp"
+#include "bench/sim_heat.hpp"
 #include "bench/steady.hpp"
-#include "rubato/models/app_fish.hpp"
 #include "rubato/tick/tune/tuner.hpp"
 
 namespace rubato::bench {
 namespace {
 
-constexpr std::uint32_t kHosts = 16;
+constexpr std::int64_t kSide = 4;     // hosts along each dimension
+constexpr std::int64_t kBlock = 256;  // cells along a host's side; they take 1 ms a tick
+constexpr std::uint32_t kHosts = kSide * kSide;
 constexpr std::uint32_t kSlow = 5;  // one in the middle
-constexpr std::uint32_t kPieces = 512;
-
-// Fish that stay evenly spread, 800 a host, whose tick costs 1 ms on a host that is not slow.
-models::FishProblem school(std::uint64_t seed) {
-  constexpr double kFishAHost = 800;
-  constexpr double kNeighbours = 6;
-  constexpr double kSight = 6;
-  const double side = std::sqrt(kFishAHost / kNeighbours * std::numbers::pi) * kSight;
-  models::FishOptions fish;
-  fish.n = static_cast<std::uint64_t>(kFishAHost) * kHosts;
-  fish.seed = seed;
-  fish.width = fish.height = side * 4;
-  fish.rho = kSight;
-  fish.alpha = 3;
-  fish.informed = 1;
-  fish.omega = 2;
-  tick::PointsCosts costs;  // a fish costs as much as 15 pairs
-  costs.pair = 1e6 / (kFishAHost * (15 + kNeighbours));
-  costs.tuple = 15 * costs.pair;
-  return models::FishProblem(tick::PointsModel(models::FishModel(fish)), costs);
-}
 
 tick::System balanced(const tick::Policy& policy) {
   tick::System system{policy, {}};
-  system.sharing.n_pieces = kPieces;
-  system.sharing.balance = tick::Balance::persistence;
+  system.sharing.balance = tick::Balance::repartition;
   system.sharing.epoch = tick::kDefaultEpoch;
   return system;
 }
@@ -62,13 +40,8 @@ std::vector<Candidate> candidates() {
     list.push_back({text, {tick::Policy::parse(text), {}}, true});
   }
   for (const tick::Policy& policy : tick::tuned_policies()) {
-    // More layers than fish of a host would do again as much as the host itself does.
-    if (policy.replica_layers > 5) continue;
     list.push_back({policy.to_string() + ", balanced", balanced(policy)});
-    tick::System still = balanced(policy);
-    still.sharing.balance = tick::Balance::none;
-    still.sharing.epoch = 0;
-    list.push_back({policy.to_string(), still});
+    list.push_back({policy.to_string(), {policy, {}}});
   }
   return list;
 }
@@ -93,7 +66,8 @@ Report run(const Options& options) {
   const tick::Tick ticks = options.quick ? 200 : 600;
   const tick::Tick warm_up = options.quick ? 100 : 200;
   const int n_rounds = options.quick ? 1 : 3;
-  const auto problem = school(options.seed);
+  const SimHeat problem = sim_heat(kSide * kBlock, kSide * kBlock,
+                                   1e6 / static_cast<double>(kBlock * kBlock), kBlock * kBlock / 4);
   std::vector<Candidate> all = candidates();
   std::vector<double> automatic;
   for (int round = 0; round < n_rounds; ++round) {
@@ -104,9 +78,8 @@ Report run(const Options& options) {
     simulation.slowdowns.assign(kHosts, 1.0);
     simulation.slowdowns[kSlow] = 2;
     options.begin_round(round, n_rounds, "auto");
-    tick::System system = tick::System::parse("auto");
-    system.sharing.n_pieces = kPieces;
-    const SteadyRun chosen = run_steady(problem, system, ticks, warm_up, simulation);
+    const SteadyRun chosen =
+        run_steady(problem, tick::System::parse("auto"), ticks, warm_up, simulation);
     automatic.push_back(chosen.rate);
     for (Candidate& candidate : all) {
       options.begin_round(round, n_rounds, candidate.name);
@@ -130,7 +103,7 @@ Report run(const Options& options) {
 
 Benchmark skew_jitter() {
   return {"skew-jitter",
-          "fish on 16 virtual hosts, ec2-large, one host slow: does auto find what is best?", run};
+          "heat on 16 virtual hosts, ec2-large, one host slow: does auto find what is best?", run};
 }
 
 }  // namespace rubato::bench

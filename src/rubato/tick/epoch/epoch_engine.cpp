@@ -70,6 +70,7 @@ EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique
                  options.every);
   RUBATO_REQUIRE(partition->n_nodes() == n_nodes_, partition->n_nodes(), n_nodes_);
   auto leg = std::make_unique<Leg>();
+  if (options.tuner) first_cut_ = partition;
   leg->partition = std::move(partition);
   leg->node = std::move(first);
   follow(*leg);

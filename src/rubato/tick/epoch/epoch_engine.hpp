@@ -229,6 +229,7 @@ class EpochEngine final : public TickEngine {
   std::deque<std::pair<NodeId, Bytes>> early_;  // for segments that are not planned yet
   MoveFigures moved_;
   // Of policy auto; null without.
+  std::shared_ptr<const Partition> first_cut_;
   std::unique_ptr<Tuner> tuner_;
   std::unique_ptr<Meter> meter_;
 };

@@ -42,7 +42,9 @@ std::shared_ptr<const Partition> EpochEngine::share_anew(const Leg& from, ByteVi
     std::shared_ptr<const Partition> again = from.partition->cut_again(samples);
     return again ? again : from.partition;
   }
-  if (options_.balance == Balance::none || !balanced) return from.partition;
+  if (options_.balance == Balance::none) return from.partition;
+  // Policy auto may find that moving was not worth it.
+  if (!balanced) return first_cut_;
   const std::vector<NodeId>& before = from.partition->owners();
   std::vector<double> all(before.size());
   for (const auto& [piece, cost] : costs)

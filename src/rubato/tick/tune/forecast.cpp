@@ -135,13 +135,13 @@ class Forecast::Run {
   };
   struct Way {
     const Link* link = nullptr;
-    double share = 0;               // of what its target needs from others
-    std::size_t back = kNone;       // the way from its target to its source
-    std::vector<double> arrivals;   // [rounds], that of tick 0 first
-    std::size_t taken = 0;          // the last that had come when its node looked
-    double debt = 0;                // ns of work that waits for it
-    double ready = 0;               // when its target has stepped what reads it
-    double side = 0;                // and all that its source reads
+    double share = 0;                 // of what its target needs from others
+    std::size_t back = kNone;         // the way from its target to its source
+    std::vector<double> arrivals;     // [rounds], that of tick 0 first
+    std::size_t taken = 0;            // the last that had come when its node looked
+    double debt = 0;                  // ns of work that waits for it
+    double ready = 0;                 // when its target has stepped what reads it
+    double side = 0;                  // and all that its source reads
     std::vector<std::size_t> with{};  // ways by which the source is kept waiting, too
   };
   static constexpr std::size_t kNone = SIZE_MAX;

@@ -60,11 +60,16 @@ Tick Tuner::depth_most() const noexcept {
   return most;
 }
 
-// What has not run is trusted as those are that have.
+// What has not run is trusted as those are that have; once pieces have moved, as those with which
+// they did, or did not.
 double Tuner::correction_of(const Candidate& candidate) const noexcept {
+  const bool known = std::ranges::any_of(candidates_, [&](const Candidate& other) {
+    return other.balanced == candidate.balanced && other.ticks > 0;
+  });
   double others = 0;
   double ticks = 0;
   for (const Candidate& other : candidates_) {
+    if (known && other.balanced != candidate.balanced) continue;
     others += other.ratio;
     ticks += other.ticks;
   }
