@@ -142,6 +142,7 @@ std::vector<double> imbalances(const std::vector<double>& slow, bool dear, int n
   return result;
 }
 
+// But for what a cut has to gain to be made, a tenth, and for whole cells.
 TEST(GridPartition, nodes_of_any_speed_are_in_balance_after_one_epoch) {
   for (std::uint64_t seed = 0; seed < testing::n_seeds(); ++seed) {
     SCOPED_TRACE(seed);
@@ -150,9 +151,9 @@ TEST(GridPartition, nodes_of_any_speed_are_in_balance_after_one_epoch) {
     for (double& by : slow)
       by = random.between(0, 3) == 0 ? 1 + 3 * random.unit() : 1;
     const auto one = imbalances<Costly>(slow, false, 2);
-    EXPECT_LT(one[1], 1.2) << "before: " << one[0];
+    EXPECT_LT(one[1], 1.25) << "before: " << one[0];
     EXPECT_EQ(one[2], one[1]);
-    EXPECT_LT(imbalances<CostlyAndSaid>(slow, true, 1)[1], 1.2);
+    EXPECT_LT(imbalances<CostlyAndSaid>(slow, true, 1)[1], 1.25);
   }
 }
 
