@@ -44,7 +44,8 @@ TEST(AutoPolicy, StaysWithLocalWhereThereIsNothingToChoose) {
   const Answer alone = call(with(kHeat, {"--policy", "auto"}));
   EXPECT_NE(alone.err.find("auto: local to the end; one node waits for nobody"), std::string::npos)
       << alone.err;
-  const Answer brief = call(with(kHeat, {"--policy", "auto", "--simulate", "3", "--ticks", "20"}));
+  const Answer brief =
+      call({"run", "heat", "--ticks", "20", "--policy", "auto", "--simulate", "3"});
   EXPECT_NE(brief.err.find("auto: local to the end; the run ended before the first epoch"),
             std::string::npos)
       << brief.err;
