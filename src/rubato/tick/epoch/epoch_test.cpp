@@ -18,6 +18,7 @@
 #include "rubato/tick/points/testing/swarm.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tick/testing/grid_worlds.hpp"
+#include "rubato/tick/testing/piece_swarm.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 
 namespace rubato::tick {
@@ -363,6 +364,48 @@ TEST(Epochs, cells_that_move_between_threads_leave_the_state_as_it_is) {
   }
   // Not each time: on a machine that has much else to do a node waits most of the time.
   EXPECT_GT(n_bytes, 0);
+}
+
+// Cores free versions that others have read, without a lock.
+TEST(Epochs, graphs_and_general_models_of_pieces_have_their_state_on_threads_too) {
+  using testing::Mixing;
+  const ProblemOf<testing::PieceSwarm, FragmentStore<testing::PieceSwarm>> swarm{
+      testing::PieceSwarm(SwarmModel::Options{})};
+  const ProblemOf<GraphModel<Mixing>, GraphStore<Mixing>, GraphStoreOptions> graph{
+      GraphModel<Mixing>(testing::random_graph(3), Mixing(3), GraphModelOptions{})};
+  for (const Problem* problem :
+       {static_cast<const Problem*>(&swarm), static_cast<const Problem*>(&graph)}) {
+    const RunResult whole = simulate(*problem, Policy::parse("local"), 24, simulated(1, 0));
+    for (const char* policy : {"bulk", "local", "pieces(3)", "k2m1d2"}) {
+      SCOPED_TRACE(policy);
+      SharingOptions sharing;
+      sharing.n_pieces = 24;
+      sharing.epoch = 5;
+      sharing.balance = Balance::persistence;
+      EXPECT_EQ(run_on_threads(*problem, policy, 24, sharing, 3).checksum, whole.checksum);
+    }
+  }
+}
+
+// Policy auto, as it chooses and at random.
+TEST(Epochs, policies_that_change_on_threads_leave_the_state_as_it_is) {
+  const ProblemOf<testing::PieceSwarm, FragmentStore<testing::PieceSwarm>> problem{
+      testing::PieceSwarm(SwarmModel::Options{})};
+  const RunResult whole = simulate(problem, Policy::parse("local"), 40, simulated(1, 0));
+  for (const bool random : {false, true}) {
+    SharingOptions sharing;
+    sharing.tune = true;
+    sharing.n_pieces = 24;
+    sharing.epoch = 5;
+    sharing.balance = Balance::persistence;
+    if (random) {
+      sharing.chooses = [](Tick epoch) { return hash_words(5, static_cast<std::uint64_t>(epoch)); };
+    }
+    const RunResult run = run_on_threads(problem, "local", 40, sharing, 3);
+    EXPECT_EQ(run.checksum, whole.checksum);
+    if (random) EXPECT_GT(run.n_epochs(), 1);
+    EXPECT_TRUE(random || !run.choices.empty());
+  }
 }
 
 struct SwarmOfOnePart : SwarmModel {
