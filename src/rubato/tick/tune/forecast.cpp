@@ -28,12 +28,15 @@ class Pool {
       ends_.push_back(n_);
     }
   }
-  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
-  // The link by one number, its sample by another.
-  [[nodiscard]] double draw(double which, double unit) const {
-    const auto found = std::ranges::upper_bound(ends_, which * n_) - ends_.begin();
-    const auto i = static_cast<std::size_t>(std::min(found, std::ssize(all_) - 1));
-    return all_[i]->draw(unit);
+  // For one link, of which `own` is known or, if null, nothing: its own samples the more often the
+  // more there are of them.
+  [[nodiscard]] double draw_for(const Delays* own, RandomStream& random) const {
+    const double n = own == nullptr ? 0 : static_cast<double>(own->n);
+    if (random.unit() * (n + kPooled) < n) return own->draw(random.unit());
+    if (all_.empty()) return 0;
+    const auto found = std::ranges::upper_bound(ends_, random.unit() * n_) - ends_.begin();
+    return all_[static_cast<std::size_t>(std::min(found, std::ssize(all_) - 1))]->draw(
+        random.unit());
   }
 
  private:
@@ -287,18 +290,9 @@ void Forecast::draw_delays(const ForecastInput& input) {
       Link link{shape.node, to, &shape, {}};
       const auto found = known.find({shape.node, to});
       const Delays* own = found == known.end() ? nullptr : found->second;
-      const double n = own == nullptr ? 0 : static_cast<double>(own->n);
       const double base = least.of(shape.node, to);
-      for (Tick t = 0; t < ticks_; ++t) {
-        double above = 0;
-        if (random.unit() * (n + kPooled) < n) {
-          above = own->draw(random.unit());
-        } else if (!pool.empty()) {
-          const double which = random.unit();
-          above = pool.draw(which, random.unit());
-        }
-        link.delays.push_back(static_cast<float>(base + above));
-      }
+      for (Tick t = 0; t < ticks_; ++t)
+        link.delays.push_back(static_cast<float>(base + pool.draw_for(own, random)));
       links_.push_back(std::move(link));
     }
   }
