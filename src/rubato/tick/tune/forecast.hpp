@@ -34,7 +34,7 @@ struct LinkDelays {
 
 struct ForecastInput {
   Policy policy;                   // under which the loads were measured
-  std::vector<TickCosts> loads;     // [nodes]
+  std::vector<TickCosts> loads;    // [nodes]
   std::vector<NodeShape> shapes;   // [nodes]
   std::vector<LinkDelays> delays;  // of any links, each once
 };
