@@ -5,11 +5,11 @@
 // Each vertex that the node holds has a slot; the slots of a region are contiguous. In-edges are kept
 // as slots, ascending by source vertex, so that a step is a pull loop over a stretch of CSR.
 //
-// Versions lie in rows, arrays of values over all slots. Where it is known who has read a version
-// (VersionUses) there are two: that of an even tick and that of an odd one, of which a region has its
+// Versions lie in rows, arrays of values over all slots, one for each tick of the window. Under policy
+// pieces, where it is known who has read a version (VersionUses), there are two: that of an even tick and that of an odd one, of which a region has its
 // own stretch again when all have read it. If some have not, as where edges go one way and a region
 // is far ahead of its readers, the version lies outside of the rows until they have; a step looks
-// there only if one of its tick does. With replicas there is a row for each tick of the window.
+// there only if one of its tick does.
 //
 // A value that is not a number ends the run with its vertex, if Value is a floating type: all are
 // looked at in the initial state, at each kNumbersInterval-th tick and at the end.
@@ -79,9 +79,10 @@ class GraphStore final : public Store {
   void step(RegionId region, Tick t, std::uint32_t /*core*/) override {
     const bool in_part = !ahead_.empty() && ahead_[region].tick == t;
     if (!in_part || ahead_[region].n_vertices == 0) make(region, t + 1);
+    const StepPlaces at = places_of_step(region, t);
     for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot) {
       if (!in_part || ahead_[region].done[slot - begins_[region]] == 0)
-        step_vertex(region, slot, t);
+        step_vertex(at, region, slot, t);
     }
     if ((t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1);
     if constexpr (GraphHasStop<U>) {
@@ -110,7 +111,7 @@ class GraphStore final : public Store {
     for (std::size_t i = 0; i < n; ++i) {
       if (ahead.done[i] != 0 || !sees_all(begin + i, is_here)) continue;
       if (ahead.n_vertices == 0) make(region, t + 1);
-      step_vertex(region, begin + i, t);
+      step_vertex(places_of_step(region, t), region, begin + i, t);
       ahead.done[i] = 1;
       ++ahead.n_vertices;
       ahead.n_edges += in_begins_[begin + i + 1] - in_begins_[begin + i];
@@ -172,7 +173,7 @@ class GraphStore final : public Store {
   }
 
   void release(Tick floor) override {
-    uses_.release(floor, [this](RegionId region, Tick t) { drop(region, t); });
+    if (counts_) uses_.release(floor, [this](RegionId region, Tick t) { drop(region, t); });
   }
 
   Bytes measure(RegionId region, Tick t) override {
@@ -301,14 +302,27 @@ class GraphStore final : public Store {
     Nanos cost = 0;  // of the last call
   };
 
-  void step_vertex(RegionId region, std::size_t slot, Tick t) {
-    const ValuesElsewhere<Value> elsewhere{region_of_.data(), begins_.data(), outside_of(t)};
+  // Where the values of a step lie.
+  struct StepPlaces {
+    const Value* now = nullptr;     // of all slots
+    const Value* before = nullptr;  // of the region's own
+    Value* after = nullptr;
+    ValuesElsewhere<Value> elsewhere{};
+  };
+  // REQUIRES: made(region, t + 1).
+  [[nodiscard]] StepPlaces places_of_step(RegionId region, Tick t) noexcept {
+    return {row(t),
+            place(region, t),
+            place(region, t + 1),
+            {region_of_.data(), begins_.data(), outside_of(t)}};
+  }
+  void step_vertex(const StepPlaces& at, RegionId region, std::size_t slot, Tick t) {
     const InEdges<Value> in{
         std::span(in_slots_).subspan(in_begins_[slot], in_begins_[slot + 1] - in_begins_[slot]),
-        vertices_.data(), row(t), model_.graph().in_weights(vertices_[slot]),
-        elsewhere.places == nullptr ? nullptr : &elsewhere};
+        vertices_.data(), at.now, model_.graph().in_weights(vertices_[slot]),
+        at.elsewhere.places == nullptr ? nullptr : &at.elsewhere};
     const std::size_t i = slot - begins_[region];
-    place(region, t + 1)[i] = model_.user().step(vertices_[slot], place(region, t)[i], in, t);
+    at.after[i] = model_.user().step(vertices_[slot], at.before[i], in, t);
   }
   [[nodiscard]] bool sees_all(std::size_t slot, const std::vector<std::uint8_t>& is_here) const {
     for (std::size_t e = in_begins_[slot]; e < in_begins_[slot + 1]; ++e) {
@@ -412,7 +426,7 @@ class GraphStore final : public Store {
   }
   // A unit or a round has read the version of an input or a source.
   void read_once(RegionId region, Tick t) {
-    if (uses_.used(region, t)) drop(region, t);
+    if (counts_ && uses_.used(region, t)) drop(region, t);
   }
   void drop(RegionId region, Tick t) {
     if (outside(region, t) == nullptr) {
@@ -529,6 +543,7 @@ class GraphStore final : public Store {
   GraphStoreOptions options_;
   const Tick window_;
   const Tick begin_;
+  const bool counts_;  // who has read a version
   const std::size_t n_rows_;
   std::vector<VertexId> vertices_;                  // [slots]
   std::vector<std::size_t> begins_;                 // [regions + 1] slots
@@ -560,7 +575,8 @@ GraphStore<U>::GraphStore(const Model& model, const TypedPlan<VertexQuery>& type
       options_(options),
       window_(typed.plan.window()),
       begin_(start.tick),
-      n_rows_(detail::VersionUses::counts(typed.plan) ? 2 : static_cast<std::size_t>(window_)),
+      counts_(typed.plan.policy.pieces && detail::VersionUses::counts(typed.plan)),
+      n_rows_(counts_ ? 2 : static_cast<std::size_t>(window_)),
       uses_(typed.plan, start.tick) {
   std::vector<std::uint32_t> slot_of(model.graph().n_vertices(), kNoSlot);
   place_regions(slot_of);
@@ -568,7 +584,7 @@ GraphStore<U>::GraphStore(const Model& model, const TypedPlan<VertexQuery>& type
   link_neighbours(slot_of);
   link_pieces();
   values_.resize(n_rows_ * vertices_.size());
-  if (!detail::VersionUses::counts(typed.plan)) return;
+  if (!counts_) return;
   const std::size_t n = typed.regions.size();
   in_use_ = std::make_unique<std::atomic<bool>[]>(n_rows_ * n);
   outside_.resize(static_cast<std::size_t>(window_) * n);
