@@ -76,7 +76,7 @@ class PiecesMemory : public ::testing::TestWithParam<Instance> {};
 
 TEST_P(PiecesMemory, is_little_more_than_that_of_bulk) {
   const Peak bulk = peak_of(GetParam(), tick::System::parse("bulk"), 20);
-  EXPECT_GT(bulk.bytes, 5e4);
+  EXPECT_GT(bulk.bytes, 1e5);
   for (const char* policy : {"pieces(1)", "pieces(2)", "pieces(8)"}) {
     const Peak pieces = peak_of(GetParam(), tick::System::parse(policy), 20);
     const std::string ratio = std::to_string(pieces.bytes / bulk.bytes);
