@@ -88,9 +88,11 @@ SharingOptions sharing_of(const Problem& problem, SharingOptions sharing, std::u
   if (n_nodes == 1) sharing = {};
   // A model without pieces may be one that can be cut again.
   if (sharing.balance == Balance::persistence && !problem.has_pieces()) {
-    sharing.balance = problem.repartitions() ? Balance::repartition : Balance::none;
+    sharing.balance = Balance::repartition;
     sharing.n_pieces = 0;
   }
+  if (sharing.balance == Balance::repartition && !problem.repartitions())
+    sharing.balance = Balance::none;
   return sharing;
 }
 
@@ -308,7 +310,7 @@ EpochOptions epoch_options(const Policy& first, const SharingOptions& sharing) {
   EpochOptions epochs{sharing.epoch, sharing.balance, sharing.persistence};
   if (!sharing.tune) return epochs;
   TunerOptions tuner;
-  tuner.balances = sharing.balance == Balance::persistence;
+  tuner.balances = sharing.balance != Balance::none;
   tuner.every = sharing.epoch;
   tuner.chooses = sharing.chooses;
   tuner.candidates = sharing.candidates.empty() ? tuned_policies() : sharing.candidates;

@@ -20,6 +20,11 @@ namespace {
 // Of MessageType::epoch, in the header's `detail`.
 enum class Way : std::uint32_t { up, down };
 
+Meter::MessageCost cost_of(const core::Engine& engine, std::size_t n_bytes) {
+  const Nanos empty = engine.message_cost(sizeof(MessageHeader));
+  return {empty, engine.message_cost(n_bytes) - empty};
+}
+
 // Writes into each message when it was sent.
 class StampedPort final : public core::Port {
  public:
@@ -29,7 +34,7 @@ class StampedPort final : public core::Port {
   void send(NodeId to, Bytes bytes) override {
     const Nanos sent = port_.now();
     std::memcpy(bytes.data() + offsetof(MessageHeader, sent), &sent, sizeof sent);
-    meter_.count_sent(engine_.message_cost(bytes.size()));
+    meter_.count_sent(cost_of(engine_, bytes.size()));
     port_.send(to, std::move(bytes));
   }
   void wake_at(Nanos when) override { port_.wake_at(when); }
@@ -190,7 +195,9 @@ void EpochEngine::report(core::Port& port) {
   } else {
     const double busy = std::reduce(costs.begin(), costs.end()) / flow_options_.n_cores;
     const auto n_ticks = static_cast<double>(leg.flow().own_tick() - told_tick_);
-    load = leg.node->sample_load(busy, static_cast<double>(port.now() - told_at_) / n_ticks);
+    const double passed = static_cast<double>(port.now() - told_at_) / n_ticks;
+    // A tuner knows whether a cut is worth it, under a policy that waits less than this one.
+    load = leg.node->sample_load(busy, tuner_ ? busy : passed);
   }
   told_tick_ = leg.flow().own_tick();
   told_at_ = port.now();
@@ -268,7 +275,7 @@ void EpochEngine::on_message(core::Port& port, NodeId from, Bytes bytes) {
     const bool neighbour = header.type == MessageType::round ||
                            header.type == MessageType::pieces || header.type == MessageType::taken;
     if (neighbour)
-      meter_->count_message(from, port.now() - header.sent, message_cost(bytes.size()));
+      meter_->count_message(from, port.now() - header.sent, cost_of(*this, bytes.size()));
   }
   event(port, [&](core::Port& out) {
     handle(out, from, std::move(bytes));

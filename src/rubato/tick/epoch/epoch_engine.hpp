@@ -37,8 +37,8 @@ struct EpochOptions {
   Tick every = 0;  // ticks; epochs are its multiples
   Balance balance = Balance::none;
   BalanceOptions persistence;
-  // Policy auto: the tuner decides whether pieces are moved by persistence, if that is the balance,
-  // and which multiples of `every` are epochs.
+  // Policy auto: the tuner decides whether anything is balanced, and which multiples of `every` are
+  // epochs.
   std::optional<TunerOptions> tuner{};
 };
 

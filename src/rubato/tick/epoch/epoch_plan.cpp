@@ -38,13 +38,13 @@ Tuner::Decision EpochEngine::decide(const Job& job, const std::vector<NodeReport
 std::shared_ptr<const Partition> EpochEngine::share_anew(const Leg& from, ByteView samples,
                                                          const std::vector<PieceCost>& costs,
                                                          bool balanced) const {
+  if (options_.balance == Balance::none) return from.partition;
+  // Policy auto may find that moving was not worth it.
+  if (!balanced) return first_cut_;
   if (options_.balance == Balance::repartition) {
     std::shared_ptr<const Partition> again = from.partition->cut_again(samples);
     return again ? again : from.partition;
   }
-  if (options_.balance == Balance::none) return from.partition;
-  // Policy auto may find that moving was not worth it.
-  if (!balanced) return first_cut_;
   const std::vector<NodeId>& before = from.partition->owners();
   std::vector<double> all(before.size());
   for (const auto& [piece, cost] : costs)
@@ -86,6 +86,7 @@ void EpochEngine::planned(core::Port& port, Job& job) {
   const bool changes = job.next != nullptr;
   const Tick next_epoch = job.next_epoch < agreements_->stop.end() ? job.next_epoch : kNoTick;
   if (!changes && job.shape.size > 0) newest().shape = std::move(job.shape);
+  if (meter_ && job.thought > 0) meter_->pause();
   if (agreements_->stop.end() <= epoch_) {
     set_epoch(kNoTick);
   } else if (!changes) {

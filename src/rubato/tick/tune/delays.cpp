@@ -5,10 +5,27 @@
 
 namespace rubato::tick {
 
+namespace {
+
+constexpr std::size_t kParts = 1000;  // all strata end at one of their ends
+
+constexpr std::array<std::uint8_t, kParts> stratum_of_parts() {
+  std::array<std::uint8_t, kParts> strata{};
+  for (std::size_t part = 0; part < kParts; ++part) {
+    std::uint8_t i = 0;
+    while (Delays::kStrata[i] * kParts < static_cast<double>(part) + 0.5)
+      ++i;
+    strata[part] = i;
+  }
+  return strata;
+}
+
+constexpr std::array<std::uint8_t, kParts> kStratumOf = stratum_of_parts();
+
+}  // namespace
+
 double Delays::draw(double unit) const noexcept {
-  const auto stratum = std::ranges::upper_bound(kStrata, unit) - kStrata.begin();
-  return above[static_cast<std::size_t>(
-      std::min<std::ptrdiff_t>(stratum, std::ssize(kStrata) - 1))];
+  return above[kStratumOf[static_cast<std::size_t>(unit * kParts)]];
 }
 
 void DelayLog::add(Nanos delay) {

@@ -14,35 +14,42 @@ namespace {
 
 // So many samples of all links tell as much of one link as one of its own.
 constexpr double kPooled = 200;
-constexpr Tick kLeastTicks = 60;
+constexpr Tick kLeastTicks = 40;
 constexpr Tick kMostTicks = 400;
 
-// What all links have seen, to be drawn from as one.
+// What all links have seen, to be drawn from as one: values that are equally likely.
 class Pool {
  public:
   explicit Pool(std::span<const LinkDelays> links) {
+    double n = 0;
+    for (const LinkDelays& link : links)
+      n += static_cast<double>(link.delays.n);
+    if (n == 0) return;
+    values_.reserve(kValues);
+    double passed = 0;
     for (const LinkDelays& link : links) {
-      if (link.delays.n == 0) continue;
-      all_.push_back(&link.delays);
-      n_ += static_cast<double>(link.delays.n);
-      ends_.push_back(n_);
+      double begin = 0;
+      for (std::size_t i = 0; i < Delays::kStrata.size(); ++i) {
+        passed += static_cast<double>(link.delays.n) * (Delays::kStrata[i] - begin);
+        begin = Delays::kStrata[i];
+        while (values_.size() < kValues &&
+               (static_cast<double>(values_.size()) + 0.5) * n < passed * kValues)
+          values_.push_back(link.delays.above[i]);
+      }
     }
   }
   // For one link, of which `own` is known or, if null, nothing: its own samples the more often the
-  // more there are of them.
-  [[nodiscard]] double draw_for(const Delays* own, RandomStream& random) const {
+  // more there are of them. Both numbers are uniform in [0, 1).
+  [[nodiscard]] double draw_for(const Delays* own, double which, double unit) const {
     const double n = own == nullptr ? 0 : static_cast<double>(own->n);
-    if (random.unit() * (n + kPooled) < n) return own->draw(random.unit());
-    if (all_.empty()) return 0;
-    const auto found = std::ranges::upper_bound(ends_, random.unit() * n_) - ends_.begin();
-    return all_[static_cast<std::size_t>(std::min(found, std::ssize(all_) - 1))]->draw(
-        random.unit());
+    if (which * (n + kPooled) < n) return own->draw(unit);
+    if (values_.empty()) return 0;
+    return values_[static_cast<std::size_t>(unit * static_cast<double>(values_.size()))];
   }
 
  private:
-  std::vector<const Delays*> all_;
-  std::vector<double> ends_;
-  double n_ = 0;
+  static constexpr std::size_t kValues = 1 << 14;
+  std::vector<float> values_;
 };
 
 // The least delay of each link: half of there and back; where only one way was seen, the mean of
@@ -75,6 +82,10 @@ class LeastDelays {
   double mean_ = 0;
 };
 
+double unit_of(std::uint32_t word) {
+  return static_cast<double>(word) * 0x1.0p-32;
+}
+
 double sum_of_layers(const LinkShape& link, int n) {
   const auto most = std::min(link.layers.size(), static_cast<std::size_t>(std::max(n, 0)));
   return std::accumulate(link.layers.begin(),
@@ -96,22 +107,28 @@ class Forecast::Run {
       const double even = std::max(all_.mean_step_, all_.loads_[i].largest);
       node.step = balanced ? even : step;
       node.of_size = shape.size > 0 ? node.step / shape.size : 0;
+      node.outside.push_back(0);
+      for (Tick j = 1; j <= std::ssize(shape.inside); ++j)
+        node.outside.push_back(node.outside.back() + node.step - inside(node, j));
     }
     for (const Link& link : all_.links_) {
       // Some are met only further out than this policy reads.
       const bool sizes = all_.shapes_[link.to].layers > 0;
       if (sizes && sum_of_layers(*link.shape, policy.replica_layers + 1) == 0) continue;
       nodes_[link.to].in.push_back(ways_.size());
-      ways_.push_back({.link = &link, .arrivals = {0.0}});
+      ways_.push_back({.link = &link, .layers = {0.0}, .arrivals = {0.0}});
+      for (const double layer : link.shape->layers)
+        ways_.back().layers.push_back(ways_.back().layers.back() + layer);
     }
     set_ways();
     set_message_times();
   }
 
-  double tick_time() {
-    const Tick begin = all_.ticks_ / 4;
+  // Of so many ticks, the first quarter not counted.
+  double tick_time(Tick n_ticks) {
+    const Tick begin = n_ticks / 4;
     std::vector<double> at_begin(nodes_.size());
-    for (Tick t = 0; t < all_.ticks_; ++t) {
+    for (Tick t = 0; t < n_ticks; ++t) {
       if (t == begin) {
         for (std::size_t i = 0; i < nodes_.size(); ++i)
           at_begin[i] = nodes_[i].time;
@@ -123,8 +140,9 @@ class Forecast::Run {
     double longest = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       longest = std::max(longest, nodes_[i].time - at_begin[i]);
-    return longest / static_cast<double>(all_.ticks_ - begin);
+    return longest / static_cast<double>(n_ticks - begin);
   }
+  [[nodiscard]] std::size_t n_ways() const noexcept { return ways_.size(); }
 
  private:
   struct Node {
@@ -134,10 +152,12 @@ class Forecast::Run {
     double time = 0;
     double left = 0;              // when all but the sides that wait is stepped
     std::vector<std::size_t> in;  // ways
+    std::vector<double> outside;  // [n] of n ticks ahead, what cannot be stepped, ns
     const NodeShape* shape = nullptr;
   };
   struct Way {
     const Link* link = nullptr;
+    std::vector<double> layers;       // [n] sum of so many
     double share = 0;                 // of what its target needs from others
     std::size_t back = kNone;         // the way from its target to its source
     std::vector<double> arrivals;     // [rounds], that of tick 0 first
@@ -158,7 +178,8 @@ class Forecast::Run {
         wanted += sum_of_layers(link, policy_.replica_layers + 1);
       }
       const double more = measured > 0 ? wanted / measured : 1;
-      nodes_[i].message = all_.loads_[i].message * all_.policy_.period * more;
+      const TickCosts& load = all_.loads_[i];
+      nodes_[i].message = (load.message + load.packing * more) * all_.policy_.period;
     }
   }
 
@@ -193,6 +214,21 @@ class Forecast::Run {
     return j <= std::ssize(sizes) ? sizes[static_cast<std::size_t>(j - 1)] * node.of_size : 0;
   }
 
+  // What that leaves of so many ticks, ns.
+  [[nodiscard]] static double outside(const Node& node, Tick n_ticks) {
+    const auto n = static_cast<std::size_t>(n_ticks);
+    if (n < node.outside.size()) return node.outside[n];
+    return node.outside.back() + static_cast<double>(n + 1 - node.outside.size()) * node.step;
+  }
+
+  // Of ticks that a round of `fresh` ticks is late by, so many are bridged by replicas: those since it
+  // would have been sent last, and those that the inside cannot be ahead.
+  [[nodiscard]] Tick bridged(Tick t, Tick behind) const {
+    const Tick late = behind - t % policy_.period;
+    const Tick ahead = std::min<Tick>(late, policy_.depth);
+    return std::min<Tick>(behind - ahead, policy_.replica_layers);
+  }
+
   void step(Node& node, Tick t) {
     const Tick k = policy_.period;
     const auto fresh = static_cast<std::size_t>(t / k);
@@ -211,11 +247,10 @@ class Forecast::Run {
       while (way.taken < fresh && way.arrivals[way.taken + 1] <= start + inner)
         ++way.taken;
       const Tick behind = t - static_cast<Tick>(way.taken) * k;
-      const auto bridged = std::min<Tick>(behind, policy_.replica_layers);
-      work += sum_of_layers(*way.link->shape, static_cast<int>(bridged)) * node.of_size;
-      double blocked = 0;
-      for (Tick j = 1; j <= behind - bridged; ++j)
-        blocked += way.share * (node.step - inside(node, j));
+      const Tick layers = bridged(t, behind);
+      work += way.layers[std::min(static_cast<std::size_t>(layers), way.layers.size() - 1)] *
+              node.of_size;
+      const double blocked = way.share * outside(node, behind - layers);
       work += way.debt - blocked;
       way.debt = blocked;
     }
@@ -229,8 +264,8 @@ class Forecast::Run {
     set_sides(node, t);
   }
 
-  // When what each neighbour reads is stepped to t + 1: when the rest of the border is or, if a round
-  // is waited for there, soon after that has come.
+  // When what each neighbour reads is stepped to t + 1: when the rest of the border is, and soon after
+  // the round that it needs has come.
   void set_sides(const Node& node, Tick t) {
     const Tick k = policy_.period;
     const auto needed =
@@ -238,9 +273,7 @@ class Forecast::Run {
     const double border = node.step - inside(node, 1);
     for (const std::size_t i : node.in) {
       Way& way = ways_[i];
-      way.ready = node.left;
-      if (way.taken < needed)
-        way.ready = std::max(way.ready, way.arrivals[needed] + way.share * border);
+      way.ready = std::max(node.left, way.arrivals[needed] + way.share * border);
       way.side = std::max(way.side, way.ready);
     }
     for (const std::size_t i : node.in) {
@@ -284,15 +317,18 @@ void Forecast::draw_delays(const ForecastInput& input) {
   std::map<std::pair<NodeId, NodeId>, const Delays*> known;
   for (const LinkDelays& link : input.delays)
     known[{link.from, link.to}] = &link.delays;
-  RandomStream random(1);
   for (NodeId to = 0; to < shapes_.size(); ++to) {
     for (const LinkShape& shape : shapes_[to].links) {
       Link link{shape.node, to, &shape, {}};
       const auto found = known.find({shape.node, to});
       const Delays* own = found == known.end() ? nullptr : found->second;
       const double base = least.of(shape.node, to);
-      for (Tick t = 0; t < ticks_; ++t)
-        link.delays.push_back(static_cast<float>(base + pool.draw_for(own, random)));
+      for (Tick t = 0; t < ticks_; ++t) {
+        const auto words = random_words(1, links_.size(), static_cast<std::uint64_t>(t));
+        const double above = pool.draw_for(own, unit_of(words[0]), unit_of(words[1]));
+        link.delays.push_back(static_cast<float>(base + above));
+      }
+      n_steps_ += link.delays.size();
       links_.push_back(std::move(link));
     }
   }
@@ -303,9 +339,12 @@ bool Forecast::can(const Policy& policy) const noexcept {
       shapes_, [&](const NodeShape& shape) { return policy.replica_layers <= shape.layers; });
 }
 
-double Forecast::tick_time(const Policy& policy, bool balanced) const {
+double Forecast::tick_time(const Policy& policy, bool balanced, Tick most) const {
   RUBATO_REQUIRE(can(policy) && !policy.barrier, policy.to_string());
-  return Run(*this, policy, balanced).tick_time();
+  Run run(*this, policy, balanced);
+  const Tick n_ticks = std::min(most, ticks_);
+  n_steps_ += run.n_ways() * static_cast<std::size_t>(n_ticks);
+  return run.tick_time(n_ticks);
 }
 
 double Forecast::delay_quantile(double share) const {

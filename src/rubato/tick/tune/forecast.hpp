@@ -22,7 +22,10 @@ struct TickCosts {
   double step =
       0;  // ns that its cores take for a tick of its own work, together, over their number
   double largest = 0;  // of that, the costliest piece, by one core
-  double message = 0;  // ns that packing and unpacking takes in a tick, over the number of cores
+  // ns that messages take of its cores in a tick, over their number: however short they are, and what
+  // grows with what is in them.
+  double message = 0;
+  double packing = 0;
 };
 
 // A way that messages come by.
@@ -42,15 +45,17 @@ struct ForecastInput {
 class Forecast {
  public:
   // Draws all delays. About `n_draws` of them: large jobs are looked at for fewer ticks.
-  explicit Forecast(const ForecastInput& input, std::size_t n_draws = 200'000);
+  explicit Forecast(const ForecastInput& input, std::size_t n_draws = 15'000);
 
   // Whether enough is known of the shapes.
   [[nodiscard]] bool can(const Policy& policy) const noexcept;
-  // Nanoseconds a tick, in the long run; if `balanced`, after pieces have moved. REQUIRES:
-  // can(policy), and no barrier.
-  [[nodiscard]] double tick_time(const Policy& policy, bool balanced) const;
+  // Nanoseconds a tick, in the long run; if `balanced`, after it was shared anew. Looks at `most`
+  // ticks, or at ticks(). REQUIRES: can(policy), and no barrier.
+  [[nodiscard]] double tick_time(const Policy& policy, bool balanced, Tick most = kNoTick) const;
 
   [[nodiscard]] Tick ticks() const noexcept { return ticks_; }
+  // Draws, and messages of candidates, so far: what a forecast takes grows as they do.
+  [[nodiscard]] std::size_t n_steps() const noexcept { return n_steps_; }
   // Of all messages, what a share of (1 - late) is not later than, ns.
   [[nodiscard]] double delay_quantile(double share) const;
   [[nodiscard]] double mean_step() const noexcept { return mean_step_; }
@@ -74,6 +79,7 @@ class Forecast {
   Tick ticks_ = 0;
   double mean_step_ = 0;
   double most_step_ = 0;
+  mutable std::size_t n_steps_ = 0;
 };
 
 }  // namespace rubato::tick

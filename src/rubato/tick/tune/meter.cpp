@@ -36,29 +36,39 @@ void Meter::follow(const Dataflow& flow, std::uint32_t n_own, Nanos now) {
   flow_ = &flow;
   n_own_ = std::max(n_own, 1U);
   begin(flow.begin(), now);
+  pause();
+}
+
+void Meter::pause() {
   begun_ = false;
+  begin_tick_ = flow_->own_tick();
 }
 
 void Meter::begin(Tick tick, Nanos now) {
   begin_tick_ = tick;
   begin_time_ = now;
   begin_units_ = flow_->figures().own_units;
-  own_ = messages_ = 0;
+  own_ = messages_ = packing_ = 0;
   begun_ = true;
 }
 
 void Meter::count(const core::Work& work) {
   if (work.kind == step_own || work.kind == interact_own) own_ += work.took;
-  if (work.kind == pack_round || work.kind == unpack_round) messages_ += work.took;
+  if (work.kind == pack_round || work.kind == unpack_round) packing_ += work.took;
 }
 
-void Meter::count_message(NodeId from, Nanos delay, Nanos cost) {
-  delays_[from].add(delay);
-  messages_ += cost;
+void Meter::count_sent(MessageCost cost) {
+  messages_ += cost.empty;
+  packing_ += cost.content;
+}
+
+void Meter::count_message(NodeId from, Nanos delay, MessageCost cost) {
+  count_sent(cost);
+  if (begun_) delays_[from].add(delay);
 }
 
 void Meter::look(Nanos now) {
-  if (!begun_ && flow_->own_tick() > flow_->begin()) begin(flow_->own_tick(), now);
+  if (!begun_ && flow_->own_tick() > begin_tick_) begin(flow_->own_tick(), now);
 }
 
 NodeReport Meter::report(Nanos now, double largest) {
@@ -70,6 +80,10 @@ NodeReport Meter::report(Nanos now, double largest) {
   const auto ticks = static_cast<double>(std::max<Tick>(report.ticks, 1));
   report.load.step = static_cast<double>(own_) / std::max(steps, 1.0) / n_cores_;
   report.load.message = static_cast<double>(messages_) / ticks / n_cores_;
+  report.load.packing = static_cast<double>(packing_) / ticks / n_cores_;
+  // In less than a tick nothing can be told.
+  if (report.ticks == 0) report.load = load_;
+  load_ = report.load;
   report.load.largest = largest;
   report.tick_time = static_cast<double>(now - begin_time_) / ticks;
   for (const auto& [from, log] : delays_)

@@ -37,10 +37,17 @@ class Meter {
   void follow(const Dataflow& flow, std::uint32_t n_own, Nanos now);
   // Work of the segment that is followed.
   void count(const core::Work& work);
-  // A message that came, `delay` after it was sent by the clocks of both; its cost to a core.
-  void count_message(NodeId from, Nanos delay, Nanos cost);
-  void count_sent(Nanos cost) { messages_ += cost; }
-  // After each event: the clock starts with the segment's first own tick.
+  // What a message costs a core: an empty one, and more for what is in it.
+  struct MessageCost {
+    Nanos empty = 0;
+    Nanos content = 0;
+  };
+  // One that came, `delay` after it was sent by the clocks of both.
+  void count_message(NodeId from, Nanos delay, MessageCost cost);
+  void count_sent(MessageCost cost);
+  // Nothing counts before the next own tick: what this node is late by is not what it measures.
+  void pause();
+  // After each event: the clock starts with an own tick, of a segment and after a pause.
   void look(Nanos now);
 
   // Ends a stretch, and begins the next one. `largest` is what the costliest piece takes, ns.
@@ -58,8 +65,10 @@ class Meter {
   bool begun_ = false;
   std::int64_t begin_units_ = 0;
   Nanos own_ = 0;
-  Nanos messages_ = 0;
+  Nanos messages_ = 0;  // as if they were empty
+  Nanos packing_ = 0;   // and what is in them
   std::map<NodeId, DelayLog> delays_;
+  TickCosts load_;  // as it was told last
 };
 
 }  // namespace rubato::tick

@@ -63,6 +63,9 @@ void find_common_sides(const M& model, const Cut<typename M::Query>& cut, NodeId
   }
 }
 
+// Layers of replicas that are larger than this times the own query are not looked at.
+inline constexpr double kMostOutside = 4;
+
 // Of node `self`, for at most so many replica layers and ticks ahead.
 template <class M>
 requires Model<M> && HasSize<M>
@@ -97,7 +100,7 @@ requires Model<M> && HasSize<M>
       outside += size;
     }
     shape.layers = layer - 1;
-    if (!HasIntersection<M> || outside > shape.size) break;
+    if (!HasIntersection<M> || outside > kMostOutside * shape.size) break;
   }
   for (NodeId node = 0; node < cut.n_nodes(); ++node) {
     if (!sends[node]) continue;

@@ -17,6 +17,15 @@ constexpr double kAlike = 0.01;
 // Ticks for which a forecast stands against what was measured.
 constexpr double kTrust = 200;
 constexpr Tick kMostBackoff = 64;  // epochs
+// A first look tells what cannot be the best: what takes kHopeless times as long as the best then.
+constexpr Tick kFirstLook = 40;  // ticks
+constexpr double kHopeless = 1.3;
+// Nodes are alike that are so near to each other; sharing anew would gain nothing.
+constexpr double kEven = 1.02;
+// Of a forecast's step, as it is measured; ns.
+constexpr double kStepCost = 20;
+// Of a run's time, what forecasts may take.
+constexpr double kThinking = 0.02;
 
 }  // namespace
 
@@ -77,11 +86,45 @@ double Tuner::correction_of(const Candidate& candidate) const noexcept {
   return (candidate.ratio + kTrust * of_all) / (candidate.ticks + kTrust);
 }
 
-void Tuner::forecast(const Forecast& forecast, std::span<const NodeReport> reports) {
+// Of a job whose work has been shared anew since, what it was before that, at its pace of now.
+std::optional<Forecast> Tuner::first_cut(const ForecastInput& now) const {
+  if (!balanced() || first_loads_.empty()) return std::nullopt;
+  ForecastInput input;
+  input.policy = first_policy_;
+  input.loads = first_loads_;
+  input.shapes = first_shapes_;
+  input.delays = now.delays;
+  double pace = 0;
+  double before = 0;
+  for (std::size_t i = 0; i < now.loads.size(); ++i) {
+    pace += now.loads[i].step;
+    before += first_loads_[i].step;
+  }
+  for (TickCosts& load : input.loads) {
+    load.step *= pace / std::max(before, 1.0);
+    load.largest *= pace / std::max(before, 1.0);
+  }
+  return Forecast(input);
+}
+
+void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& first,
+                     std::span<const NodeReport> reports) {
+  const auto of = [&](const Candidate& candidate) -> const Forecast& {
+    return first && !candidate.balanced ? *first : forecast;
+  };
+  const bool even = !balanced() && forecast.most_step() < kEven * forecast.mean_step();
+  double least = 0;
   for (Candidate& candidate : candidates_) {
-    candidate.forecast = forecast.can(candidate.policy)
-                             ? forecast.tick_time(candidate.policy, candidate.balanced)
-                             : 0;
+    candidate.forecast = 0;
+    if (!of(candidate).can(candidate.policy) || (candidate.balanced && even)) continue;
+    candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced, kFirstLook);
+    if (least == 0 || candidate.forecast < least) least = candidate.forecast;
+  }
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    Candidate& candidate = candidates_[i];
+    const bool hopes = candidate.forecast > 0 && candidate.forecast < kHopeless * least;
+    if (hopes || (i == current_ && candidate.forecast > 0))
+      candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced);
   }
   // What ran since the last time, against the forecast of it: by the mean of all nodes.
   double time = 0;
@@ -129,19 +172,25 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports) {
       input.delays.push_back({from, report.node, delays});
   }
   const Forecast made(input);
-  forecast(made, reports);
+  const std::optional<Forecast> first = first_cut(input);
+  forecast(made, first, reports);
+  if (!balanced()) {
+    first_policy_ = input.policy;
+    first_loads_ = input.loads;
+    first_shapes_ = input.shapes;
+  }
   const std::size_t before = std::exchange(current_, best());
   const bool changed = before != current_;
   if (changed || choices_.empty()) note_choice(epoch, made, before);
   backoff_ = changed ? options_.every : std::min(2 * backoff_, kMostBackoff * options_.every);
+  cost_ = static_cast<Nanos>(kStepCost *
+                             static_cast<double>(made.n_steps() + (first ? first->n_steps() : 0)));
   set_distance(made, reports.size());
-  next_forecast_ = epoch + std::max(backoff_, distance_);
-  std::size_t n_links = 0;
-  for (const NodeShape& shape : input.shapes)
-    n_links += shape.links.size();
-  // As it is measured here: 10 ns for a draw and for a round of a candidate.
-  cost_ = static_cast<Nanos>(10 * n_links * static_cast<std::size_t>(made.ticks()) *
-                             (1 + candidates_.size()));
+  const double worth =
+      static_cast<double>(cost_) / kThinking / std::max(candidates_[current_].expected, 1.0);
+  const auto rarely =
+      static_cast<Tick>(std::ceil(worth / static_cast<double>(options_.every))) * options_.every;
+  next_forecast_ = epoch + std::max({backoff_, distance_, rarely});
   return stay(epoch);
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,7 @@ namespace rubato::tick {
 
 struct TunerOptions {
   std::vector<Policy> candidates;  // the first one is what the run begins with
-  bool balances = false;           // pieces may be moved, too
+  bool balances = false;           // work may be shared anew at epochs, too
   Tick every = 50;                 // epochs are its multiples
   // For tests: as in SharingOptions. Each multiple of `every` is then an epoch.
   std::function<std::size_t(Tick)> chooses{};
@@ -41,7 +42,7 @@ struct Expected {
 struct Choice {
   Tick tick = 0;
   Policy policy;
-  bool balanced = false;  // pieces are moved from then on
+  bool balanced = false;  // work is shared anew at each epoch from then on
   double tick_time = 0;   // ns that a tick should take
   double before = 0;      // what it should take if nothing changed
   double first = 0;       // and under the first candidate
@@ -90,7 +91,9 @@ class Tuner {
     double expected = 0;  // corrected
   };
   [[nodiscard]] double correction_of(const Candidate& candidate) const noexcept;
-  void forecast(const Forecast& forecast, std::span<const NodeReport> reports);
+  [[nodiscard]] std::optional<Forecast> first_cut(const ForecastInput& now) const;
+  void forecast(const Forecast& forecast, const std::optional<Forecast>& first,
+                std::span<const NodeReport> reports);
   [[nodiscard]] std::size_t best() const;
   void note_choice(Tick epoch, const Forecast& forecast, std::size_t before);
   void set_distance(const Forecast& forecast, std::size_t n_nodes);
@@ -103,6 +106,11 @@ class Tuner {
   Tick distance_;  // between epochs, at least
   std::vector<Choice> choices_;
   Nanos cost_ = 0;
+  // As they were measured last before work was shared anew: where a candidate without that would go
+  // back to.
+  Policy first_policy_;
+  std::vector<TickCosts> first_loads_;
+  std::vector<NodeShape> first_shapes_;
 };
 
 }  // namespace rubato::tick

@@ -2,6 +2,8 @@
 
 #include "rubato/tick/tune/tuner.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "rubato/base/error.hpp"
@@ -138,6 +140,45 @@ TEST(Tuner, bulk_is_no_candidate) {
     EXPECT_EQ(error.code(), ExitCode::usage);
     EXPECT_NE(std::string(error.what()).find("bulk is no candidate"), std::string::npos);
   }
+}
+
+// Each node's cost of a tick as it was measured, on a network that is never late.
+std::vector<NodeReport> reports_of(const std::vector<double>& steps) {
+  const auto partition = evenly_spread().partition(kNodes);
+  std::vector<NodeReport> reports;
+  for (NodeId node = 0; node < kNodes; ++node) {
+    NodeReport report;
+    report.node = node;
+    report.load.step = steps[node];
+    report.tick_time = *std::ranges::max_element(steps);
+    report.ticks = 50;
+    report.shape = partition->shape(node, 1, 2);
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+TEST(Tuner, what_is_balanced_stays_so_while_the_first_cut_would_be_uneven) {
+  Tuner tuner({{Policy{}}, true, 50});
+  EXPECT_TRUE(tuner.decide(50, reports_of({1e6, 1e6, 3e6, 1e6})).balanced);
+  for (Tick epoch = 100; epoch <= 2000; epoch += 50) {
+    if (!tuner.forecasts_at(epoch)) continue;
+    EXPECT_TRUE(tuner.decide(epoch, reports_of({1.5e6, 1.5e6, 1.5e6, 1.5e6})).balanced) << epoch;
+  }
+}
+
+TEST(Tuner, balancing_that_gains_nothing_is_given_up) {
+  Tuner tuner({{Policy{}}, true, 50});
+  EXPECT_TRUE(tuner.decide(50, reports_of({1e6, 1e6, 2e6, 1e6})).balanced);
+  bool balanced = true;
+  for (Tick epoch = 100; epoch <= 2000 && balanced; epoch += 50) {
+    if (!tuner.forecasts_at(epoch)) continue;
+    auto reports = reports_of({1.25e6, 1.25e6, 1.25e6, 1.25e6});
+    for (NodeReport& report : reports)
+      report.tick_time = 4e6;  // what moving costs
+    balanced = tuner.decide(epoch, std::move(reports)).balanced;
+  }
+  EXPECT_FALSE(balanced);
 }
 
 TEST(Tuner, a_late_network_brings_replicas_and_the_same_bits) {

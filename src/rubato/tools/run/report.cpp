@@ -212,7 +212,7 @@ std::string choice_lines(const tick::RunResult& result) {
     const bool changes = choice.policy != result.policy || choice.balanced;
     text +=
         fmt::format("auto: from tick {} on {}{}, since a tick should take {}", choice.tick,
-                    choice.policy.to_string(), choice.balanced ? " with pieces moved by cost" : "",
+                    choice.policy.to_string(), choice.balanced ? " with its work balanced at epochs" : "",
                     time_words(choice.tick_time));
     text += changes ? fmt::format(" in place of {} under {}", time_words(choice.first),
                                   result.policy.to_string())
