@@ -123,8 +123,7 @@ EpochEngine::Leg& EpochEngine::leg_of(const core::Work& work) const {
 
 // Has the leg's steps give samples when they are wanted.
 void EpochEngine::follow(Leg& leg) {
-  leg.cost.resize(leg.node->plan().n_own);
-  leg.n_units.resize(leg.node->plan().n_own);
+  leg.costs.resize(leg.node->plan().n_own);
   if (options_.balance != Balance::repartition) return;
   leg.flow().on_own_step([this, &leg](RegionId region, Tick t) {
     if (t != sample_tick_.load(std::memory_order_relaxed)) return;
@@ -175,12 +174,9 @@ void EpochEngine::look(core::Port& port) {
 }
 
 std::vector<double> EpochEngine::Leg::take_costs() {
-  std::vector<double> costs(cost.size());
-  for (std::size_t i = 0; i < costs.size(); ++i)
-    costs[i] = cost[i] / static_cast<double>(std::max<std::int64_t>(n_units[i], 1));
-  std::ranges::fill(cost, 0.0);
-  std::ranges::fill(n_units, 0);
-  return costs;
+  std::vector<double> taken(costs.size());
+  std::ranges::transform(costs, taken.begin(), &PersistentCost::take);
+  return taken;
 }
 
 void EpochEngine::report(core::Port& port) {
@@ -387,15 +383,14 @@ void EpochEngine::count(const core::Work& work) {
   if (work.kind != step_own && work.kind != interact_own) return;
   Leg& leg = leg_of(work);
   if (work.kind == interact_own) {
-    leg.cost[work.index] += static_cast<double>(work.took);
+    leg.costs[work.index].add(static_cast<double>(work.took));
     return;
   }
   // Those of a wavefront are of about the same size.
   const std::span<const RegionId> regions = Dataflow::stepped_by(work);
-  for (const RegionId region : regions) {
-    leg.cost[region] += static_cast<double>(work.took) / static_cast<double>(regions.size());
-    ++leg.n_units[region];
-  }
+  for (const RegionId region : regions)
+    leg.costs[region].add_step(static_cast<double>(work.took) /
+                               static_cast<double>(regions.size()));
 }
 
 void EpochEngine::on_finished(core::Port& port, const core::Work& work) {

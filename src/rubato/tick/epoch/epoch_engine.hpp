@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "rubato/tick/balance/balance.hpp"
+#include "rubato/tick/balance/persistent_cost.hpp"
 #include "rubato/tick/problem.hpp"
 #include "rubato/tick/tune/tuner.hpp"
 
@@ -147,9 +148,7 @@ class EpochEngine final : public TickEngine {
     std::size_t incoming_left = 0;       // regions that have not begun
     std::int64_t n_moved = 0;            // pieces that have another owner than in the one before
     NodeShape shape{};                   // for forecasts, once one is near
-    // [own regions] what they have cost since the last report, in so many units.
-    std::vector<double> cost;
-    std::vector<std::int64_t> n_units;
+    std::vector<PersistentCost> costs;   // [own regions] since the last report
 
     [[nodiscard]] Dataflow& flow() const { return node->engine(); }
     // [own regions] nanoseconds a tick since the last call.
