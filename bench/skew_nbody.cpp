@@ -172,7 +172,7 @@ tick::System skew_system(const char* name) {
   tick::System system = tick::System::parse(name);
   system.sharing.n_pieces = kSkewPieces;
   if (system.sharing.moves()) system.sharing.epoch = kSkewEpoch;
-  if (system.policy.pieces) system.policy.depth = 16;
+  if (system.policy.pieces) system.policy.depth = 32;
   return system;
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/tick/balance/persistent_cost.hpp"
 #include "rubato/tick/testing/seeds.hpp"
 
 namespace rubato::tick {
@@ -17,6 +18,49 @@ std::vector<double> loads_of(const std::vector<double>& costs, const std::vector
   for (std::size_t piece = 0; piece < costs.size(); ++piece)
     loads[owners[piece]] += costs[piece];
   return loads;
+}
+
+TEST(PersistentCost, is_the_mean_of_what_stays) {
+  PersistentCost cost;
+  EXPECT_EQ(cost.take(), 0);
+  for (int t = 0; t < 5; ++t)
+    cost.add_step(t);  // too few to leave any out
+  EXPECT_DOUBLE_EQ(cost.take(), 2);
+  EXPECT_EQ(cost.take(), 0);
+}
+
+TEST(PersistentCost, leaves_out_what_came_and_went) {
+  PersistentCost cost;
+  for (int t = 0; t < 32; ++t)
+    cost.add_step(t == 7 || t == 20 ? 1000 : 3);
+  EXPECT_DOUBLE_EQ(cost.take(), 3);
+  // What comes back every fourth tick stays: of 8 such ticks half are left out with the eighth.
+  for (int t = 0; t < 32; ++t)
+    cost.add_step(t % 4 == 0 ? 100 : 2);
+  EXPECT_NEAR(cost.take(), (4 * 100 + 24 * 2) / 28.0, 1e-9);
+}
+
+TEST(PersistentCost, parts_of_a_tick_belong_to_its_step) {
+  PersistentCost cost;
+  for (int t = 0; t < 3; ++t) {
+    cost.add(1);
+    cost.add(2);
+    cost.add_step(4);
+  }
+  cost.add(100);  // of a step that comes after the report
+  EXPECT_DOUBLE_EQ(cost.take(), 7);
+  cost.add_step(1);
+  EXPECT_DOUBLE_EQ(cost.take(), 101);
+}
+
+TEST(PersistentCost, many_ticks_are_told_by_few_samples) {
+  PersistentCost cost;
+  constexpr int kTicks = 100'000;
+  for (int t = 0; t < kTicks; ++t)
+    cost.add_step(t % 2 == 0 ? 1 : 3);
+  EXPECT_NEAR(cost.take(), 2, 0.01);
+  cost.add_step(9);  // and it begins anew
+  EXPECT_DOUBLE_EQ(cost.take(), 9);
 }
 
 TEST(Persistence, what_is_in_balance_stays_where_it_is) {
