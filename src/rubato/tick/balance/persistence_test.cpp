@@ -22,22 +22,24 @@ std::vector<double> loads_of(const std::vector<double>& costs, const std::vector
 
 TEST(PersistentCost, is_the_mean_of_what_stays) {
   PersistentCost cost;
-  EXPECT_EQ(cost.take(), 0);
+  EXPECT_EQ(cost.take().stays, 0);
   for (int t = 0; t < 5; ++t)
     cost.add_step(t);  // too few to leave any out
-  EXPECT_DOUBLE_EQ(cost.take(), 2);
-  EXPECT_EQ(cost.take(), 0);
+  EXPECT_DOUBLE_EQ(cost.take().stays, 2);
+  EXPECT_EQ(cost.take().stays, 0);
 }
 
-TEST(PersistentCost, leaves_out_what_came_and_went) {
+TEST(PersistentCost, what_came_and_went_is_told_apart) {
   PersistentCost cost;
   for (int t = 0; t < 32; ++t)
     cost.add_step(t == 7 || t == 20 ? 1000 : 3);
-  EXPECT_DOUBLE_EQ(cost.take(), 3);
+  const PersistentCost::Mean mean = cost.take();
+  EXPECT_DOUBLE_EQ(mean.stays, 3);
+  EXPECT_DOUBLE_EQ(mean.stays + mean.passes, (2 * 1000 + 30 * 3) / 32.0);
   // What comes back every fourth tick stays: of 8 such ticks half are left out with the eighth.
   for (int t = 0; t < 32; ++t)
     cost.add_step(t % 4 == 0 ? 100 : 2);
-  EXPECT_NEAR(cost.take(), (4 * 100 + 24 * 2) / 28.0, 1e-9);
+  EXPECT_NEAR(cost.take().stays, (4 * 100 + 24 * 2) / 28.0, 1e-9);
 }
 
 TEST(PersistentCost, parts_of_a_tick_belong_to_its_step) {
@@ -48,9 +50,9 @@ TEST(PersistentCost, parts_of_a_tick_belong_to_its_step) {
     cost.add_step(4);
   }
   cost.add(100);  // of a step that comes after the report
-  EXPECT_DOUBLE_EQ(cost.take(), 7);
+  EXPECT_DOUBLE_EQ(cost.take().stays, 7);
   cost.add_step(1);
-  EXPECT_DOUBLE_EQ(cost.take(), 101);
+  EXPECT_DOUBLE_EQ(cost.take().stays, 101);
 }
 
 TEST(PersistentCost, many_ticks_are_told_by_few_samples) {
@@ -58,9 +60,9 @@ TEST(PersistentCost, many_ticks_are_told_by_few_samples) {
   constexpr int kTicks = 100'000;
   for (int t = 0; t < kTicks; ++t)
     cost.add_step(t % 2 == 0 ? 1 : 3);
-  EXPECT_NEAR(cost.take(), 2, 0.01);
+  EXPECT_NEAR(cost.take().stays, 2, 0.01);
   cost.add_step(9);  // and it begins anew
-  EXPECT_DOUBLE_EQ(cost.take(), 9);
+  EXPECT_DOUBLE_EQ(cost.take().stays, 9);
 }
 
 TEST(Persistence, what_is_in_balance_stays_where_it_is) {

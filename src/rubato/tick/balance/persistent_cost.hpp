@@ -2,11 +2,14 @@
 // PersistentCost: what a piece may be expected to cost a tick, from what it has cost.
 //
 // A balancer by persistence takes what was for what will be. What came and went in a few ticks, a
-// group that met there, or a core that was taken away, is not: it would drive other pieces off a node
-// that has no more to do than the rest. So the costliest eighth of the ticks is left out.
+// group that met there, or a core that was taken away, will not be there again, but elsewhere: it is
+// told apart, so that it can be shared among all pieces. Taken for a piece's own it would drive
+// others off a node that has no more to do than the rest; left out, nodes of much room and little
+// work would get more than their part of it.
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 namespace rubato::tick {
@@ -34,16 +37,25 @@ class PersistentCost {
     stride_ *= 2;
   }
 
-  // ns a tick since the last call; 0 if there was no tick.
-  [[nodiscard]] double take() {
+  // ns a tick. Both are 0 if there was no tick.
+  struct Mean {
+    double stays = 0;   // of all ticks but the costliest eighth
+    double passes = 0;  // of all, above that
+  };
+  // Of the ticks since the last call.
+  [[nodiscard]] Mean take() {
     if (samples_.empty() && n_summed_ > 0)
       samples_.push_back(static_cast<float>(sum_ / static_cast<double>(n_summed_)));
-    const std::size_t n = samples_.size() - samples_.size() / kLeftOut;
-    double mean = 0;
+    Mean mean;
+    const std::size_t n = samples_.size();
+    const std::size_t n_stay = n - n / kLeftOut;
     if (n > 0) {
-      std::ranges::nth_element(samples_, samples_.begin() + static_cast<std::ptrdiff_t>(n - 1));
-      for (std::size_t i = 0; i < n; ++i)
-        mean += static_cast<double>(samples_[i]) / static_cast<double>(n);
+      const auto end = samples_.begin() + static_cast<std::ptrdiff_t>(n_stay);
+      std::ranges::nth_element(samples_, end - 1);
+      const double stay = std::accumulate(samples_.begin(), end, 0.0);
+      const double all = std::accumulate(end, samples_.end(), stay);
+      mean.stays = stay / static_cast<double>(n_stay);
+      mean.passes = std::max(0.0, all / static_cast<double>(n) - mean.stays);
     }
     samples_.clear();
     sum_ = 0;

@@ -6,13 +6,11 @@
 #include <numeric>
 #include <span>
 
-#include "rubato/tick/epoch/report.hpp"
 
 namespace rubato::tick {
 
 using detail::MessageHeader;
 using detail::MessageType;
-using detail::PieceCosts;
 using detail::Report;
 
 namespace {
@@ -150,8 +148,7 @@ void EpochEngine::set_epoch(Tick t) {
   reported_ = decided_ = false;
   missing_ = 1 + children().size();
   samples_.clear();
-  costs_.clear();
-  loads_.clear();
+  all_ = {};
   // At least one tick of this segment is to be told of.
   const Tick distance = tuner_ ? tuner_->distance() : options_.every;
   report_tick_ = t == kNoTick ? kNoTick : std::max(t - distance / 2, newest().flow().begin() + 1);
@@ -173,8 +170,8 @@ void EpochEngine::look(core::Port& port) {
   watched_tick_.store(own_tick(), std::memory_order_relaxed);
 }
 
-std::vector<double> EpochEngine::Leg::take_costs() {
-  std::vector<double> taken(costs.size());
+std::vector<PersistentCost::Mean> EpochEngine::Leg::take_costs() {
+  std::vector<PersistentCost::Mean> taken(costs.size());
   std::ranges::transform(costs, taken.begin(), &PersistentCost::take);
   return taken;
 }
@@ -182,14 +179,18 @@ std::vector<double> EpochEngine::Leg::take_costs() {
 void EpochEngine::report(core::Port& port) {
   reported_ = true;
   Leg& leg = newest();
-  const std::vector<double> costs = leg.take_costs();
-  PieceCosts of_pieces;
+  const std::vector<PersistentCost::Mean> costs = leg.take_costs();
+  Report told;
   Bytes load;
   if (options_.balance == Balance::persistence) {
-    for (std::size_t i = 0; i < leg.node->pieces().size(); ++i)
-      of_pieces.emplace_back(leg.node->pieces()[i], costs[i]);
+    for (std::size_t i = 0; i < leg.node->pieces().size(); ++i) {
+      told.costs.emplace_back(leg.node->pieces()[i], costs[i].stays);
+      told.passes += costs[i].passes;
+    }
   } else {
-    const double busy = std::reduce(costs.begin(), costs.end()) / flow_options_.n_cores;
+    double busy = 0;
+    for (const PersistentCost::Mean& cost : costs)
+      busy += (cost.stays + cost.passes) / flow_options_.n_cores;
     const auto n_ticks = static_cast<double>(leg.flow().own_tick() - told_tick_);
     const double passed = static_cast<double>(port.now() - told_at_) / n_ticks;
     // A tuner knows whether a cut is worth it, under a policy that waits less than this one.
@@ -197,19 +198,19 @@ void EpochEngine::report(core::Port& port) {
   }
   told_tick_ = leg.flow().own_tick();
   told_at_ = port.now();
-  std::vector<NodeReport> loads;
   if (tuner_ && tuner_->forecasts_at(epoch_)) {
     double largest = 0;
-    for (const auto& [piece, cost] : of_pieces)
+    for (const auto& [piece, cost] : told.costs)
       largest = std::max(largest, cost);
-    loads.push_back(meter_->report(port.now(), largest));
-    loads.back().shape = leg.shape;
+    told.loads.push_back(meter_->report(port.now(), largest));
+    told.loads.back().shape = leg.shape;
   }
   Writer out;
   {
     const std::lock_guard lock(samples_mutex_);
     if (!load.empty()) leg.partition->merge_samples(own_samples_, load);
-    detail::write_report(out, own_samples_, of_pieces, loads);
+    told.samples = own_samples_;
+    detail::write_report(out, told);
     own_samples_.clear();
   }
   add_report(port, out.take());
@@ -219,17 +220,19 @@ void EpochEngine::report(core::Port& port) {
 void EpochEngine::add_report(core::Port& port, ByteView bytes) {
   const Report more = detail::read_report(bytes);
   if (!more.samples.empty()) newest().partition->merge_samples(samples_, more.samples);
-  costs_.insert(costs_.end(), more.costs.begin(), more.costs.end());
-  loads_.insert(loads_.end(), more.loads.begin(), more.loads.end());
+  all_.costs.insert(all_.costs.end(), more.costs.begin(), more.costs.end());
+  all_.passes += more.passes;
+  all_.loads.insert(all_.loads.end(), more.loads.begin(), more.loads.end());
   if (--missing_ != 0) return;
+  all_.samples = samples_;
   Writer out;
   if (self_ == 0) {
-    detail::write_report(out, samples_, costs_, loads_);
+    detail::write_report(out, all_);
     decided(port, out.take());
     return;
   }
   out.put(MessageHeader{MessageType::epoch, static_cast<std::uint32_t>(Way::up), epoch_});
-  detail::write_report(out, samples_, costs_, loads_);
+  detail::write_report(out, all_);
   port.send((self_ - 1) / 2, out.take());
 }
 

@@ -29,6 +29,7 @@
 
 #include "rubato/tick/balance/balance.hpp"
 #include "rubato/tick/balance/persistent_cost.hpp"
+#include "rubato/tick/epoch/report.hpp"
 #include "rubato/tick/problem.hpp"
 #include "rubato/tick/tune/tuner.hpp"
 
@@ -152,10 +153,8 @@ class EpochEngine final : public TickEngine {
 
     [[nodiscard]] Dataflow& flow() const { return node->engine(); }
     // [own regions] nanoseconds a tick since the last call.
-    [[nodiscard]] std::vector<double> take_costs();
+    [[nodiscard]] std::vector<PersistentCost::Mean> take_costs();
   };
-
-  using PieceCost = std::pair<std::uint32_t, double>;
 
   [[nodiscard]] Leg& newest() const { return *legs_.back(); }
   [[nodiscard]] Leg* leg_of(Tick t) const;
@@ -173,8 +172,8 @@ class EpochEngine final : public TickEngine {
   void decided(core::Port& port, Bytes reports);
   void plan(Job& job);
   [[nodiscard]] Tuner::Decision decide(const Job& job, const std::vector<NodeReport>& reports);
-  [[nodiscard]] std::shared_ptr<const Partition> share_anew(const Leg& from, ByteView samples,
-                                                            const std::vector<PieceCost>& costs,
+  [[nodiscard]] std::shared_ptr<const Partition> share_anew(const Leg& from,
+                                                            const detail::Report& report,
                                                             bool balanced) const;
   [[nodiscard]] std::unique_ptr<Leg> next_leg(const Leg& from,
                                               std::shared_ptr<const Partition> partition,
@@ -217,8 +216,7 @@ class EpochEngine final : public TickEngine {
   bool decided_ = false;
   std::size_t missing_ = 0;  // reports of children, and by one its own
   Bytes samples_;            // of reports so far
-  std::vector<PieceCost> costs_;
-  std::vector<NodeReport> loads_;
+  detail::Report all_;
   std::atomic<Tick> sample_tick_{kNoTick};  // at which own steps take samples
   std::mutex samples_mutex_;
   Bytes own_samples_;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "rubato/tick/epoch/epoch_engine.hpp"
-#include "rubato/tick/epoch/report.hpp"
 
 namespace rubato::tick {
 
@@ -19,8 +18,7 @@ void EpochEngine::plan(Job& job) {
   const Tuner::Decision decision = decide(job, report.loads);
   job.next_epoch = decision.next;
   if (tuner_) job.thought = report.loads.empty() ? 0 : tuner_->cost();
-  std::shared_ptr<const Partition> partition =
-      share_anew(from, report.samples, report.costs, decision.balanced);
+  std::shared_ptr<const Partition> partition = share_anew(from, report, decision.balanced);
   const bool forecasts = tuner_ && tuner_->forecasts_at(decision.next);
   if (forecasts && (partition != from.partition || from.shape.size == 0))
     job.shape = partition->shape(self_, tuner_->layers_most(), tuner_->depth_most());
@@ -35,20 +33,19 @@ Tuner::Decision EpochEngine::decide(const Job& job, const std::vector<NodeReport
 }
 
 // Who owns what from the epoch on; that of `from` if nothing changes.
-std::shared_ptr<const Partition> EpochEngine::share_anew(const Leg& from, ByteView samples,
-                                                         const std::vector<PieceCost>& costs,
+std::shared_ptr<const Partition> EpochEngine::share_anew(const Leg& from, const Report& report,
                                                          bool balanced) const {
   if (options_.balance == Balance::none) return from.partition;
   // Policy auto may find that moving was not worth it.
   if (!balanced) return first_cut_;
   if (options_.balance == Balance::repartition) {
-    std::shared_ptr<const Partition> again = from.partition->cut_again(samples);
+    std::shared_ptr<const Partition> again = from.partition->cut_again(report.samples);
     return again ? again : from.partition;
   }
   const std::vector<NodeId>& before = from.partition->owners();
   std::vector<double> all(before.size());
-  for (const auto& [piece, cost] : costs)
-    all.at(piece) = cost;
+  for (const auto& [piece, cost] : report.costs)
+    all.at(piece) = cost + report.passes / static_cast<double>(before.size());
   std::vector<NodeId> owners = balance_by_persistence(all, before, n_nodes_, options_.persistence);
   if (owners == before) return from.partition;
   return from.partition->with_owners(std::move(owners));

@@ -16,21 +16,22 @@ using PieceCosts = std::vector<std::pair<std::uint32_t, double>>;
 // a forecast.
 struct Report {
   ByteView samples;
-  PieceCosts costs;
+  PieceCosts costs;   // that stay
+  double passes = 0;  // what these have cost above that in a tick, together, ns
   std::vector<NodeReport> loads;
 };
 
-inline void write_report(Writer& out, ByteView samples, const PieceCosts& costs,
-                         const std::vector<NodeReport>& loads) {
-  out.put(static_cast<std::uint64_t>(samples.size()));
-  out.append(samples.data(), samples.size());
-  out.put(static_cast<std::uint64_t>(costs.size()));
-  for (const auto& [piece, cost] : costs) {
+inline void write_report(Writer& out, const Report& report) {
+  out.put(static_cast<std::uint64_t>(report.samples.size()));
+  out.append(report.samples.data(), report.samples.size());
+  out.put(static_cast<std::uint64_t>(report.costs.size()));
+  for (const auto& [piece, cost] : report.costs) {
     out.put(std::uint64_t{piece});
     out.put(cost);
   }
-  out.put(static_cast<std::uint64_t>(loads.size()));
-  for (const NodeReport& load : loads)
+  out.put(report.passes);
+  out.put(static_cast<std::uint64_t>(report.loads.size()));
+  for (const NodeReport& load : report.loads)
     load.put(out);
 }
 
@@ -44,6 +45,7 @@ inline void write_report(Writer& out, ByteView samples, const PieceCosts& costs,
     piece = static_cast<std::uint32_t>(in.get<std::uint64_t>());
     cost = in.get<double>();
   }
+  report.passes = in.get<double>();
   const auto n_loads = in.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < n_loads; ++i)
     report.loads.push_back(NodeReport::get(in));
