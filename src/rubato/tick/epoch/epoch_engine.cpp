@@ -6,7 +6,6 @@
 #include <numeric>
 #include <span>
 
-
 namespace rubato::tick {
 
 using detail::MessageHeader;

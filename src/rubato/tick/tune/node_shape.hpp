@@ -37,7 +37,7 @@ struct LinkShape {
 struct NodeShape {
   double size = 0;             // of the own query
   std::vector<double> inside;  // [j] what can be stepped to j ticks ahead of what is outside
-  int layers = 0;              // of replicas at most: more would be more than the own query
+  int layers = 0;              // of replicas at most: more would be far more than the own query
   std::vector<LinkShape> links;
 
   void put(Writer& out) const;

@@ -128,10 +128,10 @@ void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& fi
   }
   // What ran since the last time, against the forecast of it: by the mean of all nodes.
   double time = 0;
-  Tick ticks = 0;
+  Tick ticks = reports.empty() ? 0 : kNoTick;
   for (const NodeReport& report : reports) {
     time += report.tick_time / static_cast<double>(reports.size());
-    ticks = ticks == 0 ? report.ticks : std::min(ticks, report.ticks);
+    ticks = std::min(ticks, report.ticks);
   }
   Candidate& now = candidates_[current_];
   if (ticks > 0 && now.forecast > 0) {
