@@ -22,7 +22,7 @@ SystemRun run_of(double seconds, double waiting = 0.04) {
 // Comtick takes 10 s of which 2 are work; `absorbed` of the other 8 is what asytick-plb does not
 // take, and `scheduled` of that is the order's part.
 BenchmarkRuns benchmark(const char* model, double absorbed, double scheduled, double share) {
-  BenchmarkRuns out{model, true, share, {}};
+  BenchmarkRuns out{model, share, {}};
   out.runs["oritick"] = run_of(14.5);
   out.runs["comtick"] = run_of(10, 0.8);
   out.runs["comtick"].skew.computation.by_tick.assign(64, 3.1);
@@ -107,7 +107,7 @@ TEST(ReproduceAsytick, HasFourBenchmarksWhoseTickIsTheSameTime) {
     }
     return 0.0;
   };
-  const double all_cores_ns = options.tick_ms * 1e6 * options.n_nodes * options.n_cores;
+  const double all_cores_ns = options.tick_ms * 1e6 * options.n_workers();
   const double fish = value(0, "fish") *
                       (value(0, "ns-per-fish") + value(0, "neighbours") * value(0, "ns-per-pair"));
   const double pages = value(1, "vertices") *
