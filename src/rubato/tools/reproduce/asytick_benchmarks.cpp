@@ -61,7 +61,7 @@ AsytickBenchmark pagerank(const AsytickOptions& options) {
            {"ns-per-vertex", text(kEdgesOfVertex * ns_per_edge)},
            {"ns-per-edge", text(ns_per_edge)}},
           "ns-per-edge",
-          pieces(of_all(options, kPieces)),
+          pieces(of_all(options, 16)),
           options.slowdown};
 }
 
