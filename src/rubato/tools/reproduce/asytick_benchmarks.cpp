@@ -124,7 +124,7 @@ AsytickOptions AsytickOptions::quick() {
   options.ticks = 16;
   options.warm_up = 4;
   options.epoch = 4;
-  options.size = 0.05;
+  options.size = 0.25;
   options.scale_nodes = {2, 4};
   options.sizes = {0.5, 1};
   options.size_nodes = 2;

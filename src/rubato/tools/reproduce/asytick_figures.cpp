@@ -31,6 +31,12 @@ AsytickFigure skew(const AsytickRuns& runs, const AsytickOptions& options) {
           .number(skew.computation.by_tick[t])
           .number(skew.communication.by_tick[t]);
     }
+    double sum = 0;
+    for (auto t = static_cast<std::size_t>(options.warm_up); t < n; ++t)
+      sum += skew.computation.by_tick[t];
+    out.note +=
+        fmt::format("{}{} {:.2f}", out.note.empty() ? "lambda_L in the mean of ticks: " : ", ",
+                    each.model, sum / static_cast<double>(options.ticks - options.warm_up));
   }
   return out;
 }
