@@ -15,6 +15,7 @@
 #include <iosfwd>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@
 #include "rubato/tools/reproduce/statement.hpp"
 
 namespace rubato::tools {
+
+inline constexpr std::array<std::string_view, 4> kAsytickModels{"fish", "pagerank", "nbody",
+                                                                "jacobi"};
 
 // Of a benchmark, a parameter of its model that is set otherwise; or "pieces".
 struct AsytickChange {

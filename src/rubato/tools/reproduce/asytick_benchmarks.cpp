@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -101,14 +103,23 @@ void change(AsytickBenchmark& benchmark, const AsytickOptions& options) {
 }  // namespace
 
 AsytickChange AsytickChange::parse(const std::string& text) {
+  const auto refuse = [&](const std::string& expected) {
+    return Error("--set: expected " + expected + ", found \"" + text + "\"", ExitCode::usage);
+  };
   const std::size_t dot = text.find('.');
   const std::size_t equals = text.find('=');
-  if (dot == std::string::npos || equals == std::string::npos || equals < dot) {
-    throw Error(
-        "--set: expected MODEL.PARAMETER=VALUE, such as fish.neighbours=90, found \"" + text + "\"",
-        ExitCode::usage);
-  }
-  return {text.substr(0, dot), text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
+  if (dot == std::string::npos || equals == std::string::npos || equals < dot)
+    throw refuse("MODEL.PARAMETER=VALUE, such as fish.neighbours=90");
+  AsytickChange change{text.substr(0, dot), text.substr(dot + 1, equals - dot - 1),
+                       text.substr(equals + 1)};
+  if (std::ranges::find(kAsytickModels, change.model) == kAsytickModels.end())
+    throw refuse("a model of fish, pagerank, nbody and jacobi");
+  if (change.parameter != "pieces") return change;
+  const char* end = change.value.data() + change.value.size();
+  std::uint32_t n = 0;
+  const auto [at, error] = std::from_chars(change.value.data(), end, n);
+  if (error != std::errc{} || at != end || n == 0) throw refuse("a number of pieces");
+  return change;
 }
 
 // A constant delay as on switched Ethernet; workers of a node share what it sends.
