@@ -83,7 +83,8 @@ struct SystemRun {
   double steps_s = 0;        // of workers, in them: stepping
   double moves_s = 0;        // packing, unpacking, sending, taking
   double cores_s = 0;        // all of it
-  double whole_steps_s = 0;  // the same over the whole run
+  double unevenness = 0;     // of the steps of each worker in them: max / mean - 1
+  double whole_steps_s = 0;  // stepping and the other over the whole run
   double whole_moves_s = 0;
   std::uint64_t n_messages = 0;
   std::uint64_t n_bytes = 0;

@@ -51,13 +51,16 @@ AsytickFigure asynchronous(const AsytickRuns& runs) {
 }
 
 AsytickFigure breakdown(const AsytickRuns& runs) {
-  AsytickFigure out{6, "Where the time of all workers goes",
-                    io::Table({{"benchmark"},
-                               {"system"},
-                               {"stepping", 1, " %"},
-                               {"sending", 1, " %"},
-                               {"waiting", 1, " %"}}),
-                    ""};
+  AsytickFigure out{
+      6, "Where the time of all workers goes",
+      io::Table({{"benchmark"},
+                 {"system"},
+                 {"stepping", 1, " %"},
+                 {"sending", 1, " %"},
+                 {"waiting", 1, " %"},
+                 {"uneven", 3}}),
+      "uneven: max / mean - 1 over workers of their steps in all counted ticks; in x / "
+      "(1 + x) of the time somebody waits, whatever the order"};
   for (const BenchmarkRuns& each : runs.benchmarks) {
     for (const char* system : {"asytick", "asytick-plb"}) {
       const SystemRun& run = each.run(system);
@@ -66,7 +69,8 @@ AsytickFigure breakdown(const AsytickRuns& runs) {
           .text(system)
           .number(100 * run.steps_s / run.cores_s)
           .number(100 * run.moves_s / run.cores_s)
-          .number(100 * run.waiting_share());
+          .number(100 * run.waiting_share())
+          .number(run.unevenness);
     }
   }
   return out;

@@ -8,6 +8,7 @@
 
 #include "rubato/base/random.hpp"
 #include "rubato/core/wrapped_engine.hpp"
+#include "rubato/tick/balance/persistence.hpp"
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tools/model_command.hpp"
@@ -129,6 +130,12 @@ SystemRun run_system(const tick::Problem& problem, const AsytickBenchmark& bench
   }
   run.checksum = result.checksum;
   run.skew = skew.figures();
+  std::vector<double> loads(options.n_workers());
+  for (tick::NodeId worker = 0; worker < loads.size(); ++worker) {
+    for (tick::Tick t = options.warm_up; t < options.ticks; ++t)
+      loads[worker] += static_cast<double>(skew.time(worker, t));
+  }
+  run.unevenness = tick::imbalance(loads);
   return run;
 }
 
