@@ -59,8 +59,8 @@ AsytickFigure breakdown(const AsytickRuns& runs) {
                  {"sending", 1, " %"},
                  {"waiting", 1, " %"},
                  {"uneven", 3}}),
-      "uneven: max / mean - 1 over workers of their steps in all counted ticks; in x / "
-      "(1 + x) of the time somebody waits, whatever the order"};
+      "uneven: max / mean - 1 over workers of their steps in all counted ticks; of x they wait "
+      "x / (1 + x) in whatever order"};
   for (const BenchmarkRuns& each : runs.benchmarks) {
     for (const char* system : {"asytick", "asytick-plb"}) {
       const SystemRun& run = each.run(system);
