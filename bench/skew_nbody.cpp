@@ -10,7 +10,10 @@
 #include <map>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "bench/harness.hpp"
+#include "rubato/base/error.hpp"
 #include "rubato/tick/balance/skew.hpp"
 #include "rubato/tick/run.hpp"
 
@@ -138,6 +141,12 @@ Report run(const Options& options) {
       compare_row("asytick", "ticks/s", rates["asytick"], "oritick", rates["oritick"], ""),
       value_row("comtick-lambda", "max / mean - 1", imbalances, "3.0 <= value <= 3.5"),
       value_row("comtick-gain", "over oritick", gains, "1.3 <= value <= 1.6")};
+  try {
+    for (Row& row : skew_lab_rows(options))
+      report.rows.push_back(std::move(row));
+  } catch (const Error& error) {
+    fmt::print(stderr, "skew-nbody: without the rows of the lab: {}\n", error.what());
+  }
   return report;
 }
 

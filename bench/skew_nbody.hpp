@@ -3,6 +3,9 @@
 // drifts, and groups that fly together, one each tick, each at another place. The cluster is what a
 // balancer can know from the ticks before; where the next group meets it cannot.
 
+#include <vector>
+
+#include "bench/harness.hpp"
 #include "rubato/models/app_nbody.hpp"
 #include "rubato/tick/sharing.hpp"
 
@@ -18,5 +21,8 @@ inline constexpr tick::Tick kSkewEpoch = 32;
 
 // One of the four systems of [AsyTick 5] on these pieces.
 [[nodiscard]] tick::System skew_system(const char* name);
+
+// lab-over-oritick and lab-over-comtick: a smaller world on four lab hosts. Throws as in_lab().
+[[nodiscard]] std::vector<Row> skew_lab_rows(const Options& options);
 
 }  // namespace rubato::bench

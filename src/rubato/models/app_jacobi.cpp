@@ -36,6 +36,7 @@ class JacobiApp final : public tick::App {
     p.add("norm", norm_, {"l2", "max"}, "of both: the length, or the largest entry");
     p.add("rows", trial_.rows, "of the trial matrix");
     p.add("degree", trial_.degree, "entries of each row off its diagonal, at most");
+    p.add("far", trial_.far, "one of so many is anywhere, the others near the diagonal; 0: none");
     p.add("dominance", trial_.dominance, "its diagonal over the sum of the others' sizes");
     p.add("seed", trial_.seed, "of the trial matrix, and of --b random");
     p.begin_advanced();

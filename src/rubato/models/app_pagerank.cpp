@@ -45,6 +45,7 @@ class PageRankApp final : public tick::App {
     p.add("duplicates", duplicates_, {"merge", "keep"}, "whether equal edges count once or each");
     p.add("vertices", vertices_, "vertices of the trial graph");
     p.add("degree", degree_, "edges out of each of them");
+    p.add("far", far_, "one edge of so many goes anywhere, the others near by; 0: none does");
     p.add("seed", seed_, "of the trial graph");
     p.add("top", top_, "best vertices that are named at the end of a run");
     p.add("damping", options_.damping, "share of a vertex that its edges carry on");
@@ -110,8 +111,12 @@ class PageRankApp final : public tick::App {
                       std::to_string(vertices_) + " and " + std::to_string(degree_),
                   ExitCode::usage);
     }
+    if (far_ < 0 || far_ > kMost) {
+      throw Error("--far: expected 0 to 100000000, found " + std::to_string(far_), ExitCode::usage);
+    }
     return make_pagerank_graph(static_cast<VertexId>(vertices_),
-                               static_cast<std::uint32_t>(degree_), seed_);
+                               static_cast<std::uint32_t>(degree_), seed_,
+                               static_cast<std::uint32_t>(far_));
   }
 
   [[nodiscard]] PageRankGraph read() const {
@@ -194,6 +199,7 @@ class PageRankApp final : public tick::App {
   std::string duplicates_ = "merge";
   std::int64_t vertices_ = 10'000;
   std::int64_t degree_ = 8;
+  std::int64_t far_ = 2;
   std::uint64_t seed_ = 1;
   std::string norm_ = "l1";
   std::int64_t top_ = 10;

@@ -116,14 +116,16 @@ JacobiSystem make_jacobi_matrix(const JacobiTrial& trial) {
   if (!(trial.dominance > 0 && trial.dominance <= 1e6)) {
     refuse("dominance", "more than 0 and at most 1e6", io::number_text(trial.dominance));
   }
+  if (trial.far < 0 || trial.far > 100'000'000)
+    refuse("far", "0 to 100000000", std::to_string(trial.far));
   const auto n = static_cast<std::uint64_t>(trial.rows);
   Entries entries(n);
   for (std::uint64_t row = 0; row < n; ++row) {
     RandomStream random(trial.seed, row);
     double others = 0;
     for (std::int64_t i = 0; i < trial.degree; ++i) {
-      // Nearly all stay near by, as in a mesh, so that there is something to partition.
-      const bool near = random.between(0, 63) != 0;
+      // Others stay near by, as in a mesh, so that there is something to partition.
+      const bool near = trial.far == 0 || random.between(0, trial.far - 1) != 0;
       const std::int64_t to = near ? static_cast<std::int64_t>(row) + random.between(-32, 32)
                                    : random.between(0, trial.rows - 1);
       const double value = 2 * random.unit() - 1;

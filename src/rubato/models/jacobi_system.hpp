@@ -26,6 +26,7 @@ struct JacobiTrial {
   std::int64_t degree = 6;  // entries off the diagonal of each row, at most
   double dominance = 1.2;   // the diagonal over the sum of the sizes of the others
   std::uint64_t seed = 1;
+  std::int64_t far = 64;  // one entry of so many is anywhere, the others near the diagonal; 0: none
 };
 
 // A matrix for trials: each row has most of its entries near the diagonal. b is empty. Throws Error

@@ -78,6 +78,22 @@ JacobiSystem random_system(std::uint64_t seed) {
   return system;
 }
 
+TEST(Jacobi, a_trial_matrix_without_far_entries_is_a_band) {
+  const auto widest = [](std::int64_t far) {
+    JacobiTrial trial;
+    trial.far = far;
+    const JacobiSystem system = make_jacobi_matrix(trial);
+    tick::VertexId most = 0;
+    for (tick::VertexId row = 0; row < system.graph->n_vertices(); ++row) {
+      for (const tick::VertexId column : system.graph->in(row))
+        most = std::max(most, row < column ? column - row : row - column);
+    }
+    return most;
+  };
+  EXPECT_LE(widest(0), 32U);
+  EXPECT_GT(widest(64), 1000U);
+}
+
 TEST(Jacobi, converges_to_what_elimination_finds) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const JacobiSystem system = random_system(seed);

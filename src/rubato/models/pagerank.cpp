@@ -61,15 +61,16 @@ PageRankGraph read_pagerank_graph(const std::string& path, const io::EdgeListOpt
   return result;
 }
 
-PageRankGraph make_pagerank_graph(VertexId n_vertices, std::uint32_t degree, std::uint64_t seed) {
+PageRankGraph make_pagerank_graph(VertexId n_vertices, std::uint32_t degree, std::uint64_t seed,
+                                  std::uint32_t far) {
   std::vector<VertexId> sources;
   std::vector<VertexId> targets;
   for (VertexId v = 1; v < n_vertices; ++v) {
     RandomStream random(seed, v);
     for (std::uint32_t i = 0; i < degree; ++i) {
-      // Half of the edges stay near by, so that there is something to partition.
+      // Others stay near by, so that there is something to partition.
       const double u = random.unit();
-      const bool near = random.between(0, 1) != 0;
+      const bool near = far == 0 || random.between(0, far - 1) != 0;
       const double span = near ? std::min(64.0, static_cast<double>(v)) : static_cast<double>(v);
       const double far_back = near ? static_cast<double>(v) - 1 - u * (span - 1) : u * u * u * span;
       sources.push_back(v);

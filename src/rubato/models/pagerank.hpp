@@ -49,10 +49,11 @@ enum class EdgeWeights : std::uint8_t { left_aside, kept };
                                                 tick::Duplicates duplicates,
                                                 EdgeWeights weights = EdgeWeights::left_aside);
 
-// A graph for trials: each vertex points `degree` times at earlier ones, popular ones first.
+// A graph for trials: each vertex points `degree` times at earlier ones, popular ones first; all
+// but one of `far` near by, if `far` is not 0, or all of them.
 // REQUIRES: n_vertices > 0.
 [[nodiscard]] PageRankGraph make_pagerank_graph(VertexId n_vertices, std::uint32_t degree,
-                                                std::uint64_t seed);
+                                                std::uint64_t seed, std::uint32_t far = 2);
 
 struct PageRankOptions {
   enum class Norm : std::uint8_t { l1, max };

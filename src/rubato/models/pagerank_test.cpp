@@ -272,6 +272,20 @@ TEST(PageRankOptions, what_is_out_of_range_is_refused_by_name) {
   EXPECT_NE(refusal({.test_interval = 0}).find("test interval"), std::string::npos);
 }
 
+TEST(PageRankGraph, trial_graphs_without_far_edges_have_near_ones_alone) {
+  const auto farthest = [](std::uint32_t far) {
+    const PageRankGraph trial = make_pagerank_graph(2000, 4, 1, far);
+    VertexId most = 0;
+    for (VertexId v = 0; v < 2000; ++v) {
+      for (const VertexId u : trial.graph->in(v))
+        most = std::max(most, u - v);
+    }
+    return most;
+  };
+  EXPECT_LE(farthest(0), 64U);
+  EXPECT_GT(farthest(2), 1000U);
+}
+
 TEST(PageRankGraph, trial_graphs_are_connected_and_repeatable) {
   const PageRankGraph a = make_pagerank_graph(500, 4, 1);
   const PageRankGraph b = make_pagerank_graph(500, 4, 1);

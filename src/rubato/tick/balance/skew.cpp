@@ -24,7 +24,8 @@ SkewObserver::SkewObserver(const Options& options, core::Observer* next)
       ticks_max_(options.n_ticks_max > 0 ? options.n_ticks_max
                                          : ticks_max(std::max(options.n_nodes, 1U))),
       next_(next),
-      cores_(static_cast<std::size_t>(options.n_nodes) * options.n_cores) {
+      cores_(static_cast<std::size_t>(options.n_nodes) * options.n_cores),
+      elsewhere_(options.n_nodes) {
   RUBATO_REQUIRE(options.n_nodes > 0 && options.n_cores > 0, options.n_nodes, options.n_cores);
 }
 
@@ -49,6 +50,9 @@ void SkewObserver::on_work(NodeId node, std::uint32_t core, const core::Work& wo
     return;
   }
   times.steps += end - begin;
+  mine.first = mine.steps ? std::min(mine.first, begin) : begin;
+  mine.last = mine.steps ? std::max(mine.last, end) : end;
+  mine.steps = true;
   if (work.kind == interact_own) times.ahead += end - begin;
   if (work.kind != step_own || !options_.keeps_units) return;
   if (mine.units.size() < options_.n_units_max / cores_.size()) {
@@ -96,6 +100,7 @@ Bytes SkewObserver::pack() const {
   const NodeTimes nodes = by_node();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     out.put(options_.first_node + static_cast<NodeId>(i));
+    out.put(seen_here(i, i + 1));
     out.put_vector(nodes[i]);
   }
   return out.take();
@@ -111,6 +116,10 @@ void SkewObserver::add(ByteView packed) {
                   std::to_string(options_.first_node) + ", " + std::to_string(options_.n_nodes) +
                   " of them, found node " + std::to_string(node));
     }
+    Seen& seen = elsewhere_[node - options_.first_node];
+    const auto more = in.get<Seen>();
+    seen.n_cores += more.n_cores;
+    seen.span = std::max(seen.span, more.span);
     std::vector<Times> ticks = in.get_vector<Times>();
     if (ticks.size() > static_cast<std::size_t>(ticks_max_))
       ticks.resize(static_cast<std::size_t>(ticks_max_));
@@ -166,8 +175,59 @@ SkewFigures SkewObserver::figures() const {
   };
   figures.computation = imbalance_of(&Times::steps, n_candidates(figures.n_ticks));
   figures.communication = imbalance_of(&Times::moves, figures.n_ticks);
+  hold_against_barriers(nodes, figures);
   if (options_.keeps_units) figures.completion = completion(figures);
   return figures;
+}
+
+SkewObserver::Seen SkewObserver::seen_here(std::size_t first, std::size_t last) const {
+  Seen seen;
+  Nanos begin = 0;
+  Nanos end = 0;
+  for (std::size_t i = first * options_.n_cores; i < last * options_.n_cores; ++i) {
+    const Core& core = cores_[i];
+    if (!core.steps) continue;
+    begin = seen.n_cores == 0 ? core.first : std::min(begin, core.first);
+    end = std::max(end, core.last);
+    ++seen.n_cores;
+  }
+  seen.span = seen.n_cores == 0 ? 0 : end - begin;
+  return seen;
+}
+
+void SkewObserver::hold_against_barriers(const NodeTimes& nodes, SkewFigures& figures) const {
+  Nanos span = seen_here(0, nodes.size()).span;
+  std::vector<double> n_cores(nodes.size());
+  double n_all = 0;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    span = std::max(span, elsewhere_[node].span);
+    const std::uint64_t n = seen_here(node, node + 1).n_cores + elsewhere_[node].n_cores;
+    n_cores[node] = static_cast<double>(std::max<std::uint64_t>(n, 1));
+    n_all += n_cores[node];
+  }
+  double even = 0;
+  double barriers = 0;
+  for (std::size_t t = 0; t < figures.n_ticks; ++t) {
+    double slowest = 0;
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      if (t >= nodes[node].size()) continue;
+      const auto steps = static_cast<double>(nodes[node][t].steps);
+      even += steps / n_all;
+      slowest = std::max(slowest, steps / n_cores[node]);
+    }
+    barriers += slowest;
+  }
+  constexpr double kSecond = 1e-9;
+  figures.even_s = even * kSecond;
+  figures.barriers_s = barriers * kSecond;
+  figures.span_s = static_cast<double>(span) * kSecond;
+}
+
+std::optional<double> SkewFigures::absorbed() const {
+  // Less than that is no skew: what is left of sums that are rounded.
+  constexpr double kLeast = 1e-6;
+  if (barriers_s - even_s <= kLeast * barriers_s) return std::nullopt;
+  return (barriers_s - span_s) / (barriers_s - even_s);
 }
 
 // The worst tick is one of the first so many: of those with kAfter ticks after it and no lost unit in

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "rubato/base/bytes.hpp"
@@ -35,10 +36,22 @@ struct SkewFigures {
   Imbalance communication;
   // Of the time of steps, what ran ahead of inputs that were missing.
   double asynchronous_share = 0;
+  // What the same steps take if no core ever waits, and if each tick ends for all with its slowest
+  // node, whose cores share its steps; and what the run took, from the first of them to the last end.
+  double even_s = 0;
+  double barriers_s = 0;
+  double span_s = 0;
   // At the end of the last step of tick computation.worst: which share of the steps of each of the
   // five ticks after it was done (fewer where the run ends before). Empty if units of them
   // were not kept.
   std::vector<double> completion;
+
+  // Skew absorbed: of the time that barriers would add to an even share, what the run did not take
+  // more; below 0 if it took longer than with barriers that cost nothing. Nothing if all nodes have
+  // alike. Differs from [AsyTick figure 9], which holds the run against one of comtick: here it is
+  // held against its own loads, and all that it lost otherwise (to messages, to single pieces that
+  // are dear) counts as not absorbed.
+  [[nodiscard]] std::optional<double> absorbed() const;
 };
 
 class SkewObserver final : public core::Observer {
@@ -94,17 +107,29 @@ class SkewObserver final : public core::Observer {
     std::vector<Times> ticks;  // from Options::begin on
     std::vector<Unit> units;
     Tick lost = kNoTick;  // the first with a unit that there was no room for
+    Nanos first = 0;      // begin of its first step, if it has one
+    Nanos last = 0;       // end of its last one
+    bool steps = false;
+  };
+  // Of a node, as pack() has it.
+  struct Seen {
+    std::uint64_t n_cores = 0;  // that had steps
+    Nanos span = 0;             // from the first step to the last
   };
   using NodeTimes = std::vector<std::vector<Times>>;  // [nodes][ticks]
 
   [[nodiscard]] NodeTimes by_node() const;
+  // Of the nodes from row `first` up to `last`, as one clock had it.
+  [[nodiscard]] Seen seen_here(std::size_t first, std::size_t last) const;
+  void hold_against_barriers(const NodeTimes& nodes, SkewFigures& figures) const;
   [[nodiscard]] std::size_t n_candidates(std::size_t n_ticks) const;
   [[nodiscard]] std::vector<double> completion(const SkewFigures& figures) const;
 
   const Options options_;
   const Tick ticks_max_;
   core::Observer* const next_;
-  std::vector<Core> cores_;  // [nodes][cores]
+  std::vector<Core> cores_;      // [nodes][cores]
+  std::vector<Seen> elsewhere_;  // [nodes] from add()
 };
 
 }  // namespace rubato::tick

@@ -134,6 +134,69 @@ TEST(Skew, units_beyond_the_limit_make_no_completion_of_what_is_left) {
   EXPECT_TRUE(none.figures().completion.empty());
 }
 
+// Tick 0 lies on node 0 and tick 1 on node 1, 300 ns to 100: 400 shared evenly, 600 with barriers. It
+// begins at 1000 and ends at `end`.
+void work_that_alternates(SkewObserver& skew, Nanos end) {
+  work(skew, {0, 0}, step_own, 0, 300, 1300);
+  work(skew, {0, 0}, step_own, 1, 100, 1400);
+  work(skew, {1, 0}, step_own, 0, 100, 1100);
+  work(skew, {1, 0}, step_own, 1, 300, end);
+}
+
+TEST(Skew, what_is_absorbed_is_held_against_barriers_and_an_even_share) {
+  const auto figures_of = [](Nanos end) {
+    SkewObserver skew({.n_nodes = 2});
+    work_that_alternates(skew, end);
+    work(skew, {0, 0}, pack_round, 0, 5000);  // no step
+    return skew.figures();
+  };
+  const SkewFigures ahead = figures_of(1450);
+  EXPECT_DOUBLE_EQ(ahead.even_s, 400e-9);
+  EXPECT_DOUBLE_EQ(ahead.barriers_s, 600e-9);
+  EXPECT_DOUBLE_EQ(ahead.span_s, 450e-9);
+  ASSERT_TRUE(ahead.absorbed().has_value());
+  EXPECT_NEAR(*ahead.absorbed(), 0.75, 1e-9);
+  EXPECT_NEAR(figures_of(1600).absorbed().value(), 0, 1e-9);
+  EXPECT_NEAR(figures_of(1700).absorbed().value(), -0.5, 1e-9);
+}
+
+TEST(Skew, where_all_nodes_have_alike_there_is_none_to_absorb) {
+  SkewObserver skew({.n_nodes = 2});
+  for (const NodeId node : {0U, 1U})
+    work(skew, {node, 0}, step_own, 0, 10);
+  EXPECT_FALSE(skew.figures().absorbed().has_value());
+  EXPECT_FALSE(SkewObserver({}).figures().absorbed().has_value());
+}
+
+TEST(Skew, the_cores_of_a_node_share_its_steps_with_barriers_too) {
+  SkewObserver skew({.n_nodes = 2, .n_cores = 2});
+  work(skew, {0, 0}, step_own, 0, 300, 1300);
+  work(skew, {0, 1}, step_own, 0, 100, 1100);
+  work(skew, {1, 0}, step_own, 0, 200, 1200);
+  work(skew, {1, 1}, interact_own, 0, 0, 1000);
+  const SkewFigures figures = skew.figures();
+  EXPECT_DOUBLE_EQ(figures.barriers_s, 200e-9);
+  EXPECT_DOUBLE_EQ(figures.even_s, 150e-9);
+}
+
+TEST(Skew, what_is_absorbed_is_the_same_of_nodes_that_observe_themselves) {
+  SkewObserver all({.n_nodes = 2});
+  work_that_alternates(all, 1450);
+  SkewObserver put_together({.n_nodes = 2});
+  for (NodeId node = 0; node < 2; ++node) {
+    SkewObserver one({.n_nodes = 1, .first_node = node});
+    // Each by its own clock.
+    const Nanos offset = 1'000'000 * (node + 1);
+    work(one, {node, 0}, step_own, 0, node == 0 ? 300 : 100, offset + (node == 0 ? 300 : 100));
+    work(one, {node, 0}, step_own, 1, node == 0 ? 100 : 300, offset + (node == 0 ? 400 : 450));
+    put_together.add(one.pack());
+  }
+  const SkewFigures figures = put_together.figures();
+  EXPECT_DOUBLE_EQ(figures.even_s, all.figures().even_s);
+  EXPECT_DOUBLE_EQ(figures.barriers_s, all.figures().barriers_s);
+  EXPECT_DOUBLE_EQ(figures.span_s, all.figures().span_s);
+}
+
 TEST(Skew, observations_of_nodes_together_are_those_of_one_that_sees_all) {
   SkewObserver all({4, 2, 10, false});
   work_of_a_skewed_tick(all);

@@ -2,20 +2,20 @@
 // The experiments of [AsyTick 5], figures 4 to 14, in the simulator: what is run, what is measured,
 // the tables of it, and what the paper says of them.
 //
-// Differs from the paper: nodes are virtual, with fewer cores and fewer tuples, each of which costs
-// as much more (the figures are ratios). A step's cost is that of its tuples, and of their pairs or
-// edges, in the ratio of the models' defaults, which were recorded from steps; of nbody a pair costs
-// twice as much as a body, so that its groups weigh enough. What is skewed:
+// The set-up is the paper's, scaled down; docs/decisions/0016-set-up-of-asytick.md says why each
+// number is what it is. A worker of the paper has a core, a partition and a scheduler of its own:
+// here it is a virtual node of one core. What is skewed:
 //   nbody            groups of bodies meet, at each tick elsewhere, beside a cluster that drifts
-//   fish, graphs     the cloud: at each tick one node, any, computes `slowdown` times slower
-// The first `warm_up` ticks, in which a balancer has nothing to go by, are in no figure of time; it
-// begins when cores have stepped as much as these cost.
+//   fish, graphs     at each tick one worker, any, computes `slowdown` times slower
+// The first `warm_up` ticks, in which a balancer has nothing to go by, are in no figure of time: a
+// second run ends with them, and what it took is taken off.
 
 #include <array>
 #include <cstdint>
 #include <iosfwd>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,23 +26,41 @@
 
 namespace rubato::tools {
 
+inline constexpr std::array<std::string_view, 4> kAsytickModels{"fish", "pagerank", "nbody",
+                                                                "jacobi"};
+
+// Of a benchmark, a parameter of its model that is set otherwise; or "pieces".
+struct AsytickChange {
+  std::string model;
+  std::string parameter;
+  std::string value;
+
+  // MODEL.PARAMETER=VALUE. Throws Error (usage).
+  [[nodiscard]] static AsytickChange parse(const std::string& text);
+};
+
 struct AsytickOptions {
   std::uint32_t n_nodes = 16;
-  std::uint32_t n_cores = 4;  // of each; the paper: 16
+  std::uint32_t n_cores = 4;  // workers of a node, of one core each; the paper: 16
   tick::Tick ticks = 64;
   tick::Tick warm_up = 32;
   tick::Tick epoch = 16;  // of systems that balance
   int depth = 16;         // ticks that a piece may run ahead
-  double tick_ms = 4;     // virtual time of a tick if all cores share its work evenly; not of nbody
+  double tick_ms = 140;   // virtual time of a tick if all workers share its work evenly
   double slowdown = 4;
   std::uint64_t seed = 1;
-  std::string profile = "ec2-large, rate=2000";
-  double size = 1;  // of the benchmarks, as a factor; nothing is judged unless it is 1
+  std::string profile;  // "": a constant delay, and each worker its share of 2 Gb/s
+  double size = 1;      // of the benchmarks, as a factor; nothing is judged unless it is 1
   std::vector<std::uint32_t> scale_nodes{2, 4, 8, 16};
   std::vector<double> sizes{0.25, 0.5625, 1};
   std::uint32_t size_nodes = 4;  // of the runs by size: enough work for each with the least of them
-  std::vector<std::uint32_t> piece_counts{64, 256, 1024, 4096, 16384};
+  std::vector<std::uint32_t> piece_counts{256, 1024, 4096, 16384};
+  // Of one benchmark alone, and without figures 12 to 14; "": of all. Nothing is judged of one.
+  std::string only;
+  std::vector<AsytickChange> changes;  // made last
 
+  [[nodiscard]] std::uint32_t n_workers() const noexcept { return n_nodes * n_cores; }
+  [[nodiscard]] std::string network() const;
   // Small enough for a test; what the statements say of it means nothing.
   [[nodiscard]] static AsytickOptions quick();
 };
@@ -59,13 +77,14 @@ struct AsytickBenchmark {
 [[nodiscard]] std::vector<AsytickBenchmark> asytick_benchmarks(const AsytickOptions& options);
 [[nodiscard]] AsytickBenchmark asytick_nbody(const AsytickOptions& options, double size = 1);
 
-// What one run was. Times are virtual; those of cores are the sum over all of them.
+// What one run was. Times are virtual; those of workers are the sum over all of them.
 struct SystemRun {
   double seconds = 0;        // of the ticks after the warm-up
-  double steps_s = 0;        // of cores, in them: stepping
+  double steps_s = 0;        // of workers, in them: stepping
   double moves_s = 0;        // packing, unpacking, sending, taking
   double cores_s = 0;        // all of it
-  double whole_steps_s = 0;  // the same over the whole run
+  double unevenness = 0;     // of the steps of each worker in them: max / mean - 1
+  double whole_steps_s = 0;  // stepping and the other over the whole run
   double whole_moves_s = 0;
   std::uint64_t n_messages = 0;
   std::uint64_t n_bytes = 0;
@@ -77,7 +96,6 @@ struct SystemRun {
 
 struct BenchmarkRuns {
   std::string model;
-  bool has_pieces = false;                // if not, nodes have one core
   double asynchronous_share = 0;          // of a step's cost: that of pairs, or of edges
   std::map<std::string, SystemRun> runs;  // by name of the system, and "as they come"
 

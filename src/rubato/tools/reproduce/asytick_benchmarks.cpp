@@ -1,11 +1,16 @@
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "rubato/base/error.hpp"
 #include "rubato/tools/reproduce/asytick.hpp"
 
 namespace rubato::tools {
 namespace {
+
+constexpr double kPieces = 64;  // of each worker
 
 std::string text(double value) {
   return fmt::format("{:.6g}", value);
@@ -15,9 +20,14 @@ std::string whole(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-// All cores' time of a tick.
+// All workers' time of a tick.
 double tick_ns(const AsytickOptions& options) {
-  return options.tick_ms * 1e6 * options.n_nodes * options.n_cores;
+  return options.tick_ms * 1e6 * options.n_workers();
+}
+
+// `of_worker` for each, at the usual size.
+double of_all(const AsytickOptions& options, double of_worker) {
+  return of_worker * options.n_workers() * options.size;
 }
 
 std::uint32_t pieces(double n) {
@@ -27,7 +37,7 @@ std::uint32_t pieces(double n) {
 AsytickBenchmark fish(const AsytickOptions& options) {
   constexpr double kNeighbours = 16;
   constexpr double kPairsOfFish = 15;  // a fish costs as many pairs: the model's defaults, 60 to 4
-  const double n = 16'000 * options.size;
+  const double n = of_all(options, 1024);
   const double ns_per_pair = tick_ns(options) / (n * (kPairsOfFish + kNeighbours));
   return {"fish",
           {{"fish", whole(n)},
@@ -36,14 +46,14 @@ AsytickBenchmark fish(const AsytickOptions& options) {
            {"ns-per-fish", text(kPairsOfFish * ns_per_pair)},
            {"ns-per-pair", text(ns_per_pair)}},
           "ns-per-pair",
-          pieces(1024 * options.size),
+          pieces(of_all(options, kPieces)),
           options.slowdown};
 }
 
 AsytickBenchmark pagerank(const AsytickOptions& options) {
   constexpr double kDegree = 14;        // of the paper's graph: 69.0 M edges, 4.85 M vertices
   constexpr double kEdgesOfVertex = 2;  // the ratio of the model's defaults, 3 to 1.5
-  const double n = 32'000 * options.size;
+  const double n = of_all(options, 512);
   const double ns_per_edge = tick_ns(options) / (n * (kEdgesOfVertex + kDegree));
   return {"pagerank",
           {{"vertices", whole(n)},
@@ -53,7 +63,7 @@ AsytickBenchmark pagerank(const AsytickOptions& options) {
            {"ns-per-vertex", text(kEdgesOfVertex * ns_per_edge)},
            {"ns-per-edge", text(ns_per_edge)}},
           "ns-per-edge",
-          pieces(1024 * options.size),
+          pieces(of_all(options, 16)),
           options.slowdown};
 }
 
@@ -62,7 +72,7 @@ AsytickBenchmark pagerank(const AsytickOptions& options) {
 AsytickBenchmark jacobi(const AsytickOptions& options) {
   constexpr double kDegree = 64;
   constexpr double kEntriesOfRow = 2;
-  const double n = 8'000 * options.size;
+  const double n = of_all(options, 128);
   const double ns_per_entry = tick_ns(options) / (n * (kEntriesOfRow + kDegree));
   return {"jacobi",
           {{"rows", whole(n)},
@@ -72,11 +82,51 @@ AsytickBenchmark jacobi(const AsytickOptions& options) {
            {"ns-per-row", text(kEntriesOfRow * ns_per_entry)},
            {"ns-per-entry", text(ns_per_entry)}},
           "ns-per-entry",
-          pieces(1024 * options.size),
+          pieces(of_all(options, kPieces)),
           options.slowdown};
 }
 
+// Of the changes, those of this benchmark.
+void change(AsytickBenchmark& benchmark, const AsytickOptions& options) {
+  for (const AsytickChange& each : options.changes) {
+    if (each.model != benchmark.model) continue;
+    std::erase_if(benchmark.settings,
+                  [&](const auto& setting) { return setting.first == each.parameter; });
+    if (each.parameter == "pieces") {
+      benchmark.n_pieces = static_cast<std::uint32_t>(std::stoul(each.value));
+    } else {
+      benchmark.settings.emplace_back(each.parameter, each.value);
+    }
+  }
+}
+
 }  // namespace
+
+AsytickChange AsytickChange::parse(const std::string& text) {
+  const auto refuse = [&](const std::string& expected) {
+    return Error("--set: expected " + expected + ", found \"" + text + "\"", ExitCode::usage);
+  };
+  const std::size_t dot = text.find('.');
+  const std::size_t equals = text.find('=');
+  if (dot == std::string::npos || equals == std::string::npos || equals < dot)
+    throw refuse("MODEL.PARAMETER=VALUE, such as fish.neighbours=90");
+  AsytickChange change{text.substr(0, dot), text.substr(dot + 1, equals - dot - 1),
+                       text.substr(equals + 1)};
+  if (std::ranges::find(kAsytickModels, change.model) == kAsytickModels.end())
+    throw refuse("a model of fish, pagerank, nbody and jacobi");
+  if (change.parameter != "pieces") return change;
+  const char* end = change.value.data() + change.value.size();
+  std::uint32_t n = 0;
+  const auto [at, error] = std::from_chars(change.value.data(), end, n);
+  if (error != std::errc{} || at != end || n == 0) throw refuse("a number of pieces");
+  return change;
+}
+
+// A constant delay as on switched Ethernet; workers of a node share what it sends.
+std::string AsytickOptions::network() const {
+  if (!profile.empty()) return profile;
+  return fmt::format("const, base=50, rate={:.6g}", 2000.0 / n_cores);
+}
 
 AsytickOptions AsytickOptions::quick() {
   AsytickOptions options;
@@ -85,7 +135,7 @@ AsytickOptions AsytickOptions::quick() {
   options.ticks = 16;
   options.warm_up = 4;
   options.epoch = 4;
-  options.size = 0.05;
+  options.size = 0.25;
   options.scale_nodes = {2, 4};
   options.sizes = {0.5, 1};
   options.size_nodes = 2;
@@ -95,37 +145,46 @@ AsytickOptions AsytickOptions::quick() {
 
 // Bodies all over a torus, a dense cluster that drifts, and groups that fly together, as many each
 // tick, at another place each time. The cluster is what a balancer can know from the ticks before;
-// where the next groups meet it cannot. All of it grows with `size`, the density of none.
+// where the next groups meet it cannot. All of it grows with `size`, the density of none. How dense
+// the cluster is and how many meet follow from two figures of the paper: what comtick leaves of the
+// skew (figure 4), and what it gains (figure 11).
 AsytickBenchmark asytick_nbody(const AsytickOptions& options, double size) {
-  const double all = size * options.size;
-  // A body costs as the groups of so many make it: 16 nodes of one core step 5.9 ms a tick.
-  const double cost = options.n_cores;
+  const double workers = of_all(options, size);
+  constexpr double kBodiesOfTick = 7200;  // what a worker's tick costs, in bodies without pairs
+  constexpr double kBodiesOfPair = 8;     // as in bench/skew_nbody.cpp
+  const double cost = options.tick_ms * 1e6 / kBodiesOfTick;
   return {"nbody",
-          {{"bodies", whole(40'000 * all)},
+          {{"bodies", whole(672 * workers)},
            {"seed", whole(static_cast<double>(options.seed))},
-           {"width", text(512 * std::sqrt(all) + 0.1)},
+           {"width", text(64 * std::sqrt(workers) + 0.1)},
            {"radius", "1"},
            {"dt", "1"},
            {"gravity", "1e-7"},
            {"speed", "0.02"},
            {"clusters", "1"},
-           {"clustered", "0.3"},
-           {"cover", "0.0134"},
+           {"clustered", "0.256"},
+           {"cover", "0.1"},
            {"drift", "0.1"},
            {"gatherings", whole(static_cast<double>(options.ticks))},
-           {"groups", whole(std::max(1.0, 16 * all))},
-           {"gathered", "73"},
+           {"groups", whole(std::max(1.0, 6 * size * options.size))},
+           {"gathered", "22"},
            {"rush", "6.8"},
            {"speed-limit", "6.9"},
-           {"ns-per-body", text(200 * cost)},
-           {"ns-per-pair", text(400 * cost)}},
+           {"ns-per-body", text(cost)},
+           {"ns-per-pair", text(kBodiesOfPair * cost)}},
           "ns-per-pair",
-          pieces(4096 * all),
+          pieces(kPieces * workers),
           1};
 }
 
 std::vector<AsytickBenchmark> asytick_benchmarks(const AsytickOptions& options) {
-  return {fish(options), pagerank(options), asytick_nbody(options), jacobi(options)};
+  std::vector<AsytickBenchmark> all{fish(options), pagerank(options), asytick_nbody(options),
+                                    jacobi(options)};
+  for (AsytickBenchmark& each : all)
+    change(each, options);
+  if (options.only.empty()) return all;
+  std::erase_if(all, [&](const AsytickBenchmark& each) { return each.model != options.only; });
+  return all;
 }
 
 }  // namespace rubato::tools

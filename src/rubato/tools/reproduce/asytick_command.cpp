@@ -18,9 +18,10 @@ constexpr const char* kTitle = "Resisting skew-accumulation for time-stepped app
 
 std::string conditions(const AsytickOptions& options) {
   return fmt::format(
-      "{} virtual nodes of {} cores, {} ticks and {} before them, epochs of {}, network \"{}\"",
+      "{} nodes of {} workers, a virtual node of one core each; {} ticks and {} before them, "
+      "epochs of {}, network \"{}\"",
       options.n_nodes, options.n_cores, options.ticks - options.warm_up, options.warm_up,
-      options.epoch, options.profile);
+      options.epoch, options.network());
 }
 
 std::string text_of(const std::vector<AsytickFigure>& figures) {
@@ -48,7 +49,7 @@ std::string json_of(const AsytickOptions& options, const AsytickRuns& runs,
       .field("epoch", options.epoch)
       .field("tick_ms", options.tick_ms)
       .field("slowdown", options.slowdown)
-      .field("profile", options.profile)
+      .field("profile", options.network())
       .field("seed", options.seed)
       .field("equal", runs.equal);
   json.key("figures").begin_array();
@@ -84,10 +85,12 @@ void write_report(const std::string& path, const AsytickOptions& options,
 // reasons were measured with the default options.
 std::vector<Statement> statements_of(const AsytickOptions& options, const AsytickRuns& runs) {
   const AsytickOptions usual;
-  if (options.size != usual.size) return {};
+  if (options.size != usual.size || !options.only.empty()) return {};
   std::vector<Statement> statements = judge_asytick(runs);
   const bool is_usual = options.n_cores == usual.n_cores && options.slowdown == usual.slowdown &&
-                        options.profile == usual.profile && options.seed == usual.seed;
+                        options.profile == usual.profile && options.seed == usual.seed &&
+                        options.n_nodes == usual.n_nodes && options.tick_ms == usual.tick_ms &&
+                        options.epoch == usual.epoch && options.changes.empty();
   for (Statement& statement : statements) {
     if (!is_usual) statement.why.clear();
   }
@@ -104,12 +107,20 @@ void AsytickCommand::add_to(CLI::App& reproduce) {
   };
   parser_->add_flag("--quick", quick_, "Tiny; shows that it works, judges nothing");
   add("--report", report_, "Write an HTML report");
-  add("--cores", n_cores_, "Of each of the 16 virtual nodes; default: 4 (the paper: 16)")
+  add("--nodes", n_nodes_, "Nodes; default: 16")->check(CLI::Range(2U, 1024U).description(""));
+  add("--cores", n_cores_, "Workers of each node, of one core; default: 4 (the paper: 16)")
       ->check(CLI::Range(1U, 64U).description(""));
-  add("--slowdown", slowdown_, "Of one node at each tick, not of n-body; default: 4")
+  add("--slowdown", slowdown_, "Of one worker at each tick, not of n-body; default: 4")
       ->check(CLI::Range(1.0, 1000.0).description(""));
-  add("--profile", profile_, "Latency; default: ec2-large, rate=2000");
+  add("--tick-ms", tick_ms_, "Virtual time of a tick whose work is shared evenly; default: 140")
+      ->check(CLI::Range(0.01, 1e5).description(""));
+  add("--epoch", epoch_, "Ticks from one balancing to the next; default: 16")
+      ->check(CLI::Range(1, 1000).description(""));
+  add("--profile", profile_, "Latency; default: const, base=50, and 2000 Mbit/s a node");
   add("--seed", seed_, "Of the benchmarks, the network and who is slow");
+  add("--only", only_, "One benchmark: fish, pagerank, nbody or jacobi; judges nothing")
+      ->check(CLI::IsMember({"fish", "pagerank", "nbody", "jacobi"}).description(""));
+  add("--set", changes_, "MODEL.PARAMETER=VALUE, of a benchmark; may be given several times");
 }
 
 bool AsytickCommand::chosen() const {
@@ -118,11 +129,17 @@ bool AsytickCommand::chosen() const {
 
 AsytickOptions AsytickCommand::options() const {
   AsytickOptions options = quick_ ? AsytickOptions::quick() : AsytickOptions{};
+  if (n_nodes_ > 0) options.n_nodes = n_nodes_;
   if (n_cores_ > 0) options.n_cores = n_cores_;
+  if (tick_ms_ > 0) options.tick_ms = tick_ms_;
+  if (epoch_ > 0) options.epoch = epoch_;
   if (slowdown_ > 0) options.slowdown = slowdown_;
   if (!profile_.empty()) options.profile = profile_;
   options.seed = seed_;
-  (void)net::parse_profile(options.profile, "--profile");
+  options.only = only_;
+  for (const std::string& text : changes_)
+    options.changes.push_back(AsytickChange::parse(text));
+  (void)net::parse_profile(options.network(), "--profile");
   return options;
 }
 
@@ -134,7 +151,9 @@ ExitCode AsytickCommand::run(const Identity& identity, const Context& context) c
   const std::vector<Statement> statements = statements_of(chosen, runs);
   context.out << (context.json ? json_of(chosen, runs, figures, statements)
                                : text_of(figures) + statements_text(statements));
-  if (statements.empty()) context.err << "--quick shows that it works, and judges nothing\n";
+  if (statements.empty())
+    context.err << (quick_ ? "--quick shows that it works, and judges nothing\n"
+                           : "one benchmark alone: nothing is judged\n");
   if (!report_.empty()) {
     write_report(report_, chosen, figures, statements);
     context.err << "report   " << report_ << '\n';

@@ -22,10 +22,15 @@ class AsytickCommand {
   CLI::App* parser_ = nullptr;
   bool quick_ = false;
   std::string report_;
+  std::uint32_t n_nodes_ = 0;
   std::uint32_t n_cores_ = 0;
   double slowdown_ = 0;
+  double tick_ms_ = 0;
+  tick::Tick epoch_ = 0;
   std::string profile_;
   std::uint64_t seed_ = 1;
+  std::string only_;
+  std::vector<std::string> changes_;
 };
 
 }  // namespace rubato::tools

@@ -16,18 +16,8 @@ double ratio(double a, double b) {
   return b > 0 ? a / b : 0;
 }
 
-std::string whole_only(const AsytickRuns& runs) {
-  std::string names;
-  for (const BenchmarkRuns& each : runs.benchmarks) {
-    if (!each.has_pieces) names += (names.empty() ? "" : ", ") + each.model;
-  }
-  if (names.empty()) return "";
-  return names +
-         ": cannot be cut into pieces; a node has one, and one core, and nothing is balanced";
-}
-
 AsytickFigure skew(const AsytickRuns& runs, const AsytickOptions& options) {
-  AsytickFigure out{4, "Skew that comtick leaves, max / mean - 1 over nodes",
+  AsytickFigure out{4, "Skew that comtick leaves, max / mean - 1 over workers",
                     io::Table({{"benchmark"}, {"tick"}, {"lambda_L", 3}, {"lambda_C", 3}}), ""};
   for (const BenchmarkRuns& each : runs.benchmarks) {
     const tick::SkewFigures& skew = each.run("comtick").skew;
@@ -41,8 +31,13 @@ AsytickFigure skew(const AsytickRuns& runs, const AsytickOptions& options) {
           .number(skew.computation.by_tick[t])
           .number(skew.communication.by_tick[t]);
     }
+    double sum = 0;
+    for (auto t = static_cast<std::size_t>(options.warm_up); t < n; ++t)
+      sum += skew.computation.by_tick[t];
+    out.note +=
+        fmt::format("{}{} {:.2f}", out.note.empty() ? "lambda_L in the mean of ticks: " : ", ",
+                    each.model, sum / static_cast<double>(options.ticks - options.warm_up));
   }
-  out.note = whole_only(runs);
   return out;
 }
 
@@ -56,13 +51,16 @@ AsytickFigure asynchronous(const AsytickRuns& runs) {
 }
 
 AsytickFigure breakdown(const AsytickRuns& runs) {
-  AsytickFigure out{6, "Where the time of all cores goes",
-                    io::Table({{"benchmark"},
-                               {"system"},
-                               {"stepping", 1, " %"},
-                               {"sending", 1, " %"},
-                               {"waiting", 1, " %"}}),
-                    whole_only(runs)};
+  AsytickFigure out{
+      6, "Where the time of all workers goes",
+      io::Table({{"benchmark"},
+                 {"system"},
+                 {"stepping", 1, " %"},
+                 {"sending", 1, " %"},
+                 {"waiting", 1, " %"},
+                 {"uneven", 3}}),
+      "uneven: max / mean - 1 over workers of their steps in all counted ticks; of x they wait "
+      "x / (1 + x) in whatever order"};
   for (const BenchmarkRuns& each : runs.benchmarks) {
     for (const char* system : {"asytick", "asytick-plb"}) {
       const SystemRun& run = each.run(system);
@@ -71,21 +69,23 @@ AsytickFigure breakdown(const AsytickRuns& runs) {
           .text(system)
           .number(100 * run.steps_s / run.cores_s)
           .number(100 * run.moves_s / run.cores_s)
-          .number(100 * run.waiting_share());
+          .number(100 * run.waiting_share())
+          .number(run.unevenness);
     }
   }
   return out;
 }
 
 AsytickFigure overhead(const AsytickRuns& runs) {
-  AsytickFigure out{7, "What asytick-plb costs beside comtick",
-                    io::Table({{"benchmark"},
-                               {"computation", 2, " %"},
-                               {"communication", 2, "x"},
-                               {"messages", 2, "x"},
-                               {"bytes", 2, "x"}}),
-                    "computation: further time of cores in steps; communication: time of packing, "
-                    "sending and taking, and of moving pieces"};
+  AsytickFigure out{
+      7, "What asytick-plb costs beside comtick",
+      io::Table({{"benchmark"},
+                 {"computation", 2, " %"},
+                 {"communication", 2, "x"},
+                 {"messages", 2, "x"},
+                 {"bytes", 2, "x"}}),
+      "computation: further time of workers in steps; communication: time of packing, "
+      "sending and taking, and of moving pieces"};
   for (const BenchmarkRuns& each : runs.benchmarks) {
     const SystemRun& plb = each.run("asytick-plb");
     const SystemRun& com = each.run("comtick");
@@ -100,10 +100,10 @@ AsytickFigure overhead(const AsytickRuns& runs) {
 }
 
 AsytickFigure completion(const AsytickRuns& runs, const AsytickOptions& options) {
-  AsytickFigure out{
-      8, "Fish: the next five ticks when a skewed one ends",
-      io::Table({{"tick"}, {"complete", 1, " %"}}),
-      fmt::format("asytick; at the ninth tick one node takes {} times as long", options.slowdown)};
+  AsytickFigure out{8, "Fish: the next five ticks when a skewed one ends",
+                    io::Table({{"tick"}, {"complete", 1, " %"}}),
+                    fmt::format("asytick; at the ninth tick one worker takes {} times as long",
+                                options.slowdown)};
   for (std::size_t i = 0; i < runs.completion.size(); ++i)
     out.table.row().text(fmt::format("+{}", i + 1)).number(100 * runs.completion[i]);
   return out;
@@ -115,15 +115,18 @@ AsytickFigure absorbed(const AsytickRuns& runs) {
                                {"comtick", 1, " ms"},
                                {"shared evenly", 1, " ms"},
                                {"asytick-plb", 1, " ms"},
-                               {"absorbed", 1, " %"}}),
-                    "shared evenly: comtick's steps and messages if no core ever waited"};
+                               {"absorbed", 1, " %"},
+                               {"by its own loads", 1, " %"}}),
+                    "shared evenly: comtick's steps and messages if no worker ever waited; by its "
+                    "own loads: as `rubato run` tells it, warm-up included"};
   for (const BenchmarkRuns& each : runs.benchmarks) {
     out.table.row()
         .text(each.model)
         .number(1e3 * each.run("comtick").seconds)
         .number(1e3 * each.perfect_seconds())
         .number(1e3 * each.run("asytick-plb").seconds)
-        .number(100 * each.absorbed("asytick-plb"));
+        .number(100 * each.absorbed("asytick-plb"))
+        .number(100 * each.run("asytick-plb").skew.absorbed().value_or(0));
   }
   return out;
 }
@@ -151,7 +154,7 @@ AsytickFigure speedups(const AsytickRuns& runs) {
                                {"comtick", 2, "x"},
                                {"asytick", 2, "x"},
                                {"asytick-plb", 2, "x"}}),
-                    whole_only(runs)};
+                    ""};
   for (const BenchmarkRuns& each : runs.benchmarks) {
     const double oritick = each.run("oritick").seconds;
     out.table.row().text(each.model).number(1e3 * oritick);
@@ -182,23 +185,21 @@ AsytickFigure series(int number, std::string title, const std::string& x_name,
 }  // namespace
 
 std::vector<AsytickFigure> asytick_figures(const AsytickRuns& runs, const AsytickOptions& options) {
-  AsytickFigure by_size = series(13, "N-body, asytick-plb: data size", "bodies", runs.by_size,
-                                 "linear / here", [](double x) { return x; });
-  by_size.note = fmt::format("on {} nodes: few bodies on many wait for one group after the other",
-                             options.size_nodes);
-  return {skew(runs, options),
-          asynchronous(runs),
-          breakdown(runs),
-          overhead(runs),
-          completion(runs, options),
-          absorbed(runs),
-          scheduler(runs),
-          speedups(runs),
-          series(12, "N-body, asytick-plb: scalability", "nodes", runs.by_nodes, "efficiency",
-                 [](double x) { return 1 / x; }),
-          std::move(by_size),
-          series(14, "N-body, asytick-plb: pieces", "pieces", runs.by_pieces, "speedup",
-                 [](double) { return 1.0; })};
+  std::vector<AsytickFigure> all{skew(runs, options), asynchronous(runs), breakdown(runs),
+                                 overhead(runs),      absorbed(runs),     scheduler(runs),
+                                 speedups(runs)};
+  if (options.only.empty() || options.only == "fish")
+    all.insert(all.begin() + 4, completion(runs, options));
+  if (!options.only.empty()) return all;
+  all.push_back(series(12, "N-body, asytick-plb: scalability", "nodes", runs.by_nodes, "efficiency",
+                       [](double x) { return 1 / x; }));
+  all.push_back(series(13, "N-body, asytick-plb: data size", "bodies", runs.by_size,
+                       "linear / here", [](double x) { return x; }));
+  all.back().note = fmt::format(
+      "on {} nodes: few bodies on many wait for one group after the other", options.size_nodes);
+  all.push_back(series(14, "N-body, asytick-plb: pieces", "pieces", runs.by_pieces, "speedup",
+                       [](double) { return 1.0; }));
+  return all;
 }
 
 }  // namespace rubato::tools

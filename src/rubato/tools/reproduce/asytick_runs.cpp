@@ -8,6 +8,7 @@
 
 #include "rubato/base/random.hpp"
 #include "rubato/core/wrapped_engine.hpp"
+#include "rubato/tick/balance/persistence.hpp"
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tools/model_command.hpp"
@@ -25,7 +26,7 @@ bool is_step(std::uint32_t kind) {
   return kind == tick::step_own || kind == tick::interact_own;
 }
 
-// The cloud around a node: at some ticks its cores are slower.
+// The cloud around a worker: at some ticks it is slower.
 class SlowedEngine final : public core::WrappedEngine {
  public:
   using IsSlow = std::function<bool(tick::Tick)>;
@@ -43,57 +44,6 @@ class SlowedEngine final : public core::WrappedEngine {
   IsSlow is_slow_;
 };
 
-// When cores have stepped as much as the warm-up costs, and what they did after it. What they did
-// ahead of the last of its steps counts for it: a system that runs ahead gets nothing for free.
-class Measured final : public core::Observer {
- public:
-  explicit Measured(tick::Tick warm_up) : warm_up_(warm_up) {}
-
-  void on_work(core::NodeId /*node*/, std::uint32_t /*core*/, const core::Work& work, Nanos begin,
-               Nanos end) noexcept override {
-    if (is_step(work.kind) && work.tick < warm_up_) warm_cost_ += end - begin;
-    works_.push_back({begin, end, is_step(work.kind)});
-  }
-  void on_sent(core::NodeId, core::NodeId, std::size_t, Nanos) noexcept override {}
-  void on_taken(core::NodeId, core::NodeId, std::size_t, Nanos) noexcept override {}
-
-  // After the run, before all below: finds the end of the warm-up.
-  void find_warm() {
-    std::ranges::sort(works_, {}, &Span::end);
-    Nanos done = 0;
-    for (const Span& work : works_) {
-      if (done >= warm_cost_) break;
-      if (!work.steps) continue;
-      done += work.end - work.begin;
-      warm_ = work.end;
-    }
-  }
-  [[nodiscard]] Nanos warm() const { return warm_; }
-  // Of cores, beyond it.
-  [[nodiscard]] double steps_s() const { return seconds(true); }
-  [[nodiscard]] double moves_s() const { return seconds(false); }
-
- private:
-  struct Span {
-    Nanos begin = 0;
-    Nanos end = 0;
-    bool steps = false;
-  };
-
-  [[nodiscard]] double seconds(bool steps) const {
-    Nanos sum = 0;
-    for (const Span& work : works_) {
-      if (work.steps == steps && work.end > warm_) sum += work.end - std::max(work.begin, warm_);
-    }
-    return static_cast<double>(sum) * 1e-9;
-  }
-
-  const tick::Tick warm_up_;
-  Nanos warm_cost_ = 0;
-  Nanos warm_ = 0;
-  std::vector<Span> works_;
-};
-
 std::unique_ptr<tick::Problem> build(const Identity& identity, const AsytickBenchmark& benchmark,
                                      bool pairs_cost = true) {
   for (const auto& make : identity.models) {
@@ -108,15 +58,10 @@ std::unique_ptr<tick::Problem> build(const Identity& identity, const AsytickBenc
   throw Error("no model " + benchmark.model + " to reproduce", ExitCode::failed);
 }
 
-// What is left of one of the four systems where there are no pieces: nothing can be balanced.
-tick::System system_of(const tick::Problem& problem, const AsytickBenchmark& benchmark,
-                       const AsytickOptions& options, const std::string& name) {
+tick::System system_of(const AsytickBenchmark& benchmark, const AsytickOptions& options,
+                       const std::string& name) {
   tick::System system = tick::System::parse(name);
   if (system.policy.pieces) system.policy.depth = options.depth;
-  if (!problem.has_pieces()) {
-    system.sharing = {};
-    return system;
-  }
   system.sharing.n_pieces = benchmark.n_pieces;
   if (system.sharing.moves()) system.sharing.epoch = options.epoch;
   return system;
@@ -125,14 +70,13 @@ tick::System system_of(const tick::Problem& problem, const AsytickBenchmark& ben
 tick::SimulationOptions simulation_of(const AsytickBenchmark& benchmark,
                                       const AsytickOptions& options) {
   tick::SimulationOptions simulation;
-  simulation.n_nodes = options.n_nodes;
-  simulation.n_cores = options.n_cores;
-  simulation.profile = net::parse_profile(options.profile, "--profile");
+  simulation.n_nodes = options.n_workers();
+  simulation.profile = net::parse_profile(options.network(), "--profile");
   simulation.seed = options.seed;
   if (benchmark.slowdown == 1) return simulation;
   simulation.wrap = [&benchmark, &options](tick::NodeId node, tick::TickEngine& engine) {
     return std::make_unique<SlowedEngine>(engine, benchmark.slowdown, [&, node](tick::Tick t) {
-      return hash_words(options.seed, static_cast<std::uint64_t>(t)) % options.n_nodes == node;
+      return hash_words(options.seed, static_cast<std::uint64_t>(t)) % options.n_workers() == node;
     });
   };
   return simulation;
@@ -142,37 +86,56 @@ double seconds(Nanos time) {
   return static_cast<double>(time) * 1e-9;
 }
 
-SystemRun run_system(const tick::Problem& problem, const AsytickBenchmark& benchmark,
-                     const AsytickOptions& options, const std::string& name) {
-  const bool as_they_come = name == kAsTheyCome;
-  const tick::System system =
-      system_of(problem, benchmark, options, as_they_come ? "asytick-plb" : name);
-  tick::SimulationOptions simulation = simulation_of(benchmark, options);
-  simulation.sharing = system.sharing;
-  simulation.as_they_come = as_they_come;
-  Measured measured(options.warm_up);
-  tick::SkewObserver skew({options.n_nodes, options.n_cores, 0, false}, &measured);
-  simulation.observer = &skew;
-  const tick::RunResult result = tick::simulate(problem, system.policy, options.ticks, simulation);
-  measured.find_warm();
-  SystemRun run;
-  run.seconds = seconds(result.wall - measured.warm());
-  run.cores_s = run.seconds * options.n_nodes * options.n_cores;
-  run.steps_s = measured.steps_s();
-  double sending_s = 0;
+// Of all workers, over a whole run.
+struct Totals {
+  double seconds = 0;
+  double steps_s = 0;
+  double moves_s = 0;
+};
+
+Totals totals_of(const tick::RunResult& result) {
+  Totals sum{seconds(result.wall), 0, 0};
   for (const tick::NodeResult& node : result.nodes) {
     const core::CoreFigures all = node.time.total();
     for (std::uint32_t kind = 0; kind < all.busy.size(); ++kind)
-      (is_step(kind) ? run.whole_steps_s : run.whole_moves_s) += seconds(all.busy[kind]);
-    sending_s += seconds(all.sending);
+      (is_step(kind) ? sum.steps_s : sum.moves_s) += seconds(all.busy[kind]);
+    sum.moves_s += seconds(all.sending);
+  }
+  return sum;
+}
+
+SystemRun run_system(const tick::Problem& problem, const AsytickBenchmark& benchmark,
+                     const AsytickOptions& options, const std::string& name) {
+  const bool as_they_come = name == kAsTheyCome;
+  const tick::System system = system_of(benchmark, options, as_they_come ? "asytick-plb" : name);
+  tick::SimulationOptions simulation = simulation_of(benchmark, options);
+  simulation.sharing = system.sharing;
+  simulation.as_they_come = as_they_come;
+  const Totals start =
+      totals_of(tick::simulate(problem, system.policy, options.warm_up, simulation));
+  tick::SkewObserver skew({options.n_workers(), 1, 0, false});
+  simulation.observer = &skew;
+  const tick::RunResult result = tick::simulate(problem, system.policy, options.ticks, simulation);
+  const Totals whole = totals_of(result);
+  SystemRun run;
+  run.seconds = whole.seconds - start.seconds;
+  run.cores_s = run.seconds * options.n_workers();
+  run.steps_s = whole.steps_s - start.steps_s;
+  run.moves_s = whole.moves_s - start.moves_s;
+  run.whole_steps_s = whole.steps_s;
+  run.whole_moves_s = whole.moves_s;
+  for (const tick::NodeResult& node : result.nodes) {
     run.n_messages += static_cast<std::uint64_t>(node.work.messages_sent);
     run.n_bytes += static_cast<std::uint64_t>(node.work.bytes_sent);
   }
-  run.whole_moves_s += sending_s;
-  // Of messages themselves an observer hears no time: as much a second as in the whole run.
-  run.moves_s = measured.moves_s() + sending_s * run.seconds / seconds(result.wall);
   run.checksum = result.checksum;
   run.skew = skew.figures();
+  std::vector<double> loads(options.n_workers());
+  for (tick::NodeId worker = 0; worker < loads.size(); ++worker) {
+    for (tick::Tick t = options.warm_up; t < options.ticks; ++t)
+      loads[worker] += static_cast<double>(skew.time(worker, t));
+  }
+  run.unevenness = tick::imbalance(loads);
   return run;
 }
 
@@ -191,13 +154,11 @@ double asynchronous_share(const Identity& identity, const AsytickBenchmark& benc
 }
 
 BenchmarkRuns run_benchmark(const Identity& identity, const AsytickBenchmark& benchmark,
-                            AsytickOptions options, std::ostream& err) {
+                            const AsytickOptions& options, std::ostream& err) {
   const auto problem = build(identity, benchmark);
-  // A part that is one piece is stepped by one core; others would only wait.
-  if (!problem->has_pieces()) options.n_cores = 1;
-  BenchmarkRuns out{benchmark.model, problem->has_pieces(), 0, {}};
-  err << fmt::format("{} on {} nodes, cores of each: {}; 5 runs of {} ticks\n", benchmark.model,
-                     options.n_nodes, options.n_cores, options.ticks);
+  BenchmarkRuns out{benchmark.model, 0, {}};
+  err << fmt::format("{}: 5 systems, {} and {} ticks\n", benchmark.model, options.warm_up,
+                     options.ticks);
   for (const char* name : {"oritick", "comtick", "asytick", "asytick-plb", kAsTheyCome})
     out.runs[name] = run_system(*problem, benchmark, options, name);
   out.asynchronous_share = asynchronous_share(identity, benchmark);
@@ -208,14 +169,14 @@ BenchmarkRuns run_benchmark(const Identity& identity, const AsytickBenchmark& be
 std::array<double, 5> fish_completion(const Identity& identity, const AsytickBenchmark& benchmark,
                                       const AsytickOptions& options) {
   const auto problem = build(identity, benchmark);
-  const tick::System system = system_of(*problem, benchmark, options, "asytick");
+  const tick::System system = system_of(benchmark, options, "asytick");
   tick::SimulationOptions simulation = simulation_of(benchmark, options);
   simulation.sharing = system.sharing;
   simulation.wrap = [&](tick::NodeId node, tick::TickEngine& engine) {
     return std::make_unique<SlowedEngine>(
         engine, benchmark.slowdown, [node](tick::Tick t) { return t == kSkewedTick && node == 0; });
   };
-  tick::SkewObserver skew({options.n_nodes, options.n_cores, 0, true});
+  tick::SkewObserver skew({options.n_workers(), 1, 0, true});
   simulation.observer = &skew;
   (void)tick::simulate(*problem, system.policy, kSkewedTick + 8, simulation);
   const std::vector<double> found = skew.figures().completion;
@@ -311,7 +272,7 @@ AsytickRuns run_asytick(const Identity& identity, const AsytickOptions& options,
       out.equal = out.equal && run.checksum == runs.run("oritick").checksum;
     if (benchmark.model == "fish") out.completion = fish_completion(identity, benchmark, options);
   }
-  run_series(identity, options, err, out);
+  if (options.only.empty()) run_series(identity, options, err, out);
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "rubato/tools/reproduce/asytick.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +23,7 @@ SystemRun run_of(double seconds, double waiting = 0.04) {
 // Comtick takes 10 s of which 2 are work; `absorbed` of the other 8 is what asytick-plb does not
 // take, and `scheduled` of that is the order's part.
 BenchmarkRuns benchmark(const char* model, double absorbed, double scheduled, double share) {
-  BenchmarkRuns out{model, true, share, {}};
+  BenchmarkRuns out{model, share, {}};
   out.runs["oritick"] = run_of(14.5);
   out.runs["comtick"] = run_of(10, 0.8);
   out.runs["comtick"].skew.computation.by_tick.assign(64, 3.1);
@@ -107,7 +108,7 @@ TEST(ReproduceAsytick, HasFourBenchmarksWhoseTickIsTheSameTime) {
     }
     return 0.0;
   };
-  const double all_cores_ns = options.tick_ms * 1e6 * options.n_nodes * options.n_cores;
+  const double all_cores_ns = options.tick_ms * 1e6 * options.n_workers();
   const double fish = value(0, "fish") *
                       (value(0, "ns-per-fish") + value(0, "neighbours") * value(0, "ns-per-pair"));
   const double pages = value(1, "vertices") *
@@ -117,6 +118,50 @@ TEST(ReproduceAsytick, HasFourBenchmarksWhoseTickIsTheSameTime) {
   EXPECT_NEAR(fish / all_cores_ns, 1, 1e-4);
   EXPECT_NEAR(pages / all_cores_ns, 1, 1e-4);
   EXPECT_NEAR(rows / all_cores_ns, 1, 1e-4);
+}
+
+TEST(ReproduceAsytick, ChangesAParameterOfOneBenchmark) {
+  AsytickOptions options;
+  options.changes = {AsytickChange::parse("fish.neighbours=90"),
+                     AsytickChange::parse("jacobi.pieces=128")};
+  const auto benchmarks = asytick_benchmarks(options);
+  ASSERT_EQ(benchmarks.size(), 4U);
+  const std::pair<std::string, std::string> wanted{"neighbours", "90"};
+  EXPECT_EQ(std::ranges::count(benchmarks[0].settings, wanted), 1);
+  EXPECT_EQ(std::ranges::count(benchmarks[0].settings, wanted.first,
+                               &std::pair<std::string, std::string>::first),
+            1);
+  EXPECT_EQ(benchmarks[3].n_pieces, 128U);
+  EXPECT_EQ(benchmarks[0].n_pieces, 64 * options.n_workers());
+  for (const char* text : {"fish.neighbours", "neighbours=90", "fish=2.5", "", "school.far=0",
+                           "fish.pieces=many", "fish.pieces=0"})
+    EXPECT_THROW((void)AsytickChange::parse(text), Error) << text;
+}
+
+TEST(ReproduceAsytick, WorkersOfANodeShareWhatItSends) {
+  AsytickOptions options;
+  EXPECT_EQ(options.network(), "const, base=50, rate=500");
+  options.n_cores = 16;
+  EXPECT_EQ(options.n_workers(), 256U);
+  EXPECT_EQ(options.network(), "const, base=50, rate=125");
+  options.profile = "none";
+  EXPECT_EQ(options.network(), "none");
+}
+
+TEST(ReproduceAsytickCommand, OfOneBenchmarkHasItsFiguresAlone) {
+  const Answer answer = call(
+      {"reproduce", "asytick", "--quick", "--json", "--only", "jacobi", "--set", "jacobi.far=0"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const auto json = nlohmann::json::parse(answer.out);
+  ASSERT_EQ(json.at("figures").size(), 7U);
+  for (const auto& figure : json.at("figures")) {
+    for (const auto& point : figure.at("points"))
+      EXPECT_EQ(point.at("benchmark"), "jacobi") << figure.at("number");
+  }
+  EXPECT_TRUE(json.at("statements").empty());
+  const Answer wrong = call({"reproduce", "asytick", "--quick", "--set", "jacobi.far"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("expected MODEL.PARAMETER=VALUE"), std::string::npos) << wrong.err;
 }
 
 TEST(ReproduceAsytickCommand, QuicklyHasAllFiguresAndJudgesNothing) {

@@ -127,7 +127,8 @@ void add_reproduce(CommandLine& line) {
                 .examples = "  rubato reproduce ticks --report ticks.html\n"
                             "  rubato reproduce ticks --rounds 20 --ticks 500\n"
                             "  rubato reproduce ticks --quick --json\n"
-                            "  rubato reproduce asytick",
+                            "  rubato reproduce asytick\n"
+                            "  rubato reproduce asytick --only fish --set fish.neighbours=90",
                 .run =
                     [options, asytick, &line](const Context& context) {
                       if (asytick->chosen()) return asytick->run(line.identity(), context);

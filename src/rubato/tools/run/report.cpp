@@ -262,6 +262,13 @@ std::string skew_lines(const tick::SkewFigures& skew, tick::Tick n_ticks) {
       "skew: {:.1f} % of stepping ran ahead of inputs that were missing\n",
       imbalance_words(skew.computation), imbalance_words(skew.communication), part,
       100 * skew.asynchronous_share);
+  if (const std::optional<double> absorbed = skew.absorbed()) {
+    text += fmt::format(
+        "skew: its steps take {:.4g} s shared evenly, {:.4g} s with a barrier at each tick; "
+        "the run took {:.4g} s: skew absorbed {}\n",
+        skew.even_s, skew.barriers_s, skew.span_s,
+        *absorbed > 0 ? fmt::format("{:.1f} %", 100 * *absorbed) : std::string("none"));
+  }
   if (skew.completion.empty()) return text;
   text += fmt::format("skew: when tick {} was done,", skew.computation.worst);
   for (const double share : skew.completion)
@@ -280,7 +287,17 @@ void put_skew(io::JsonWriter& json, const tick::SkewFigures& skew) {
       .field("ticks", skew.n_ticks)
       .field("stride", stride)
       .field("asynchronous_share", skew.asynchronous_share)
-      .key("computation");
+      .field("even_s", skew.even_s)
+      .field("barriers_s", skew.barriers_s)
+      .field("span_s", skew.span_s)
+      .key("absorbed");
+  const std::optional<double> absorbed = skew.absorbed();
+  if (absorbed) {
+    json.value(*absorbed);
+  } else {
+    json.null();
+  }
+  json.key("computation");
   put_imbalance(json, skew.computation, stride);
   json.key("communication");
   put_imbalance(json, skew.communication, stride);

@@ -167,10 +167,16 @@ TEST(RunCommand, TellsHowPiecesLayOnNodes) {
     EXPECT_LE(of.at("mean"), *std::ranges::max_element(by_tick)) << kind;
   }
   EXPECT_EQ(skew.at("completion").size(), 5U);
+  const double even = skew.at("even_s");
+  const double barriers = skew.at("barriers_s");
+  const double span = skew.at("span_s");
+  EXPECT_TRUE(0 < even && even < barriers && even < span) << skew;
+  EXPECT_DOUBLE_EQ(skew.at("absorbed"), (barriers - span) / (barriers - even));
   EXPECT_LE(skew.at("computation").at("worst_tick"), 6);
   const Answer answer = call(pieces);
   for (const char* words : {"skew: of stepping, lambda_L ", "; of messages, lambda_C ",
                             " of stepping ran ahead of inputs that were missing\n",
+                            " s with a barrier at each tick; the run took ", ": skew absorbed ",
                             " of the steps of the 5 ticks after it were too\n"})
     EXPECT_NE(answer.err.find(words), std::string::npos) << words << " in " << answer.err;
 }
