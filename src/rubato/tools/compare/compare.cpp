@@ -29,7 +29,7 @@ struct CompareOptions {
   std::uint32_t n_cores = 1;
   std::uint32_t n_rounds = 5;
   std::uint64_t seed = 1;
-  double slowdown = 1;
+  std::string slowdown = "1";
   bool real = false;
   std::string mpi;
 };
@@ -78,7 +78,8 @@ Round run_job(const std::vector<std::string>& words) {
 }
 
 Comparison run_simulated(const CompareOptions& options, ChosenModel& model,
-                         const std::vector<tick::Policy>& policies, std::ostream& err) {
+                         const std::vector<tick::Policy>& policies, const Slowdowns& slowdowns,
+                         std::ostream& err) {
   RunRequest request;
   request.ticks = options.ticks;
   request.sharing.epoch = options.epoch;
@@ -86,7 +87,7 @@ Comparison run_simulated(const CompareOptions& options, ChosenModel& model,
   request.profile = options.profile;
   request.n_simulated = options.n_nodes;
   request.n_sim_cores = options.n_cores;
-  request.slowdown = options.slowdown;
+  request.slowdowns = slowdowns;
   request.nodes_option = "--nodes";
   const std::unique_ptr<tick::Problem> problem = [&] {
     ProgressClock progress(err, is_terminal(STDERR_FILENO), model.app().name());
@@ -123,7 +124,8 @@ ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
   std::vector<tick::Policy> policies = parse_policies(options.policies);
   if (!options.real && options.profile.empty()) options.profile = "ec2-large";
   if (!options.profile.empty()) (void)net::parse_profile(options.profile, "--profile");
-  if (options.real && options.slowdown != 1) {
+  const Slowdowns slowdowns = Slowdowns::parse(options.slowdown);
+  if (options.real && slowdowns.any()) {
     throw Error("--slowdown is for virtual nodes, not for --real ones", ExitCode::usage);
   }
   if (model.has("seed")) model.set("seed", std::to_string(options.seed));
@@ -135,7 +137,7 @@ ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
           return run_job(job_words(options, model, single_model, policy, options.seed + round));
         });
   } else {
-    comparison = run_simulated(options, model, policies, context.err);
+    comparison = run_simulated(options, model, policies, slowdowns, context.err);
   }
   if (context.json) {
     print_json(comparison, options, model, context);
@@ -179,9 +181,7 @@ void add_options(CLI::App& parser, CompareOptions& options) {
       "Latency: a name, key=value,.. or a file; default: ec2-large, with --real none");
   add("--seed", options.seed, "Of the model; round R has delays of seed + R")
       ->capture_default_str();
-  add("--slowdown", options.slowdown, "How much slower a virtual node computes")
-      ->capture_default_str()
-      ->check(CLI::Range(1e-6, 1e6).description(""));
+  add("--slowdown", options.slowdown, kSlowdownHelp)->capture_default_str();
   parser.add_flag("--real", options.real, "Processes under rubato launch, not the simulator")
       ->group("Compare");
   add("--mpi", options.mpi, "With --real: openmpi or mpich");

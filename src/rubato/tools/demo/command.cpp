@@ -101,7 +101,7 @@ ExitCode run(const DemoOptions& options, const Identity& identity, const Context
   request.ticks = scene.ticks;
   request.profile = scene.profile;
   request.n_simulated = scene.n_nodes;
-  request.slowdown = scene.slowdown;
+  request.slowdowns.all = scene.slowdown;
   const std::unique_ptr<tick::Problem> problem = model.app().build();
   const Comparison comparison = compare_simulated(
       *problem, parse_policies(scene.policies), scene.n_rounds, request, scene.model, context.err);

@@ -10,6 +10,7 @@
 
 #include "rubato/base/time.hpp"
 #include "rubato/net/profile.hpp"
+#include "rubato/tick/checkpoint/folder.hpp"
 #include "rubato/tools/run/program_test.hpp"
 
 namespace rubato::tools {
@@ -23,26 +24,27 @@ class JobFaults : public ::testing::TestWithParam<std::string> {
   void start(const std::string& ticks) {
     start_run("heat --width 64 --height 64 --ticks " + ticks);
   }
-  // Starts 3 nodes of a run, which say their process ids first, and waits until all compute.
-  void start_run(const std::string& words, const std::string& restarts = "0") {
+  // Starts nodes of a run, which say their process ids first, and waits until all compute.
+  void start_run(const std::string& words, const std::string& restarts = "0",
+                 std::size_t n_nodes = 3) {
     output_ = scratch("job");
     std::remove(output_.c_str());  // of the job before
     child_ = fork();
     if (child_ == 0) {
       std::freopen(output_.c_str(), "w", stdout);
       dup2(STDOUT_FILENO, STDERR_FILENO);
-      execute({RUBATO_PROGRAM, "launch", "-n", "3", "--mpi", GetParam(), "--restarts", restarts,
-               "--", "sh", "-c",
+      execute({RUBATO_PROGRAM, "launch", "-n", std::to_string(n_nodes), "--mpi", GetParam(),
+               "--restarts", restarts, "--", "sh", "-c",
                "echo \"pid $$ of ${OMPI_COMM_WORLD_RANK:-$PMI_RANK}.\"; exec \"$0\" run " + words +
                    " --cores 1",
                RUBATO_PROGRAM});
       _exit(99);
     }
     for (const Nanos begin = steady_now();
-         nodes().size() < 3 && steady_now() - begin < kPatience;) {
+         nodes().size() < n_nodes && steady_now() - begin < kPatience;) {
       nap(10 * kMillisecond);
     }
-    ASSERT_EQ(nodes().size(), 3U) << output();
+    ASSERT_EQ(nodes().size(), n_nodes) << output();
     nap(kSecond);
   }
 
@@ -177,6 +179,98 @@ TEST_P(JobFaults, a_signal_to_the_launcher_saves_the_run_and_ends_it_with_75) {
   }
 }
 
+// A run whose work moves between nodes, or whose policy changes, while it goes on.
+struct Restless {
+  std::vector<std::string> model;  // with its parameters
+  std::vector<std::string> moves;  // what has them move or change
+};
+
+class RestlessJobs : public JobFaults {
+ protected:
+  void TearDown() override {
+    JobFaults::TearDown();
+    std::filesystem::remove_all(folder_);
+  }
+
+  // 4 nodes of it save it each 7 ticks and go through epochs of 5. Then one of them is killed, or, with
+  // another signal, the job is told to end.
+  void break_off(const Restless& run, int signal) {
+    std::string words;
+    for (const auto& word :
+         with(with(run.model, run.moves), {"--epoch", "5", "--checkpoint-every", "7",
+                                           "--checkpoint", folder_, "--ticks", kForEver}))
+      words += "'" + word + "' ";
+    start_run(words, "0", 4);
+    for (const Nanos begin = steady_now(); newest() < 21 && steady_now() - begin < kPatience;) {
+      nap(10 * kMillisecond);
+    }
+    const bool is_killed = signal == SIGKILL;
+    kill(is_killed ? nodes()[1] : child_, signal);
+    EXPECT_EQ(end().first, is_killed ? 5 : 75) << output();
+    expect_nobody_left();
+    EXPECT_GE(newest(), 21) << output();
+  }
+  [[nodiscard]] tick::Tick newest() const {
+    tick::Tick tick = 0;
+    for (const auto& entry : tick::list_checkpoints(folder_))
+      if (entry.whole) tick = entry.tick;
+    return tick;
+  }
+
+  // What was saved goes on on 3 nodes and on 1, as restless as before, and ends in the bits of a run
+  // alone that nobody broke off. The figures of the 3 nodes.
+  [[nodiscard]] nlohmann::json expect_goes_on(const Restless& run) const {
+    const std::vector<std::string> ticks{"--ticks", std::to_string(newest() + 40)};
+    const std::string whole = json_of(with(with({"run"}, run.model), ticks)).at("checksum");
+    const auto rest = with(with({"run", run.model.front(), "--resume", folder_, "--cores", "1"},
+                                with(run.moves, {"--epoch", "5"})),
+                           ticks);
+    auto three =
+        json_of(with({"launch", "-n", "3", "--mpi", GetParam(), "--", RUBATO_PROGRAM}, rest));
+    EXPECT_EQ(three.at("checksum"), whole);
+    EXPECT_EQ(json_of(rest).at("checksum"), whole);
+    return three;
+  }
+
+  const std::string folder_ = scratch("restless");
+};
+
+const std::vector<std::string> kPiecesMove{"--policy", "pieces(2)", "--balance", "persistence",
+                                           "--pieces", "24",        "--paced"};
+// Messages are said to be late, so that there is a policy to change to.
+const std::vector<std::string> kPoliciesChange{"--policy", "auto", "--profile", "median=1000",
+                                               "--paced"};
+
+TEST_P(RestlessJobs, pieces_of_points_of_a_killed_job_go_on_on_3_nodes_and_1_with_the_same_bits) {
+  const Restless run{{"nbody", "--bodies", "300", "--clusters", "2", "--ns-per-pair", "1000"},
+                     kPiecesMove};
+  break_off(run, SIGKILL);
+  // Bodies do not lie evenly.
+  EXPECT_GT(expect_goes_on(run).at("pieces_moved"), 0);
+}
+
+TEST_P(RestlessJobs, pieces_of_graphs_of_a_saved_job_go_on_on_3_nodes_and_1_with_the_same_bits) {
+  // The cut is even by edges; here vertices are what costs.
+  const Restless run{{"pagerank", "--vertices", "600", "--tolerance", "0", "--ns-per-vertex",
+                      "30000", "--ns-per-edge", "100"},
+                     kPiecesMove};
+  break_off(run, SIGTERM);
+  EXPECT_GT(expect_goes_on(run).at("pieces_moved"), 0);
+}
+
+TEST_P(RestlessJobs, what_a_saved_job_of_policy_auto_goes_on_with_are_the_same_bits) {
+  const Restless run{{"heat", "--width", "90", "--height", "80", "--ns-per-cell", "1000"},
+                     kPoliciesChange};
+  break_off(run, SIGTERM);
+  EXPECT_FALSE(expect_goes_on(run).at("auto").empty());
+}
+
+TEST_P(RestlessJobs, what_a_killed_job_of_policy_auto_goes_on_with_are_the_same_bits) {
+  const Restless run{{"fish", "--fish", "300", "--ns-per-fish", "30000"}, kPoliciesChange};
+  break_off(run, SIGKILL);
+  EXPECT_FALSE(expect_goes_on(run).at("auto").empty());
+}
+
 // The longest that any of the named profiles holds a message back.
 Nanos longest_delay() {
   double longest_us = 0;
@@ -246,6 +340,9 @@ TEST_P(JobFaults, a_node_that_stands_still_for_seconds_is_not_lost) {
 INSTANTIATE_TEST_SUITE_P(Mpi, JobFaults, ::testing::ValuesIn(installed_mpis()),
                          [](const auto& mpi) { return mpi.param; });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(JobFaults);
+INSTANTIATE_TEST_SUITE_P(Mpi, RestlessJobs, ::testing::ValuesIn(installed_mpis()),
+                         [](const auto& mpi) { return mpi.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RestlessJobs);
 
 }  // namespace
 }  // namespace rubato::tools

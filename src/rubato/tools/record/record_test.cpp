@@ -24,11 +24,6 @@ using Words = std::vector<std::string>;
 const Words kHeat{"run", "heat", "--width", "60", "--height", "40", "--ticks", "30"};
 constexpr const char* kForEver = "1000000000";
 
-Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 std::string text_of(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();

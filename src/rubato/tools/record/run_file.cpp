@@ -230,6 +230,7 @@ RunFile get_run(const json& object) {
   run.is_simulated = get<bool>(object, "simulated");
   run.is_paced = get<bool>(object, "paced");
   run.slowdown = get<double>(object, "slowdown");
+  if (object.contains("slow_nodes")) run.slow_nodes = get<std::string>(object, "slow_nodes");
   run.n_nodes = get<std::uint32_t>(object, "n_nodes");
   run.n_cores = get<std::uint32_t>(object, "n_cores");
   run.command = get_list<std::string>(object, "command");
@@ -320,9 +321,9 @@ std::string to_json(const RunFile& run) {
       .field("profile", run.profile)
       .field("simulated", run.is_simulated)
       .field("paced", run.is_paced)
-      .field("slowdown", run.slowdown)
-      .field("n_nodes", run.n_nodes)
-      .field("n_cores", run.n_cores);
+      .field("slowdown", run.slowdown);
+  if (!run.slow_nodes.empty()) out.field("slow_nodes", run.slow_nodes);
+  out.field("n_nodes", run.n_nodes).field("n_cores", run.n_cores);
   put_texts(out, "command", run.command);
   out.field("folder", run.folder)
       .field("output", run.output)

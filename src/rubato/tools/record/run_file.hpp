@@ -86,6 +86,7 @@ struct RunFile {
   bool is_simulated = false;
   bool is_paced = false;
   double slowdown = 1;
+  std::string slow_nodes;  // that have one of their own, "4@0,3@7", or ""
   std::uint32_t n_nodes = 0;
   std::uint32_t n_cores = 0;         // of each
   std::vector<std::string> command;  // of node 0

@@ -37,6 +37,7 @@ RunFile sample() {
   run.is_simulated = true;
   run.is_paced = true;
   run.slowdown = 0.1;
+  run.slow_nodes = "4@0,3@7";
   run.n_nodes = 16;
   run.n_cores = 2;
   run.command = {"rubato", "run", "heat", ""};

@@ -188,6 +188,7 @@ std::vector<RunFact> facts_of(const RunFile& run) {
   add("profile", run.profile);
   add("epoch", run.epoch > 0 ? std::to_string(run.epoch) : "");
   add("slowdown", run.slowdown != 1 ? io::number_text(run.slowdown) : "");
+  add("slow nodes", run.slow_nodes);
   add("paced", run.is_paced ? "yes" : "");
   add("first tick", std::to_string(run.start.begin));
   add("build", shown_build(run.build));

@@ -1,7 +1,5 @@
 // `rubato run --policy auto`: in the simulator and as a job, with what it says.
 
-#include <nlohmann/json.hpp>
-
 #include "rubato/tools/run/program_test.hpp"
 
 namespace rubato::tools {
@@ -9,18 +7,6 @@ namespace {
 
 const std::vector<std::string> kHeat{"run",      "heat", "--width", "90",
                                      "--height", "80",   "--ticks", "120"};
-
-std::vector<std::string> with(std::vector<std::string> words,
-                              const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-nlohmann::json json_of(const std::vector<std::string>& words) {
-  const Answer answer = call(with(words, {"--json"}));
-  EXPECT_EQ(answer.code, 0) << answer.err;
-  return answer.code == 0 ? nlohmann::json::parse(answer.out) : nlohmann::json::object();
-}
 
 TEST(AutoPolicy, SaysWhatItChoseAndWhy) {
   const std::string checksum = json_of(kHeat).at("checksum");

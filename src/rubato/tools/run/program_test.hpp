@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "rubato/tools/process.hpp"
@@ -39,6 +40,20 @@ inline Answer call(const std::vector<std::string>& words) {
   text << std::ifstream(err).rdbuf();
   std::remove(err.c_str());
   return {finished.code, finished.out, text.str()};
+}
+
+inline std::vector<std::string> with(std::vector<std::string> words,
+                                     const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// What `rubato` with `words` and --json prints; an empty object if it fails, which is a failure of the
+// test too.
+inline nlohmann::json json_of(const std::vector<std::string>& words) {
+  const Answer answer = call(with(words, {"--json"}));
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  return answer.code == 0 ? nlohmann::json::parse(answer.out) : nlohmann::json::object();
 }
 
 inline std::vector<std::string> installed_mpis() {

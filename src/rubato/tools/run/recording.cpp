@@ -63,7 +63,8 @@ RunFile file_of(const ChosenModel& model, const RunRequest& request, const Resum
   file.profile = request.profile;
   file.is_simulated = request.n_simulated > 0;
   file.is_paced = request.paced;
-  file.slowdown = request.slowdown;
+  file.slowdown = request.slowdowns.all;
+  file.slow_nodes = request.slowdowns.nodes_text();
   file.n_nodes = std::max(request.n_simulated, 1U);  // of a job, when its nodes have met
   file.n_cores = file.is_simulated ? request.n_sim_cores : request.n_cores;
   file.command = command_of_this_process();

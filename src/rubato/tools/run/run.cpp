@@ -29,6 +29,7 @@ struct RunOptions {
   RunRequest request;
   tick::Parameters output;
   CheckpointWords checkpoint;
+  std::string slowdown = "1";
   std::string balance;  // "": as the policy says
   std::uint32_t n_pieces = 0;
   tick::Tick epoch = 0;
@@ -50,7 +51,7 @@ void check(const RunOptions& options) {
   if (r.n_simulated > 0 && r.n_cores > 0) {
     throw Error("--cores is for real cores; a simulated node has --sim-cores", ExitCode::usage);
   }
-  if (r.n_simulated == 0 && (r.n_sim_cores != 1 || r.slowdown != 1)) {
+  if (r.n_simulated == 0 && (r.n_sim_cores != 1 || r.slowdowns.any())) {
     throw Error("--sim-cores and --slowdown need --simulate N, the number of virtual nodes",
                 ExitCode::usage);
   }
@@ -114,6 +115,7 @@ void print(const ChosenModel& model, const RunRequest& request, const RunOutcome
 
 ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   set_system(options);
+  options.request.slowdowns = Slowdowns::parse(options.slowdown);
   check(options);
   const bool is_recorded = options.record_option->count() > 0;
   if (is_recorded) options.checkpoint.record = record_folder(options.record, model.app().name());
@@ -156,9 +158,7 @@ void add_advanced(CLI::App& parser, RunOptions& options) {
           "Cut the model into about N pieces for all nodes, whatever their number")
           ->check(quiet(CLI::Range(std::uint32_t{0}, std::uint32_t{1} << 24)));
   add("--net-seed", options.net_seed, "Of the network's delays alone");
-  add("--slowdown", options.request.slowdown, "How much slower a virtual node computes")
-      ->capture_default_str()
-      ->check(quiet(CLI::Range(1e-6, 1e6)));
+  add("--slowdown", options.slowdown, kSlowdownHelp)->capture_default_str();
   parser
       .add_flag("--paced", options.request.paced,
                 "On real nodes: work takes its time in the simulator at least, by sleeping")

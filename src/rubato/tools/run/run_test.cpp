@@ -17,18 +17,6 @@ namespace {
 const std::vector<std::string> kHeat{"run",      "heat", "--width", "60",
                                      "--height", "50",   "--ticks", "30"};
 
-std::vector<std::string> with(std::vector<std::string> words,
-                              const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-nlohmann::json json_of(const std::vector<std::string>& words) {
-  const Answer answer = call(with(words, {"--json"}));
-  EXPECT_EQ(answer.code, 0) << answer.err;
-  return nlohmann::json::parse(answer.out);
-}
-
 std::string checksum_of(const std::vector<std::string>& words) {
   return json_of(words).at("checksum");
 }

@@ -50,7 +50,7 @@ tick::SimulationOptions simulation_options(const RunRequest& request) {
   options.seed = request.seed;
   options.sharing = request.sharing;
   options.start = request.start;
-  if (request.slowdown != 1) options.slowdowns.assign(options.n_nodes, request.slowdown);
+  options.slowdowns = request.slowdowns.of_nodes(options.n_nodes);
   options.at_end = request.at_end;
   return options;
 }

@@ -14,6 +14,7 @@
 #include "rubato/tick/checkpoint/checkpoints.hpp"
 #include "rubato/tick/output/outputs.hpp"
 #include "rubato/tick/run.hpp"
+#include "rubato/tools/run/slowdowns.hpp"
 #include "rubato/tools/run/watch.hpp"
 
 namespace rubato::tools {
@@ -34,7 +35,7 @@ struct RunRequest {
 
   std::uint32_t n_simulated = 0;  // virtual nodes; 0: a real run
   std::uint32_t n_sim_cores = 1;  // of each
-  double slowdown = 1;            // how much slower than its costs say a virtual node computes
+  Slowdowns slowdowns{};          // of virtual nodes
   // What people say n_simulated with, "" for nothing: it is named where a model cannot be cut so.
   std::string nodes_option{};
 
