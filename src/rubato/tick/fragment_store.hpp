@@ -45,7 +45,7 @@ class FragmentStore final : public Store {
         window_(typed.plan.window()),
         begin_(start.tick),
         versions_(typed.plan.regions.size() * static_cast<std::size_t>(window_)),
-        costs_(typed.plan.regions.size()),
+        costs_(versions_.size()),
         uses_(typed.plan, start.tick) {
     if (HasInteract<M> && typed_.plan.policy.pieces) find_writers();
   }
@@ -73,7 +73,7 @@ class FragmentStore final : public Store {
       to_step = restrict_to(context, query);
       result = stepped(model_, to_step, context, t);
     }
-    costs_[region] = cost_of(to_step, context);
+    costs_[slot(region, t)] = cost_of(to_step, context);
     if constexpr (HasStopCondition<M>) {
       if (typed_.plan.regions[region].own() && model_.stop_interval() > 0 &&
           (t + 1) % model_.stop_interval() == 0) {
@@ -200,8 +200,8 @@ class FragmentStore final : public Store {
     return 0;
   }
 
-  [[nodiscard]] Nanos step_cost(RegionId region, Tick /*t*/) const override {
-    return costs_[region];
+  [[nodiscard]] Nanos step_cost(RegionId region, Tick t) const override {
+    return costs_[slot(region, t)];
   }
   [[nodiscard]] Nanos copy_cost(std::size_t n_bytes) const override {
     return kMicrosecond + static_cast<Nanos>(n_bytes / 4);  // about 4 GB/s
@@ -275,13 +275,12 @@ class FragmentStore final : public Store {
     }
   };
 
-  [[nodiscard]] Version& at(RegionId region, Tick t) {
-    return versions_[region * static_cast<std::size_t>(window_) +
-                     static_cast<std::size_t>(t % window_)];
+  [[nodiscard]] std::size_t slot(RegionId region, Tick t) const {
+    return region * static_cast<std::size_t>(window_) + static_cast<std::size_t>(t % window_);
   }
+  [[nodiscard]] Version& at(RegionId region, Tick t) { return versions_[slot(region, t)]; }
   [[nodiscard]] const Version& at(RegionId region, Tick t) const {
-    return versions_[region * static_cast<std::size_t>(window_) +
-                     static_cast<std::size_t>(t % window_)];
+    return versions_[slot(region, t)];
   }
 
   void make(RegionId region, Tick t, Version version) {
@@ -388,8 +387,10 @@ class FragmentStore final : public Store {
   const Tick window_;
   const Tick begin_;
   std::vector<Version> versions_;  // [regions][window]
-  std::vector<Nanos> costs_;       // [regions] of the last step
-  std::vector<Ahead> ahead_;       // [n_own]; of policy pieces, where the step has two parts
+  // [regions][window] of the step from that tick. Two ticks of a replica may be stepped at once, when
+  // the round that has the second comes while the first is computed.
+  std::vector<Nanos> costs_;
+  std::vector<Ahead> ahead_;  // [n_own]; of policy pieces, where the step has two parts
   detail::VersionUses uses_;
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;

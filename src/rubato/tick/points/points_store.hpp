@@ -84,8 +84,8 @@ class PointsStore final : public Store {
     return 0;
   }
 
-  [[nodiscard]] Nanos step_cost(RegionId region, Tick /*t*/) const override {
-    return step_costs_[region];
+  [[nodiscard]] Nanos step_cost(RegionId region, Tick t) const override {
+    return step_costs_[slot(region, t)];
   }
   [[nodiscard]] Nanos copy_cost(std::size_t n_bytes) const override {
     return kMicrosecond + static_cast<Nanos>(n_bytes / 4);  // about 4 GB/s
@@ -227,7 +227,9 @@ class PointsStore final : public Store {
   std::vector<std::vector<std::vector<PackCell>>> piece_packing_;
   std::vector<Ahead> ahead_;                      // [regions]; of policy pieces
   std::vector<std::unique_ptr<Table>> versions_;  // [regions][window]
-  std::vector<Nanos> step_costs_;                 // [regions] of the last step
+  // [regions][window] of the step from that tick. Two ticks of a replica may be stepped at once, when
+  // the round that has the second comes while the first is computed.
+  std::vector<Nanos> step_costs_;
   const Tick begin_;
   detail::VersionUses uses_;
 
@@ -246,7 +248,7 @@ PointsStore<U>::PointsStore(const Model& model, const TypedPlan<Query>& typed, A
       costs_(costs),
       window_(typed.plan.window()),
       versions_(typed.plan.regions.size() * static_cast<std::size_t>(window_)),
-      step_costs_(typed.plan.regions.size()),
+      step_costs_(versions_.size()),
       begin_(start.tick),
       uses_(typed.plan, start.tick),
       spare_(typed.plan.regions.size()) {
@@ -382,11 +384,11 @@ void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
   std::vector<Tuple>& results = work.stepper.results();
   if (Ahead* ahead = ahead_.empty() ? nullptr : &ahead_[region];
       ahead != nullptr && ahead->tick == t) {
-    step_costs_[region] =
+    step_costs_[slot(region, t)] =
         look_and_step(work, t, [&](std::size_t cell) { return ahead->done[cell] == 0; });
     results.insert(results.end(), ahead->results.begin(), ahead->results.end());
   } else {
-    step_costs_[region] = look_and_step(work, t, [](std::size_t) { return true; });
+    step_costs_[slot(region, t)] = look_and_step(work, t, [](std::size_t) { return true; });
   }
   locate(place, results, t, work.cells);
   Table& table = make(region, t + 1);
