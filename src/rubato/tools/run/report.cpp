@@ -210,10 +210,10 @@ std::string choice_lines(const tick::RunResult& result) {
   std::string text;
   for (const tick::Choice& choice : result.choices) {
     const bool changes = choice.policy != result.policy || choice.balanced;
-    text +=
-        fmt::format("auto: from tick {} on {}{}, since a tick should take {}", choice.tick,
-                    choice.policy.to_string(), choice.balanced ? " with its work balanced at epochs" : "",
-                    time_words(choice.tick_time));
+    text += fmt::format("auto: from tick {} on {}{}, since a tick should take {}", choice.tick,
+                        choice.policy.to_string(),
+                        choice.balanced ? " with its work balanced at epochs" : "",
+                        time_words(choice.tick_time));
     text += changes ? fmt::format(" in place of {} under {}", time_words(choice.first),
                                   result.policy.to_string())
                     : std::string(" and no other policy clearly less");
