@@ -21,8 +21,12 @@ namespace rubato::bench {
 namespace {
 
 constexpr const char* kProfile = "ec2-large";
-// Ticks of the start, while the balancers have nothing to go by.
-constexpr tick::Tick kWarmUp = 2 * kSkewEpoch;
+
+// Ticks of a run; those up to `warm_up`, while the balancers have nothing to go by, do not count.
+struct Ticks {
+  tick::Tick warm_up = 2 * kSkewEpoch;
+  tick::Tick all = 4 * kSkewEpoch;
+};
 
 // What each piece costs at each tick, from a run on one node, and what no schedule can be faster than.
 class Bound final : public core::Observer {
@@ -87,24 +91,24 @@ tick::RunResult simulate(const SkewProblem& problem, const tick::System& system,
   return tick::simulate(problem, system.policy, ticks, simulation);
 }
 
-Outcome run_system(const SkewProblem& problem, const char* name, tick::Tick ticks,
+Outcome run_system(const SkewProblem& problem, const char* name, const Ticks& ticks,
                    std::uint64_t seed) {
   const tick::System system = skew_system(name);
   tick::SkewObserver skew({kSkewNodes, 1, 0, true});
-  const tick::RunResult whole = simulate(problem, system, ticks, seed, &skew);
-  const tick::RunResult start = simulate(problem, system, kWarmUp, seed, nullptr);
+  const tick::RunResult whole = simulate(problem, system, ticks.all, seed, &skew);
+  const tick::RunResult start = simulate(problem, system, ticks.warm_up, seed, nullptr);
   return {static_cast<double>(whole.wall - start.wall), skew.figures(), whole.checksum};
 }
 
-double mean_after_warm_up(const std::vector<double>& by_tick) {
+double mean_from(tick::Tick from, const std::vector<double>& by_tick) {
   double sum = 0;
-  for (std::size_t t = static_cast<std::size_t>(kWarmUp); t < by_tick.size(); ++t)
+  for (auto t = static_cast<std::size_t>(from); t < by_tick.size(); ++t)
     sum += by_tick[t];
-  return sum / static_cast<double>(by_tick.size() - static_cast<std::size_t>(kWarmUp));
+  return sum / static_cast<double>(by_tick.size() - static_cast<std::size_t>(from));
 }
 
 Report run(const Options& options) {
-  const tick::Tick ticks = kWarmUp + (options.quick ? 1 : 2) * kSkewEpoch;
+  const Ticks ticks = options.quick ? Ticks{16, 40} : Ticks{};
   const int n_rounds = options.quick ? 1 : 2;
   const std::vector<const char*> names{"oritick", "comtick", "asytick", "asytick-plb"};
   std::map<std::string, std::vector<double>> rates;  // ticks a second
@@ -113,9 +117,9 @@ Report run(const Options& options) {
   std::vector<double> gains;
   for (int round = 0; round < n_rounds; ++round) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
-    const SkewProblem problem = skew_nbody_problem(ticks, options.seed);
+    const SkewProblem problem = skew_nbody_problem(ticks.all, options.seed);
     const auto rate = [&](double time) {
-      return static_cast<double>(ticks - kWarmUp) * 1e9 / time;
+      return static_cast<double>(ticks.all - ticks.warm_up) * 1e9 / time;
     };
     std::uint64_t checksum = 0;
     for (const char* name : names) {
@@ -125,9 +129,9 @@ Report run(const Options& options) {
       if (checksum == 0) checksum = outcome.checksum;
       RUBATO_REQUIRE(outcome.checksum == checksum, name);
       if (std::string(name) == "comtick")
-        imbalances.push_back(mean_after_warm_up(outcome.skew.computation.by_tick));
+        imbalances.push_back(mean_from(ticks.warm_up, outcome.skew.computation.by_tick));
     }
-    bounds.push_back(rate(bound(problem, ticks, kWarmUp)));
+    bounds.push_back(rate(bound(problem, ticks.all, ticks.warm_up)));
     gains.push_back(rates["comtick"].back() / rates["oritick"].back());
   }
   Report report;
