@@ -20,6 +20,7 @@ Benchmark tick_sim_fish();
 Benchmark tick_scale();
 Benchmark tick_fish();
 Benchmark tick_nbody();
+Benchmark yield();
 Benchmark skew_nbody();
 Benchmark skew_jitter();
 Benchmark auto_grid();
@@ -30,9 +31,9 @@ Benchmark tick_overhead();
 
 // A new benchmark is a file that defines its function, and one word in each of these two lists.
 std::vector<Benchmark> benchmarks() {
-  return {tick_sim_16(), tick_sim_fish(), tick_lab_4(), sim_vs_lab(),    tick_heat(),
-          tick_fish(),   tick_nbody(),    tick_scale(), tick_overhead(), checkpoint_cost(),
-          skew_nbody(),  skew_jitter(),   auto_grid()};
+  return {tick_sim_16(), tick_sim_fish(), tick_lab_4(),  sim_vs_lab(),    tick_heat(),
+          tick_fish(),   tick_nbody(),    tick_scale(),  tick_overhead(), checkpoint_cost(),
+          yield(),       skew_nbody(),    skew_jitter(), auto_grid()};
 }
 
 namespace {

@@ -1,0 +1,109 @@
+// Question: what does it cost to go from one task to the next, and does it grow with their number?
+// Hypothesis: a switch saves a few registers, so that 2 tasks are bound by that; and who asks for the
+// stacks of those who come next is bound by memory bandwidth, not latency, however many there are
+// [Grappa 3.2].
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bench/harness.hpp"
+#include "bench/yield_work.hpp"
+#include "rubato/core/task/scheduler.hpp"
+#ifdef RUBATO_HAS_BOOST_FIBER
+#include "bench/baselines/fiber_yield.hpp"
+#endif
+
+namespace rubato::bench {
+namespace {
+
+using core::Scheduler;
+using core::Worker;
+
+struct Size {
+  const char* name;
+  std::size_t n_tasks;
+  const char* must;
+};
+
+double task_yield_ns(std::size_t n, std::uint64_t n_yields, std::uint64_t seed, bool prefetches) {
+  Scheduler::Options options;
+  if (!prefetches) options.prefetch_distance = 0;
+  Scheduler tasks(options);
+  YieldClock clock(n);
+  std::vector<Worker*> workers;
+  workers.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    tasks.spawn(
+        [&] {
+          Scheduler& here = Scheduler::current();
+          workers.push_back(&here.running());
+          here.suspend("the others");
+          yield_work(clock, n_yields, [&] { here.yield(); });
+        },
+        core::TaskOptions{"yield", core::StackClass::small});
+  }
+  const auto run = [&] {
+    while (tasks.run_some(1 << 20).more) {
+    }
+  };
+  run();
+  std::shuffle(workers.begin(), workers.end(), std::mt19937_64(seed));
+  for (Worker* worker : workers)
+    tasks.wake(*worker);
+  run();
+  return clock.ns_a_yield(n_yields);
+}
+
+// Less is better: the ratio is that of the baseline over the value.
+Row row_of(const std::string& metric, const std::vector<double>& ns, const char* baseline,
+           const std::vector<double>& baseline_ns, const char* must) {
+  Row row = value_row(metric, "ns a yield", ns, must);
+  if (baseline_ns.empty()) return row;
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < ns.size(); ++i)
+    ratios.push_back(baseline_ns[i] / ns[i]);
+  row.baseline = baseline;
+  row.baseline_value = median(baseline_ns);
+  row.ratio = median(ratios);
+  row.spread = relative_spread(ratios);
+  return row;
+}
+
+Report run(const Options& options) {
+  const std::vector<Size> sizes{{"tasks-2", 2, "value <= 6, ratio >= 3"},
+                                {"tasks-1k", 1'000, "value <= 6, ratio >= 3"},
+                                {"tasks-100k", 100'000, "value <= 25, ratio >= 3"},
+                                {"tasks-500k", 500'000, "value <= 30, ratio >= 3"}};
+  const int n_rounds = options.quick ? 1 : 5;
+  const std::uint64_t n_all = options.quick ? 1'000'000 : 10'000'000;
+  Report report;
+  for (const Size& size : sizes) {
+    const std::uint64_t n_yields = std::max<std::uint64_t>(n_all / size.n_tasks, 4);
+    std::vector<double> ours;
+    std::vector<double> blind;
+    std::vector<double> fibers;
+    for (int round = 0; round < n_rounds; ++round) {
+      options.begin_round(round, n_rounds, size.name);
+      const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
+      ours.push_back(task_yield_ns(size.n_tasks, n_yields, seed, true));
+      blind.push_back(task_yield_ns(size.n_tasks, n_yields, seed, false));
+#ifdef RUBATO_HAS_BOOST_FIBER
+      fibers.push_back(fiber_yield_ns(size.n_tasks, n_yields, seed));
+#endif
+    }
+    const std::string name = size.name;
+    report.rows.push_back(row_of(name, ours, "Boost.Fiber", fibers, size.must));
+    report.rows.push_back(row_of(name + "-prefetch", ours, "without prefetching", blind, ""));
+  }
+  return report;
+}
+
+}  // namespace
+
+Benchmark yield() {
+  return {"yield", "2 to 500,000 tasks yield to each other: what does a switch cost?", run};
+}
+
+}  // namespace rubato::bench

@@ -1,0 +1,55 @@
+#pragma once
+// What each task of the benchmark `yield` does, whoever runs it: writes three lines of its stack
+// between any two yields.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rubato/base/time.hpp"
+
+namespace rubato::bench {
+
+// When the tasks of a run began to yield and ended.
+class YieldClock {
+ public:
+  explicit YieldClock(std::size_t n_tasks) : n_tasks_(n_tasks) {}
+  void task_begins() {
+    if (n_begun_++ == 0) begin_ = steady_now();
+  }
+  void task_ends() {
+    if (++n_ended_ == n_tasks_) end_ = steady_now();
+  }
+  [[nodiscard]] double ns_a_yield(std::uint64_t n_yields) const {
+    return static_cast<double>(end_ - begin_) /
+           (static_cast<double>(n_yields) * static_cast<double>(n_tasks_));
+  }
+
+ private:
+  std::size_t n_tasks_;
+  std::size_t n_begun_ = 0;
+  std::size_t n_ended_ = 0;
+  Nanos begin_ = 0;
+  Nanos end_ = 0;
+};
+
+template <class Yield>
+void yield_work(YieldClock& clock, std::uint64_t n_yields, Yield yield) {
+  constexpr int kWarmUp = 3;
+  alignas(64) volatile std::uint64_t kept[24] = {};
+  const auto touch = [&] {
+    for (int line = 0; line < 3; ++line)
+      kept[8 * line] = kept[8 * line] + 1;
+  };
+  for (int i = 0; i < kWarmUp; ++i) {
+    touch();
+    yield();
+  }
+  clock.task_begins();
+  for (std::uint64_t i = 0; i < n_yields; ++i) {
+    touch();
+    yield();
+  }
+  clock.task_ends();
+}
+
+}  // namespace rubato::bench

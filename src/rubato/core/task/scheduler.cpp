@@ -1,0 +1,280 @@
+#include "rubato/core/task/scheduler.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include <cxxabi.h>
+
+#include "rubato/base/error.hpp"
+
+namespace rubato::core {
+namespace {
+
+constexpr std::size_t kLine = 64;
+
+std::string place_of(const std::source_location& at) {
+  return std::string(at.file_name()) + ":" + std::to_string(at.line());
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const Options& options)
+    : prefetch_distance_(options.prefetch_distance == 0 ? UINT64_MAX : options.prefetch_distance),
+      stacks_(options.stacks) {
+  ring_memory_ = std::make_unique<Ready[]>(kSlice);
+  ring_ = ring_memory_.get();
+  mask_ = kSlice - 1;
+}
+
+Scheduler::~Scheduler() {
+  RUBATO_REQUIRE(running_ == nullptr);
+  for (Worker* worker : workers_) {
+    worker->marks_.end();
+    worker->~Worker();
+  }
+}
+
+void Scheduler::spawn_at(Nanos when, std::function<void()> f, TaskOptions options,
+                         std::source_location at) {
+  timed_.push({when, n_timed_++, nullptr, std::move(f), options, at});
+}
+
+void Scheduler::suspend(const char* waits_for) {
+  Worker& me = *running_;
+  check_stack(me);
+  me.waits_for_ = waits_for;
+  me.state_ = Worker::State::waiting;
+  ++figures_.n_waiting;
+  end_turn();
+  leave(&me.left_at_);
+}
+
+void Scheduler::sleep_until(Nanos when) {
+  timed_.push({when, n_timed_++, running_});
+  suspend("a time");
+}
+
+void Scheduler::wake(Worker& worker) {
+  RUBATO_REQUIRE(worker.home_ == this && worker.state_ == Worker::State::waiting, name_of(worker));
+  worker.state_ = Worker::State::active;
+  --figures_.n_waiting;
+  push(&worker).left_at = worker.left_at_;
+}
+
+// Goes on with whoever is next: a ready worker, or one for a new task, or the driver.
+void Scheduler::leave(void** save) {
+  if (head_ != tail_ && budget_ > 0) {
+    const Ready next = pop();
+    go(next.worker, save, next.left_at);
+    return;
+  }
+  Worker* worker = budget_ > 0 ? worker_for_task() : nullptr;
+  if (worker == nullptr) {
+    leave_for_driver(save);
+    return;
+  }
+  go(worker, save, worker->left_at_);
+}
+
+void Scheduler::leave_for_driver(void** save) {
+  go(nullptr, save, driver_left_at_);
+}
+
+// Each so many turns: is the budget used up? Do tasks wait that those who yield to each other would
+// keep out for ever?
+void Scheduler::end_of_slice() {
+  count_slice();
+  Worker& me = *running_;
+  check_stack(me);
+  if (budget_ <= 0) {
+    leave_for_driver(&push(&me).left_at);
+    return;
+  }
+  if (yield_to_new_task() || head_ == tail_) return;
+  Ready& mine = push(&me);
+  const Ready next = pop();
+  go(next.worker, &mine.left_at, next.left_at);
+}
+
+// False if no new task can begin.
+bool Scheduler::yield_to_new_task() {
+  Worker* worker = worker_for_task();
+  if (worker == nullptr) return false;
+  go(worker, &push(running_).left_at, worker->left_at_);
+  return true;
+}
+
+// While a task handles an exception, the list of those that the thread handles is its own.
+void Scheduler::go_with_exceptions(Worker* me, Worker* to, void** save, void* left_at) noexcept {
+  Exceptions* const here = exceptions_;
+  const Exceptions mine = *here;
+  *here = {};
+  detail::leave_stack(marks_of(me), marks_of(to));
+  detail::switch_stacks(save, left_at);
+  detail::enter_stack(marks_of(me), &driver_marks_);
+  *exceptions_ = mine;
+}
+
+// An idle worker, or a new one, if a task waits that it could run.
+Worker* Scheduler::worker_for_task() {
+  for (const StackClass of_class : {StackClass::guarded, StackClass::small}) {
+    const auto i = static_cast<std::size_t>(of_class);
+    if (queues_[i].empty()) continue;
+    Worker* worker = idle_[i];
+    if (worker != nullptr) {
+      idle_[i] = worker->next;
+    } else if (of_class == StackClass::small || stacks_.has_guarded()) {
+      worker = new_worker(of_class);
+    }
+    if (worker == nullptr) continue;
+    worker->state_ = Worker::State::active;
+    return worker;
+  }
+  return nullptr;
+}
+
+// Null if the machine has no memory for its stack, which then ends the run.
+Worker* Scheduler::new_worker(StackClass of_class) {
+  detail::Stack stack;
+  try {
+    stack = stacks_.make(of_class);
+  } catch (const Error&) {
+    if (!failure_) failure_ = std::current_exception();
+    budget_ = 0;
+    return nullptr;
+  }
+  static_assert(alignof(Worker) <= kLine);
+  const std::size_t n_bytes = (sizeof(Worker) + kLine - 1) / kLine * kLine;
+  char* const top = stack.top() - n_bytes;
+  auto* worker = ::new (static_cast<void*>(top)) Worker;
+  worker->home_ = this;
+  worker->stack_ = stack;
+  worker->marks_.begin(stack.low, stack.n_bytes - n_bytes);
+  worker->left_at_ = detail::new_context<&worker_main>(top, stack.n_bytes - n_bytes);
+  workers_.push_back(worker);
+  if (workers_.size() <= mask_) return worker;
+  // The ring has room for all workers, so that push() need not ask.
+  auto larger = std::make_unique<Ready[]>(2 * (mask_ + 1));
+  const std::uint64_t mask = 2 * mask_ + 1;
+  for (std::uint64_t i = head_; i != tail_; ++i)
+    larger[i & mask] = ring_[i & mask_];
+  ring_memory_ = std::move(larger);
+  ring_ = ring_memory_.get();
+  mask_ = mask;
+  return worker;
+}
+
+// The first and last function on a worker's stack.
+void Scheduler::worker_main() {
+  Scheduler& home = *current_;
+  Worker& me = *home.running_;
+  detail::enter_stack(me.marks_, &home.driver_marks_);
+  for (;;) {
+    home.run_tasks(me);
+    auto& idle = home.idle_[static_cast<std::size_t>(me.stack_.of_class)];
+    me.state_ = Worker::State::idle;
+    me.label_ = {};
+    me.next = std::exchange(idle, &me);
+    home.leave(&me.left_at_);
+  }
+}
+
+// Until there are no more for this class of stack, or somebody has been waiting for this core.
+void Scheduler::run_tasks(Worker& me) {
+  detail::TaskQueue& queue = queues_[static_cast<std::size_t>(me.stack_.of_class)];
+  while (!queue.empty()) {
+    run_task(me, queue);
+    end_turn();
+    if (head_ != tail_ || budget_ <= 0) return;
+  }
+}
+
+void Scheduler::run_task(Worker& me, detail::TaskQueue& queue) {
+  try {
+    queue.run_oldest([&](const detail::TaskLabel& label) { me.label_ = label; });
+  } catch (const Error& error) {
+    if (!failure_) failure_ = std::make_exception_ptr(error.in(name_of(me)));
+  } catch (const std::exception& error) {
+    if (!failure_) {
+      failure_ = std::make_exception_ptr(Error(error.what(), ExitCode::failed).in(name_of(me)));
+    }
+  } catch (...) {
+    if (!failure_) {
+      failure_ = std::make_exception_ptr(
+          Error("an exception of unknown type", ExitCode::failed).in(name_of(me)));
+    }
+  }
+  ++figures_.n_ended;
+  if (failure_) budget_ = 0;
+  check_stack(me);
+}
+
+void Scheduler::take_due(Nanos now) {
+  while (!timed_.empty() && timed_.top().when <= now) {
+    Timed timed = timed_.top();
+    timed_.pop();
+    if (timed.worker != nullptr) {
+      wake(*timed.worker);
+    } else {
+      spawn(std::move(timed.task), timed.options, timed.at);
+    }
+  }
+}
+
+Scheduler::Progress Scheduler::run_some(std::uint64_t budget, Nanos now) {
+  RUBATO_REQUIRE(running_ == nullptr);
+  take_due(now);
+  Scheduler* const outer = std::exchange(current_, this);
+  exceptions_ = reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
+  driver_marks_.begin_thread();
+  budget_ = static_cast<std::int64_t>(std::min<std::uint64_t>(budget, INT64_MAX));
+  while (budget_ > 0) {
+    if (head_ != tail_) {
+      const Ready next = pop();
+      go(next.worker, &driver_left_at_, next.left_at);
+    } else if (Worker* worker = worker_for_task(); worker != nullptr) {
+      go(worker, &driver_left_at_, worker->left_at_);
+    } else {
+      break;  // nothing is ready, or all tasks that are wait for stacks that are in use
+    }
+  }
+  current_ = outer;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  const bool more = head_ != tail_ || !queues_[0].empty() || !queues_[1].empty();
+  return {more, timed_.empty() ? kNever : timed_.top().when};
+}
+
+void Scheduler::check_stack(const Worker& worker) const {
+  if (detail::StackPool::is_whole(worker.stack_)) [[likely]]
+    return;
+  RUBATO_REQUIRE(!"the stack of a task overflowed: give the task a guarded stack, or make small "
+                  "ones larger (StackPoolOptions)",
+                 name_of(worker), worker.stack_.n_bytes);
+}
+
+std::string Scheduler::name_of(const Worker& worker) {
+  const detail::TaskLabel& label = worker.label_;
+  std::string text = "task ";
+  if (*label.name != '\0') text.append("'").append(label.name).append("' ");
+  return text.append("spawned at ").append(place_of(label.spawned));
+}
+
+Scheduler::Figures Scheduler::figures() const noexcept {
+  Figures figures = figures_;
+  figures.n_turns += kSlice - countdown_;
+  figures.n_workers = workers_.size();
+  figures.n_queued = queues_[0].size() + queues_[1].size();
+  return figures;
+}
+
+std::vector<WaitingTask> Scheduler::waiting(std::size_t n_most) const {
+  std::vector<WaitingTask> tasks;
+  for (const Worker* worker : workers_) {
+    if (tasks.size() == n_most) break;
+    if (worker->state_ != Worker::State::waiting) continue;
+    tasks.push_back({worker->label_.name, place_of(worker->label_.spawned), worker->waits_for_});
+  }
+  return tasks;
+}
+
+}  // namespace rubato::core

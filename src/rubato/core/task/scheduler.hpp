@@ -1,0 +1,277 @@
+#pragma once
+// Scheduler: the tasks of one core [Grappa 3.2].
+//
+// A task is a closure. It waits in a queue until a worker, which is a stack, takes it; on that
+// worker it runs until it ends, and may block anywhere. Workers switch to each other in user space,
+// without a system call and without going through the scheduler's own stack.
+//
+//   Scheduler tasks({});
+//   tasks.spawn([&] { ...; Scheduler::current().yield(); ... }, "search");
+//   while (tasks.run_some(10'000, now).more) look_for_messages();
+//
+// It is driven: run_some() runs what is ready and comes back; it reads no clock and never sleeps. The
+// driver, a thread or a simulator, owns time.
+//
+// Ready workers stand in a ring. With many of them, what a worker needs is in no cache when its turn
+// comes; so the ring is looked at ahead of time: `prefetch_distance` switches before a worker runs, the
+// lines at the end of its stack are asked for. The paper's three stages (ready-unscheduled,
+// -scheduled, -resident) are the places in the ring beyond that distance, within it, and the
+// first. Differs from the paper: the ring holds the stack pointers themselves, so that
+// no line of a worker's own data is touched at a switch.
+//
+// A scheduler is used by one thread at a time, and its tasks never leave that thread. A task that
+// keeps the processor keeps its core.
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rubato/base/error.hpp"
+#include "rubato/base/time.hpp"
+#include "rubato/core/task/context.hpp"
+#include "rubato/core/task/stack_pool.hpp"
+#include "rubato/core/task/task_queue.hpp"
+
+namespace rubato::core {
+
+using detail::StackClass;
+
+class Scheduler;
+
+// A stack and the task on it. Made and owned by its scheduler; lies at the upper end of the stack.
+class Worker {
+ public:
+  [[nodiscard]] Scheduler& home() const noexcept { return *home_; }
+
+  // For whoever keeps this worker while it is suspended, e.g. in a list of those that wait.
+  Worker* next = nullptr;
+
+ private:
+  friend class Scheduler;
+
+  enum class State : std::uint8_t { idle, active, waiting };
+
+  void* left_at_ = nullptr;  // where it was left, unless it stands in the ring
+  Scheduler* home_ = nullptr;
+  detail::TaskLabel label_;
+  detail::Stack stack_;
+  State state_ = State::idle;
+  const char* waits_for_ = "";
+  [[no_unique_address]] detail::StackMarks marks_;
+};
+
+// What a task is, for people, and on which stack it runs.
+struct TaskOptions {
+  const char* name = "";  // a literal
+  StackClass stack = StackClass::guarded;
+};
+
+// A task that waits, for the watchdog.
+struct WaitingTask {
+  std::string name;       // "" if it was given none
+  std::string spawned;    // "file:line"
+  std::string waits_for;  // as suspend() was told
+};
+
+class Scheduler {
+ public:
+  struct Options {
+    detail::StackPoolOptions stacks;
+    // Switches before a worker runs that its stack is asked for; 0: it is not.
+    std::uint32_t prefetch_distance = 8;
+  };
+  // Of everything since the start. Counting costs nothing at a switch.
+  struct Figures {
+    std::uint64_t n_spawned = 0;
+    std::uint64_t n_ended = 0;
+    std::uint64_t n_turns = 0;  // yields, suspensions and ends of tasks
+    std::uint64_t n_workers = 0;
+    std::uint64_t n_waiting = 0;  // workers that are suspended now
+    std::uint64_t n_queued = 0;   // tasks that wait for a worker now
+  };
+  struct Progress {
+    bool more = false;    // something is ready
+    Nanos wake = kNever;  // nothing will be before that time, unless somebody wakes it
+  };
+
+  explicit Scheduler(const Options& options);
+  // Tasks that have not ended are dropped: what is on their stacks is not destroyed.
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // The scheduler of the task that calls. REQUIRES: called by a task.
+  [[nodiscard]] static Scheduler& current() noexcept {
+    RUBATO_DASSERT(current_ != nullptr);
+    return *current_;
+  }
+  [[nodiscard]] static bool is_task() noexcept { return current_ != nullptr; }
+
+  // Queues f; from a task or from the driver. Closures are moved, and at most 4 KiB. A task
+  // that waits for a stack of a class of which all are in use waits until one is free.
+  template <class F>
+  void spawn(F&& f, TaskOptions options = {},
+             std::source_location at = std::source_location::current()) {
+    queues_[static_cast<std::size_t>(options.stack)].push(std::forward<F>(f), {options.name, at});
+    ++figures_.n_spawned;
+  }
+  template <class F>
+  void spawn(F&& f, const char* name, std::source_location at = std::source_location::current()) {
+    spawn(std::forward<F>(f), TaskOptions{name}, at);
+  }
+  // Queues f when run_some() is told of a time not before `when`.
+  void spawn_at(Nanos when, std::function<void()> f, TaskOptions options = {},
+                std::source_location at = std::source_location::current());
+
+  // The calls from here to wake() are made by a task of this scheduler.
+
+  // Lets every worker that is ready run first, or a new task where none is.
+  void yield() {
+    if (--countdown_ == 0) [[unlikely]] {
+      end_of_slice();
+      return;
+    }
+    if (head_ == tail_) [[unlikely]] {
+      yield_to_new_task();
+      return;
+    }
+    Ready& mine = push(running_);
+    const Ready next = pop();
+    go(next.worker, &mine.left_at, next.left_at);
+  }
+  // Sleeps until somebody wakes this worker; `waits_for`, a literal, is for people.
+  void suspend(const char* waits_for);
+  // Sleeps until run_some() is told of a time not before `when`.
+  void sleep_until(Nanos when);
+  [[nodiscard]] Worker& running() noexcept { return *running_; }
+
+  // Makes a suspended worker of this scheduler ready; from a task or from the driver.
+  void wake(Worker& worker);
+
+  // Runs what is ready, `budget` turns or somewhat more (a turn ends with a yield, a suspension or the
+  // end of a task). `now` is the driver's time. Throws what the first task that failed threw, as an
+  // Error with the task's name; the other tasks can be run on. Not called by a task.
+  Progress run_some(std::uint64_t budget, Nanos now = 0);
+
+  [[nodiscard]] Figures figures() const noexcept;
+  // At most `n_most` of the tasks that are suspended.
+  [[nodiscard]] std::vector<WaitingTask> waiting(std::size_t n_most) const;
+
+ private:
+  // A worker in the ring, and where it was left.
+  struct Ready {
+    Worker* worker = nullptr;
+    void* left_at = nullptr;
+  };
+  struct Timed {
+    Nanos when = 0;
+    std::uint64_t number = 0;  // equal times: in the order of the calls
+    Worker* worker = nullptr;  // or
+    std::function<void()> task{};
+    TaskOptions options{};
+    std::source_location at{};
+    bool operator<(const Timed& other) const noexcept {
+      return when != other.when ? when > other.when : number > other.number;
+    }
+  };
+  // The head of the C++ runtime's list of exceptions that a thread handles (Itanium ABI 2.2.2).
+  struct Exceptions {
+    void* caught = nullptr;
+    unsigned int n_uncaught = 0;
+  };
+
+  // Turns after which new tasks and the budget are looked at.
+  static constexpr std::uint32_t kSlice = 64;
+  // Lines around where a stack was left, which lies among the locals of a frame.
+  static constexpr int kPrefetchedFrom = -1;
+  static constexpr int kPrefetchedTo = 4;
+
+  // The entry, whose left_at the caller sets, or the switch.
+  [[gnu::always_inline]] Ready& push(Worker* worker) noexcept {
+    Ready& entry = ring_[tail_++ & mask_];
+    entry.worker = worker;
+    return entry;
+  }
+  [[gnu::always_inline]] Ready pop() noexcept {
+    const Ready next = ring_[head_++ & mask_];
+    if (tail_ - head_ > prefetch_distance_) {
+      const auto* stack =
+          static_cast<const char*>(ring_[(head_ + prefetch_distance_) & mask_].left_at);
+      for (int line = kPrefetchedFrom; line < kPrefetchedTo; ++line)
+        __builtin_prefetch(stack + line * 64, 1);
+    }
+    return next;
+  }
+  // Leaves this stack for that of `to`, or of the driver if there is none.
+  [[gnu::always_inline]] void go(Worker* to, void** save, void* left_at) noexcept {
+    Worker* const me = running_;
+    RUBATO_DASSERT(me == nullptr || detail::StackPool::is_whole(me->stack_), name_of(*me));
+    running_ = to;
+    if (exceptions_->caught != nullptr) [[unlikely]] {
+      go_with_exceptions(me, to, save, left_at);
+      return;
+    }
+    detail::leave_stack(marks_of(me), marks_of(to));
+    detail::switch_stacks(save, left_at);
+    detail::enter_stack(marks_of(me), &driver_marks_);
+  }
+  [[nodiscard]] detail::StackMarks& marks_of(Worker* worker) noexcept {
+    return worker == nullptr ? driver_marks_ : worker->marks_;
+  }
+  void go_with_exceptions(Worker* me, Worker* to, void** save, void* left_at) noexcept;
+
+  void count_slice() noexcept {
+    countdown_ = kSlice;
+    budget_ -= kSlice;
+    figures_.n_turns += kSlice;
+  }
+  void end_turn() noexcept {
+    if (--countdown_ == 0) count_slice();
+  }
+  void end_of_slice();
+  bool yield_to_new_task();
+  void leave(void** save);
+  void leave_for_driver(void** save);
+  static void worker_main();
+  void run_tasks(Worker& me);
+  void run_task(Worker& me, detail::TaskQueue& queue);
+  [[nodiscard]] Worker* worker_for_task();
+  [[nodiscard]] Worker* new_worker(StackClass of_class);
+  void take_due(Nanos now);
+  void check_stack(const Worker& worker) const;
+  [[nodiscard]] static std::string name_of(const Worker& worker);
+
+  inline static thread_local constinit Scheduler* current_ = nullptr;
+
+  // What a yield touches.
+  Worker* running_ = nullptr;
+  Ready* ring_ = nullptr;
+  std::uint64_t head_ = 0;
+  std::uint64_t tail_ = 0;
+  std::uint64_t mask_ = 0;
+  std::uint32_t countdown_ = kSlice;
+  std::uint64_t prefetch_distance_;   // UINT64_MAX: never
+  Exceptions* exceptions_ = nullptr;  // of the thread that drives
+
+  detail::TaskQueue queues_[2];  // by stack class
+  Worker* idle_[2] = {};         // by stack class
+  std::int64_t budget_ = 0;
+  void* driver_left_at_ = nullptr;
+  detail::StackMarks driver_marks_;
+  std::unique_ptr<Ready[]> ring_memory_;
+  detail::StackPool stacks_;
+  std::vector<Worker*> workers_;
+  std::priority_queue<Timed> timed_;
+  std::uint64_t n_timed_ = 0;
+  std::exception_ptr failure_;
+  Figures figures_;
+};
+
+}  // namespace rubato::core

@@ -1,0 +1,339 @@
+#include "rubato/core/task/scheduler.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/random.hpp"
+
+namespace rubato::core {
+namespace {
+
+constexpr TaskOptions kSmall{"small", StackClass::small};
+
+// Frames under the sanitizers are larger than 4 KiB.
+Scheduler::Options options() {
+  Scheduler::Options of;
+  of.stacks.small_bytes = std::size_t{32} << 10;
+  return of;
+}
+
+// Runs all that is ready, in turns of `budget`.
+void run(Scheduler& tasks, std::uint64_t budget = 1000) {
+  while (tasks.run_some(budget).more) {
+  }
+}
+
+void yield() {
+  Scheduler::current().yield();
+}
+
+TEST(Scheduler, tasks_begin_in_the_order_of_their_spawns) {
+  Scheduler tasks(options());
+  std::vector<int> order;
+  for (int i = 0; i < 1000; ++i)
+    tasks.spawn([&order, i] { order.push_back(i); });
+  run(tasks);
+  ASSERT_EQ(order.size(), 1000U);
+  EXPECT_TRUE(std::ranges::is_sorted(order));
+  EXPECT_EQ(tasks.figures().n_ended, 1000U);
+  EXPECT_EQ(tasks.figures().n_workers, 1U);
+}
+
+TEST(Scheduler, who_yields_comes_after_all_that_were_ready) {
+  Scheduler tasks(options());
+  std::string order;
+  for (const char name : {'a', 'b'}) {
+    tasks.spawn([&order, name] {
+      for (int i = 0; i < 3; ++i) {
+        order += name;
+        yield();
+      }
+    });
+  }
+  run(tasks);
+  EXPECT_EQ(order, "ababab");
+}
+
+TEST(Scheduler, a_task_that_yields_for_ever_keeps_no_new_task_out) {
+  Scheduler tasks(options());
+  bool done = false;
+  tasks.spawn([&] {
+    tasks.spawn([&] { done = true; });
+    while (!done)
+      yield();
+  });
+  run(tasks);
+  EXPECT_TRUE(done);
+}
+
+TEST(Scheduler, run_some_comes_back_from_tasks_that_never_end) {
+  Scheduler tasks(options());
+  bool stop = false;
+  std::uint64_t n = 0;
+  for (int i = 0; i < 3; ++i) {
+    tasks.spawn([&] {
+      while (!stop) {
+        ++n;
+        yield();
+      }
+    });
+  }
+  EXPECT_TRUE(tasks.run_some(1000).more);
+  EXPECT_GE(n, 900U);
+  EXPECT_LE(n, 1000U + 64 + 3);
+  stop = true;
+  run(tasks);
+  EXPECT_EQ(tasks.figures().n_ended, 3U);
+}
+
+TEST(Scheduler, run_some_comes_back_from_tasks_that_only_wake_each_other) {
+  Scheduler tasks(options());
+  Worker* waits = nullptr;
+  bool stop = false;
+  for (int i = 0; i < 2; ++i) {
+    tasks.spawn([&] {
+      while (!stop) {
+        if (waits != nullptr) tasks.wake(*std::exchange(waits, nullptr));
+        waits = &tasks.running();
+        tasks.suspend("the other");
+      }
+      if (waits != nullptr) tasks.wake(*std::exchange(waits, nullptr));
+    });
+  }
+  for (int i = 0; i < 10; ++i)
+    EXPECT_TRUE(tasks.run_some(1000).more);
+  stop = true;
+  run(tasks);
+  EXPECT_EQ(tasks.figures().n_ended, 2U);
+}
+
+TEST(Scheduler, a_suspended_task_sleeps_until_it_is_woken) {
+  Scheduler tasks(options());
+  Worker* sleeper = nullptr;
+  int step = 0;
+  tasks.spawn(
+      [&] {
+        sleeper = &tasks.running();
+        step = 1;
+        tasks.suspend("a test");
+        step = 2;
+      },
+      "sleeper");
+  EXPECT_FALSE(tasks.run_some(1000).more);
+  EXPECT_EQ(step, 1);
+  const auto waiting = tasks.waiting(10);
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_EQ(waiting[0].name, "sleeper");
+  EXPECT_EQ(waiting[0].waits_for, "a test");
+  EXPECT_NE(waiting[0].spawned.find("scheduler_test.cpp:"), std::string::npos);
+  tasks.wake(*sleeper);
+  run(tasks);
+  EXPECT_EQ(step, 2);
+  EXPECT_TRUE(tasks.waiting(10).empty());
+}
+
+TEST(Scheduler, timed_tasks_run_in_the_order_of_their_times) {
+  Scheduler tasks(options());
+  std::string order;
+  tasks.spawn_at(300, [&] { order += 'c'; });
+  tasks.spawn_at(100, [&] { order += 'a'; });
+  tasks.spawn([&] {
+    tasks.sleep_until(200);
+    order += 'b';
+  });
+  EXPECT_EQ(tasks.run_some(1000, 0).wake, 100);
+  EXPECT_EQ(order, "");
+  EXPECT_EQ(tasks.run_some(1000, 150).wake, 200);
+  EXPECT_EQ(order, "a");
+  EXPECT_EQ(tasks.run_some(1000, 1000).wake, kNever);
+  EXPECT_EQ(order, "abc");
+}
+
+TEST(Scheduler, a_task_that_throws_is_named_and_the_others_run_on) {
+  Scheduler tasks(options());
+  bool ran = false;
+  tasks.spawn([] { throw Error("no such file"); }, "reader");
+  tasks.spawn([&] { ran = true; });
+  try {
+    run(tasks);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("task 'reader' spawned at "), std::string::npos) << text;
+    EXPECT_NE(text.find(": no such file"), std::string::npos) << text;
+  }
+  run(tasks);
+  EXPECT_TRUE(ran);
+}
+
+TEST(Scheduler, each_task_handles_its_own_exceptions_though_it_yields_meanwhile) {
+  Scheduler tasks(options());
+  int n_right = 0;
+  for (int i = 0; i < 20; ++i) {
+    tasks.spawn([&n_right, i] {
+      for (int round = 0; round < 5; ++round) {
+        try {
+          throw i;
+        } catch (int found) {
+          yield();
+          try {
+            throw found + 1000;
+          } catch (int inner) {
+            yield();
+            n_right += inner == i + 1000 ? 1 : 0;
+          }
+          try {
+            yield();
+            throw;
+          } catch (int again) {
+            n_right += again == i ? 1 : 0;
+          }
+        }
+      }
+    });
+  }
+  run(tasks);
+  EXPECT_EQ(n_right, 200);
+}
+
+TEST(Scheduler, closures_are_destroyed_once_whether_they_ran_or_not) {
+  const auto counted = std::make_shared<int>(0);
+  {
+    Scheduler tasks(options());
+    for (int i = 0; i < 10; ++i)
+      tasks.spawn([counted] { ++*counted; });
+    run(tasks);
+    EXPECT_EQ(*counted, 10);
+    EXPECT_EQ(counted.use_count(), 1);
+    for (int i = 0; i < 5000; ++i)
+      tasks.spawn([counted] { ++*counted; });
+  }
+  EXPECT_EQ(*counted, 10);
+  EXPECT_EQ(counted.use_count(), 1);
+}
+
+TEST(Scheduler, two_thousand_blocked_tasks_keep_what_is_on_their_stacks) {
+  Scheduler tasks(options());
+  constexpr int kTasks = 2'000;  // TSan knows 8,128 stacks at most
+  std::vector<Worker*> workers;
+  std::uint64_t sum = 0;
+  for (int i = 0; i < kTasks; ++i) {
+    tasks.spawn(
+        [&, i] {
+          volatile int kept[8] = {i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7};
+          const double half = i / 2.0;
+          workers.push_back(&tasks.running());
+          tasks.suspend("all");
+          for (int k = 0; k < 8; ++k)
+            sum += kept[k] == i + k && half * 2 == i ? 1U : 0U;
+        },
+        kSmall);
+  }
+  run(tasks);
+  ASSERT_EQ(workers.size(), static_cast<std::size_t>(kTasks));
+  EXPECT_EQ(tasks.figures().n_waiting, static_cast<std::uint64_t>(kTasks));
+  RandomStream random(1, 2);
+  for (std::size_t i = workers.size(); i > 1; --i)
+    std::swap(
+        workers[i - 1],
+        workers[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(i) - 1))]);
+  for (Worker* worker : workers)
+    tasks.wake(*worker);
+  run(tasks);
+  EXPECT_EQ(sum, 8U * kTasks);
+}
+
+TEST(Scheduler, at_the_bound_of_guarded_stacks_tasks_wait_for_one) {
+  Scheduler::Options few = options();
+  few.stacks.n_guarded_max = 3;
+  Scheduler tasks(few);
+  std::vector<Worker*> waiting;
+  int n_ended = 0;
+  for (int i = 0; i < 10; ++i) {
+    tasks.spawn([&] {
+      waiting.push_back(&tasks.running());
+      tasks.suspend("a stack test");
+      ++n_ended;
+    });
+  }
+  for (int round = 0; round < 4; ++round) {
+    static_cast<void>(tasks.run_some(10'000));
+    EXPECT_LE(waiting.size(), 3U);
+    EXPECT_EQ(tasks.figures().n_workers, 3U);
+    for (Worker* worker : std::exchange(waiting, {}))
+      tasks.wake(*worker);
+  }
+  static_cast<void>(tasks.run_some(10'000));
+  EXPECT_EQ(n_ended, 10);
+}
+
+TEST(Scheduler, one_task_can_drive_another_scheduler) {
+  Scheduler outer(options());
+  Scheduler inner(options());
+  std::string order;
+  outer.spawn([&] {
+    inner.spawn([&] {
+      order += 'i';
+      EXPECT_EQ(&Scheduler::current(), &inner);
+      yield();
+      order += 'i';
+    });
+    run(inner);
+    EXPECT_EQ(&Scheduler::current(), &outer);
+    yield();
+    order += 'o';
+  });
+  run(outer);
+  EXPECT_EQ(order, "iio");
+}
+
+TEST(Scheduler, sizes_of_stacks_are_checked) {
+  Scheduler::Options bad;
+  bad.stacks.small_bytes = 100;
+  try {
+    Scheduler tasks(bad);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "stacks of tasks: expected small stacks of 2048 to 1073741824 bytes, found 100");
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Goes `n` frames of 512 bytes deep.
+[[gnu::noinline]] int deep(int n) {
+  volatile char frame[512];
+  for (volatile char& byte : frame)
+    byte = static_cast<char>(n);
+  if (n == 0) return frame[0];
+  return deep(n - 1) + frame[0];
+}
+
+TEST(SchedulerDeathTest, a_small_stack_that_overflows_is_told_with_the_name_of_its_task) {
+  EXPECT_DEATH(
+      {
+        Scheduler::Options tiny;
+        tiny.stacks.small_bytes = 8192;
+        Scheduler tasks(tiny);
+        tasks.spawn([] {}, TaskOptions{"first", StackClass::small});
+        for (int i = 0; i < 3; ++i) {
+          tasks.spawn(
+              [&] {
+                Scheduler::current().yield();
+                static_cast<void>(deep(17));
+                tasks.suspend("nothing");
+              },
+              TaskOptions{"deep", StackClass::small});
+        }
+        run(tasks);
+      },
+      "overflowed.*task 'deep' spawned at");
+}
+#endif
+
+}  // namespace
+}  // namespace rubato::core

@@ -1,0 +1,111 @@
+#include "rubato/core/task/stack_pool.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rubato/base/error.hpp"
+
+namespace rubato::core::detail {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kArenaMost = std::size_t{64} << 20;
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kMargin = std::size_t{16} << 10;
+
+constexpr std::size_t rounded(std::size_t n, std::size_t to) {
+  return (n + to - 1) / to * to;
+}
+
+// Address space; the kernel gives memory to it page by page, as it is touched.
+char* map(std::size_t n_bytes) {
+  void* at = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) {
+    throw Error("stacks of tasks: the system refuses " + std::to_string(n_bytes) +
+                    " bytes: " + std::strerror(errno),
+                ExitCode::failed);
+  }
+  return static_cast<char*>(at);
+}
+
+void check_size(const char* what, std::size_t n_bytes) {
+  if (n_bytes >= StackPool::kLeast && n_bytes <= StackPool::kMost) return;
+  throw Error(std::string("stacks of tasks: expected ") + what + " stacks of " +
+                  std::to_string(StackPool::kLeast) + " to " + std::to_string(StackPool::kMost) +
+                  " bytes, found " + std::to_string(n_bytes),
+              ExitCode::usage);
+}
+
+}  // namespace
+
+StackPool::StackPool(const StackPoolOptions& options)
+    : options_(options),
+      page_bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
+      arena_bytes_(kHugePage) {
+  check_size("guarded", options_.guarded_bytes);
+  check_size("small", options_.small_bytes);
+  options_.guarded_bytes = rounded(options_.guarded_bytes, page_bytes_);
+  options_.small_bytes = rounded(options_.small_bytes, kLine);
+}
+
+StackPool::~StackPool() {
+  for (const Mapping& mapping : mappings_)
+    munmap(mapping.begin, mapping.n_bytes);
+}
+
+Stack StackPool::make(StackClass of_class) {
+  return of_class == StackClass::guarded ? make_guarded() : make_small();
+}
+
+Stack StackPool::make_guarded() {
+  if (!has_guarded()) {
+    throw Error("stacks of tasks: all " + std::to_string(options_.n_guarded_max) +
+                    " guarded stacks are in use; small ones have no such limit",
+                ExitCode::failed);
+  }
+  const std::size_t n_bytes = page_bytes_ + options_.guarded_bytes;
+  char* begin = map(n_bytes);
+  mappings_.push_back({begin, n_bytes});
+  if (mprotect(begin, page_bytes_, PROT_NONE) != 0) {
+    throw Error(std::string("stacks of tasks: the system refuses a guard page: ") +
+                    std::strerror(errno) +
+                    "; the limit vm.max_map_count of this machine may be reached",
+                ExitCode::failed);
+  }
+  ++n_guarded_;
+  return {begin + page_bytes_, static_cast<std::uint32_t>(options_.guarded_bytes),
+          StackClass::guarded};
+}
+
+// One line more than asked for lies between two stacks, so that their upper ends, which are in use,
+// do not all fall into the same few sets of a cache.
+Stack StackPool::make_small() {
+  const std::size_t stride = options_.small_bytes + kLine;
+  if (next_small_ == nullptr || static_cast<std::size_t>(end_small_ - next_small_) < stride) {
+    const std::size_t n_bytes = rounded(std::max(arena_bytes_, stride + kMargin), kHugePage);
+    char* begin = map(n_bytes + kHugePage);
+    mappings_.push_back({begin, n_bytes + kHugePage});
+    const auto aligned = rounded(reinterpret_cast<std::uintptr_t>(begin), kHugePage);
+    next_small_ = begin + (aligned - reinterpret_cast<std::uintptr_t>(begin));
+    end_small_ = next_small_ + n_bytes;
+    // Of stacks that are mostly unused, huge pages would take what nobody needs.
+    if (options_.small_bytes <= 2 * page_bytes_) madvise(next_small_, n_bytes, MADV_HUGEPAGE);
+    // Where the lowest stack of all may overflow into, until that is noticed.
+    next_small_ += kMargin;
+    arena_bytes_ = std::min(2 * arena_bytes_, kArenaMost);
+  }
+  const Stack stack{next_small_, static_cast<std::uint32_t>(options_.small_bytes),
+                    StackClass::small};
+  next_small_ += stride;
+  std::memcpy(stack.low, &kCanary, sizeof kCanary);
+  ++n_small_;
+  return stack;
+}
+
+}  // namespace rubato::core::detail

@@ -1,0 +1,81 @@
+#pragma once
+// StackPool: the stacks of a core's workers, in two classes.
+//
+//   guarded   a page below each stack that nobody may touch: an overflow faults at once. Pages are
+//             taken as they are used. The kernel allows about 30,000 of them in a process.
+//   small     back to back in an arena of huge pages, for hundreds of thousands: an overflow runs into
+//             the stack below. A word at the low end of each tells of it (is_whole).
+//
+// Not for several threads at once. Memory is given back when the pool ends.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rubato::core::detail {
+
+enum class StackClass : std::uint8_t { guarded, small };
+
+struct Stack {
+  char* low = nullptr;  // of the usable part
+  std::uint32_t n_bytes = 0;
+  StackClass of_class = StackClass::guarded;
+
+  [[nodiscard]] char* top() const noexcept { return low + n_bytes; }
+};
+
+struct StackPoolOptions {
+  std::size_t guarded_bytes = std::size_t{64} << 10;
+  std::size_t n_guarded_max = 16'000;  // the kernel counts two areas for each
+  std::size_t small_bytes = std::size_t{4} << 10;
+};
+
+class StackPool {
+ public:
+  // Sizes are rounded up: of guarded stacks to pages, of small ones to lines of 64 bytes. Throws Error
+  // (usage) for a size below kLeast or above kMost.
+  explicit StackPool(const StackPoolOptions& options);
+  ~StackPool();
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  static constexpr std::size_t kLeast = 2048;
+  static constexpr std::size_t kMost = std::size_t{1} << 30;
+
+  // A new stack; throws Error if the machine has no memory, or a guarded one is asked for beyond
+  // n_guarded_max.
+  [[nodiscard]] Stack make(StackClass of_class);
+  [[nodiscard]] bool has_guarded() const noexcept { return n_guarded_ < options_.n_guarded_max; }
+
+  // False if something was written below a small stack's end. A guarded one is always whole.
+  [[nodiscard]] static bool is_whole(const Stack& stack) noexcept {
+    return stack.of_class == StackClass::guarded ||
+           *reinterpret_cast<const std::uint64_t*>(stack.low) == kCanary;
+  }
+
+  [[nodiscard]] std::size_t n_guarded() const noexcept { return n_guarded_; }
+  [[nodiscard]] std::size_t n_small() const noexcept { return n_small_; }
+  [[nodiscard]] const StackPoolOptions& options() const noexcept { return options_; }
+
+ private:
+  static constexpr std::uint64_t kCanary = 0x5ca1ab1e0ddba11;
+
+  struct Mapping {
+    char* begin = nullptr;
+    std::size_t n_bytes = 0;
+  };
+
+  [[nodiscard]] Stack make_guarded();
+  [[nodiscard]] Stack make_small();
+
+  StackPoolOptions options_;
+  std::size_t page_bytes_;
+  std::size_t n_guarded_ = 0;
+  std::size_t n_small_ = 0;
+  std::vector<Mapping> mappings_;
+  char* next_small_ = nullptr;  // in the newest arena
+  char* end_small_ = nullptr;
+  std::size_t arena_bytes_;  // of the next one
+};
+
+}  // namespace rubato::core::detail
