@@ -84,12 +84,32 @@ class Balancer {
     return of_node;
   }
 
-  // Gives the nodes from first up to last what they can take; returns the rest.
+  // The load that all of these nodes have, but those with more, if they share `cost` evenly.
+  [[nodiscard]] double level(NodeId first, NodeId last, double cost) const {
+    std::vector<double> loads(loads_.begin() + first, loads_.begin() + last);
+    std::ranges::sort(loads);
+    double sum = cost;
+    for (std::size_t n = 1; n <= loads.size(); ++n) {
+      sum += loads[n - 1];
+      const double even = sum / static_cast<double>(n);
+      if (n == loads.size() || even <= loads[n]) return even;
+    }
+    return 0;
+  }
+
+  // Gives the nodes from first up to last what they can take; returns the rest. Pieces of neighbouring
+  // numbers lie together, and go together: whoever begins to take goes on until it has its share. A
+  // piece alone among those of other nodes has neighbours on all sides that must wait for each other.
   [[nodiscard]] std::vector<PieceId> take(std::vector<PieceId> pool, NodeId first, NodeId last) {
-    std::ranges::sort(pool, [this](PieceId a, PieceId b) { return dearer(a, b); });
+    std::ranges::sort(pool);
+    double cost = 0;
+    for (const PieceId piece : pool)
+      cost += costs_[piece];
+    const double share = std::min(level(first, last, cost), most_);
     std::vector<PieceId> rest;
+    NodeId to = least(first, last);
     for (const PieceId piece : pool) {
-      const NodeId to = least(first, last);
+      if (loads_[to] + costs_[piece] / 2 > share) to = least(first, last);
       if (loads_[to] + costs_[piece] <= most_) {
         assign(piece, to);
       } else {

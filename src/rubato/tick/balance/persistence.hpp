@@ -4,9 +4,12 @@
 // their share to nodes that had less, and as few of them as that takes.
 //
 // It is hierarchical: nodes are the leaves of a tree. A node with too much gives the excess up; a
-// group of nodes takes what it can of what its own members gave, largest first, and gives the rest
-// up to the next larger group. So most pieces stay near, among nodes of neighbouring numbers. A pure
-// function: every node calls it with the costs of all pieces and gets the same owners.
+// group of nodes takes what it can of what its own members gave and gives the rest up to the next
+// larger group. So most pieces stay near, among nodes of neighbouring numbers. A pure function: every
+// node calls it with the costs of all pieces and gets the same owners.
+//
+// Differs from the reference, which hands out the largest first: pieces are handed out in the order of
+// their numbers, a run of them to each node, so that what moves stays in few places.
 
 #include <cstdint>
 #include <span>
@@ -20,7 +23,7 @@ using net::NodeId;
 
 struct BalanceOptions {
   // A node keeps its pieces while it has no more than this many times the mean.
-  double tolerance = 1.05;
+  double tolerance = 1.02;
   std::uint32_t fan_out = 4;  // of the tree
 };
 
