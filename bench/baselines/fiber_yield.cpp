@@ -1,6 +1,7 @@
 #include "bench/baselines/fiber_yield.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -48,7 +49,7 @@ class Stacks {
 
 struct StackAllocator {
   Stacks* stacks;
-  boost::context::stack_context allocate() const {
+  [[nodiscard]] boost::context::stack_context allocate() const {
     boost::context::stack_context context;
     context.size = kStackBytes;
     context.sp = stacks->top_of_next();
@@ -57,22 +58,25 @@ struct StackAllocator {
   void deallocate(boost::context::stack_context& /*context*/) const {}
 };
 
+void run_fibers(YieldClock& clock, std::size_t n, std::uint64_t n_yields, std::uint64_t seed) {
+  Stacks stacks(n, seed);
+  const auto work = [&] { yield_work(clock, n_yields, [] { boost::this_fiber::yield(); }); };
+  std::vector<boost::fibers::fiber> fibers;
+  fibers.reserve(n);
+  for (std::size_t i = 0; i < n; ++i)
+    fibers.emplace_back(boost::fibers::launch::post, std::allocator_arg, StackAllocator{&stacks},
+                        work);
+  for (auto& fiber : fibers)
+    fiber.join();
+}
+
 }  // namespace
 
 double fiber_yield_ns(std::size_t n, std::uint64_t n_yields, std::uint64_t seed) {
   YieldClock clock(n);
   // A thread of its own: the scheduler of Boost.Fiber is the thread's.
-  std::thread([&] {
-    Stacks stacks(n, seed);
-    std::vector<boost::fibers::fiber> fibers;
-    fibers.reserve(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      fibers.emplace_back(boost::fibers::launch::post, std::allocator_arg, StackAllocator{&stacks},
-                          [&] { yield_work(clock, n_yields, [] { boost::this_fiber::yield(); }); });
-    }
-    for (auto& fiber : fibers)
-      fiber.join();
-  }).join();
+  std::thread thread(run_fibers, std::ref(clock), n, n_yields, seed);
+  thread.join();
   return clock.ns_a_yield(n_yields);
 }
 

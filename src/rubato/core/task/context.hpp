@@ -137,8 +137,8 @@ struct LeftStack {
 // A stack that ends at `top` and runs Entry, which never returns, when it is first switched to.
 template <ContextEntry Entry>
 [[nodiscard]] void* new_context(char* top, std::size_t /*n_bytes*/) noexcept {
-  const auto aligned = reinterpret_cast<std::uintptr_t>(top) & ~std::uintptr_t{63};
-  auto* left = reinterpret_cast<LeftStack*>(aligned - sizeof(LeftStack));
+  const auto over = reinterpret_cast<std::uintptr_t>(top) % 64;
+  auto* left = reinterpret_cast<LeftStack*>(top - over) - 1;
   // As after a call that nobody made: a return address of 0 ends every backtrace, and a function
   // begins with its stack pointer 8 below a multiple of 16.
   auto* stack = reinterpret_cast<void**>(left) - 1;

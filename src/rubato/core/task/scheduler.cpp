@@ -10,11 +10,7 @@
 namespace rubato::core {
 namespace {
 
-constexpr std::size_t kLine = 64;
-
-std::string place_of(const std::source_location& at) {
-  return std::string(at.file_name()) + ":" + std::to_string(at.line());
-}
+constexpr std::size_t kAlign = 64;
 
 }  // namespace
 
@@ -34,8 +30,7 @@ Scheduler::~Scheduler() {
   }
 }
 
-void Scheduler::spawn_at(Nanos when, std::function<void()> f, TaskOptions options,
-                         std::source_location at) {
+void Scheduler::spawn_at(Nanos when, std::function<void()> f, TaskOptions options, SourcePlace at) {
   timed_.push({when, n_timed_++, nullptr, std::move(f), options, at});
 }
 
@@ -143,8 +138,8 @@ Worker* Scheduler::new_worker(StackClass of_class) {
     budget_ = 0;
     return nullptr;
   }
-  static_assert(alignof(Worker) <= kLine);
-  const std::size_t n_bytes = (sizeof(Worker) + kLine - 1) / kLine * kLine;
+  static_assert(alignof(Worker) <= kAlign);
+  const std::size_t n_bytes = (sizeof(Worker) + kAlign - 1) / kAlign * kAlign;
   char* const top = stack.top() - n_bytes;
   auto* worker = ::new (static_cast<void*>(top)) Worker;
   worker->home_ = this;
@@ -256,7 +251,7 @@ std::string Scheduler::name_of(const Worker& worker) {
   const detail::TaskLabel& label = worker.label_;
   std::string text = "task ";
   if (*label.name != '\0') text.append("'").append(label.name).append("' ");
-  return text.append("spawned at ").append(place_of(label.spawned));
+  return text.append("spawned at ").append(label.spawned.text());
 }
 
 Scheduler::Figures Scheduler::figures() const noexcept {
@@ -272,7 +267,7 @@ std::vector<WaitingTask> Scheduler::waiting(std::size_t n_most) const {
   for (const Worker* worker : workers_) {
     if (tasks.size() == n_most) break;
     if (worker->state_ != Worker::State::waiting) continue;
-    tasks.push_back({worker->label_.name, place_of(worker->label_.spawned), worker->waits_for_});
+    tasks.push_back({worker->label_.name, worker->label_.spawned.text(), worker->waits_for_});
   }
   return tasks;
 }

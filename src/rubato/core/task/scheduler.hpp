@@ -28,12 +28,12 @@
 #include <functional>
 #include <memory>
 #include <queue>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rubato/base/error.hpp"
+#include "rubato/base/source_place.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/task/context.hpp"
 #include "rubato/core/task/stack_pool.hpp"
@@ -117,18 +117,17 @@ class Scheduler {
   // Queues f; from a task or from the driver. Closures are moved, and at most 4 KiB. A task
   // that waits for a stack of a class of which all are in use waits until one is free.
   template <class F>
-  void spawn(F&& f, TaskOptions options = {},
-             std::source_location at = std::source_location::current()) {
+  void spawn(F&& f, TaskOptions options = {}, SourcePlace at = SourcePlace::here()) {
     queues_[static_cast<std::size_t>(options.stack)].push(std::forward<F>(f), {options.name, at});
     ++figures_.n_spawned;
   }
   template <class F>
-  void spawn(F&& f, const char* name, std::source_location at = std::source_location::current()) {
+  void spawn(F&& f, const char* name, SourcePlace at = SourcePlace::here()) {
     spawn(std::forward<F>(f), TaskOptions{name}, at);
   }
   // Queues f when run_some() is told of a time not before `when`.
   void spawn_at(Nanos when, std::function<void()> f, TaskOptions options = {},
-                std::source_location at = std::source_location::current());
+                SourcePlace at = SourcePlace::here());
 
   // The calls from here to wake() are made by a task of this scheduler.
 
@@ -176,7 +175,7 @@ class Scheduler {
     Worker* worker = nullptr;  // or
     std::function<void()> task{};
     TaskOptions options{};
-    std::source_location at{};
+    SourcePlace at{};
     bool operator<(const Timed& other) const noexcept {
       return when != other.when ? when > other.when : number > other.number;
     }
@@ -190,8 +189,9 @@ class Scheduler {
   // Turns after which new tasks and the budget are looked at.
   static constexpr std::uint32_t kSlice = 64;
   // Lines around where a stack was left, which lies among the locals of a frame.
-  static constexpr int kPrefetchedFrom = -1;
-  static constexpr int kPrefetchedTo = 4;
+  static constexpr std::ptrdiff_t kLine = 64;
+  static constexpr std::ptrdiff_t kPrefetchedFrom = -1;
+  static constexpr std::ptrdiff_t kPrefetchedTo = 4;
 
   // The entry, whose left_at the caller sets, or the switch.
   [[gnu::always_inline]] Ready& push(Worker* worker) noexcept {
@@ -204,8 +204,8 @@ class Scheduler {
     if (tail_ - head_ > prefetch_distance_) {
       const auto* stack =
           static_cast<const char*>(ring_[(head_ + prefetch_distance_) & mask_].left_at);
-      for (int line = kPrefetchedFrom; line < kPrefetchedTo; ++line)
-        __builtin_prefetch(stack + line * 64, 1);
+      for (std::ptrdiff_t line = kPrefetchedFrom; line < kPrefetchedTo; ++line)
+        __builtin_prefetch(stack + line * kLine, 1);
     }
     return next;
   }
@@ -248,6 +248,7 @@ class Scheduler {
   void check_stack(const Worker& worker) const;
   [[nodiscard]] static std::string name_of(const Worker& worker);
 
+  // NOLINTNEXTLINE(readability-identifier-naming): private
   inline static thread_local constinit Scheduler* current_ = nullptr;
 
   // What a yield touches.

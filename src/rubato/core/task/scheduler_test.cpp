@@ -170,30 +170,36 @@ TEST(Scheduler, a_task_that_throws_is_named_and_the_others_run_on) {
   EXPECT_TRUE(ran);
 }
 
+// Yields while it handles `i`, and while it handles another exception within; 2 if both are its own.
+int handle_while_others_run(int i) {
+  int n_right = 0;
+  try {
+    throw i;
+  } catch (int found) {
+    yield();
+    try {
+      throw found + 1000;
+    } catch (int inner) {
+      yield();
+      n_right += inner == i + 1000 ? 1 : 0;
+    }
+    try {
+      yield();
+      throw;
+    } catch (int again) {
+      n_right += again == i ? 1 : 0;
+    }
+  }
+  return n_right;
+}
+
 TEST(Scheduler, each_task_handles_its_own_exceptions_though_it_yields_meanwhile) {
   Scheduler tasks(options());
   int n_right = 0;
   for (int i = 0; i < 20; ++i) {
     tasks.spawn([&n_right, i] {
-      for (int round = 0; round < 5; ++round) {
-        try {
-          throw i;
-        } catch (int found) {
-          yield();
-          try {
-            throw found + 1000;
-          } catch (int inner) {
-            yield();
-            n_right += inner == i + 1000 ? 1 : 0;
-          }
-          try {
-            yield();
-            throw;
-          } catch (int again) {
-            n_right += again == i ? 1 : 0;
-          }
-        }
-      }
+      for (int round = 0; round < 5; ++round)
+        n_right += handle_while_others_run(i);
     });
   }
   run(tasks);
@@ -244,7 +250,7 @@ TEST(Scheduler, two_thousand_blocked_tasks_keep_what_is_on_their_stacks) {
   for (Worker* worker : workers)
     tasks.wake(*worker);
   run(tasks);
-  EXPECT_EQ(sum, 8U * kTasks);
+  EXPECT_EQ(sum, std::uint64_t{8} * kTasks);
 }
 
 TEST(Scheduler, at_the_bound_of_guarded_stacks_tasks_wait_for_one) {

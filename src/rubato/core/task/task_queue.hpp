@@ -10,18 +10,18 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include "rubato/base/error.hpp"
+#include "rubato/base/source_place.hpp"
 
 namespace rubato::core::detail {
 
 // What people are told of a task.
 struct TaskLabel {
   const char* name = "";  // lives as long as the program: a literal
-  std::source_location spawned;
+  SourcePlace spawned;
 };
 
 class TaskQueue {
