@@ -4,7 +4,6 @@
 // [Grappa 3.2].
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -49,9 +48,8 @@ double task_yield_ns(std::size_t n, std::uint64_t n_yields, std::uint64_t seed, 
     }
   };
   run();
-  std::shuffle(workers.begin(), workers.end(), std::mt19937_64(seed));
-  for (Worker* worker : workers)
-    tasks.wake(*worker);
+  for (const std::size_t i : shuffled(n, seed))
+    tasks.wake(*workers[i]);
   run();
   return clock.ns_a_yield(n_yields);
 }

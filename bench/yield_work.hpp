@@ -4,10 +4,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
 
+#include "rubato/base/random.hpp"
 #include "rubato/base/time.hpp"
 
 namespace rubato::bench {
+
+// 0 to n - 1 in random order.
+[[nodiscard]] inline std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed) {
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  RandomStream random(seed, n);
+  for (std::size_t i = n; i > 1; --i) {
+    const auto other = random.between(0, static_cast<std::int64_t>(i) - 1);
+    std::swap(order[i - 1], order[static_cast<std::size_t>(other)]);
+  }
+  return order;
+}
 
 // When the tasks of a run began to yield and ended.
 class YieldClock {

@@ -1,10 +1,7 @@
 #include "bench/baselines/fiber_yield.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <memory>
-#include <numeric>
-#include <random>
 #include <thread>
 #include <vector>
 
@@ -23,13 +20,12 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // Stacks of huge pages in random order, with a line between them as tasks of ours have.
 class Stacks {
  public:
-  Stacks(std::size_t n, std::uint64_t seed) : n_bytes_(n * kStride + 2 * kHugePage), order_(n) {
+  Stacks(std::size_t n, std::uint64_t seed)
+      : n_bytes_(n * kStride + 2 * kHugePage), order_(shuffled(n, seed)) {
     map_ = mmap(nullptr, n_bytes_, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     RUBATO_REQUIRE(map_ != MAP_FAILED, n_bytes_);
     madvise(map_, n_bytes_, MADV_HUGEPAGE);
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::shuffle(order_.begin(), order_.end(), std::mt19937_64(seed));
   }
   ~Stacks() { munmap(map_, n_bytes_); }
   Stacks(const Stacks&) = delete;

@@ -44,7 +44,7 @@ void Scheduler::suspend(const char* waits_for) {
   leave(&me.left_at_);
 }
 
-void Scheduler::sleep_until(Nanos when) {
+void Scheduler::wait_until(Nanos when) {
   timed_.push({when, n_timed_++, running_});
   suspend("a time");
 }

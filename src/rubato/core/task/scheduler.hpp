@@ -147,8 +147,8 @@ class Scheduler {
   }
   // Sleeps until somebody wakes this worker; `waits_for`, a literal, is for people.
   void suspend(const char* waits_for);
-  // Sleeps until run_some() is told of a time not before `when`.
-  void sleep_until(Nanos when);
+  // Suspends the task until run_some() is told of a time not before `when`.
+  void wait_until(Nanos when);
   [[nodiscard]] Worker& running() noexcept { return *running_; }
 
   // Makes a suspended worker of this scheduler ready; from a task or from the driver.

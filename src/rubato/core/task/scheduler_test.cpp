@@ -142,7 +142,7 @@ TEST(Scheduler, timed_tasks_run_in_the_order_of_their_times) {
   tasks.spawn_at(300, [&] { order += 'c'; });
   tasks.spawn_at(100, [&] { order += 'a'; });
   tasks.spawn([&] {
-    tasks.sleep_until(200);
+    tasks.wait_until(200);
     order += 'b';
   });
   EXPECT_EQ(tasks.run_some(1000, 0).wake, 100);
