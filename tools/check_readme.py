@@ -28,8 +28,10 @@ LAUNCHERS = ("launch", "lab")
 
 
 class Readme:
-    def __init__(self, text, rubato, waves):
+    def __init__(self, text, rubato, waves, known=()):
+        """`known` are commands, as lists of words, that need not be run again."""
         self.text = text
+        self.known = known
         self.programs = {"./rubato": rubato, "rubato": rubato, "build/waves/waves": waves}
         self.findings = []
         self.helps = {}
@@ -132,7 +134,7 @@ class Readme:
         for line, words, here in self.commands():
             n_commands += 1
             self.check_command(line, words)
-            if here and " ".join(words[1:]).startswith(SHORT):
+            if here and " ".join(words[1:]).startswith(SHORT) and words not in self.known:
                 with tempfile.TemporaryDirectory() as folder:
                     pathlib.Path(folder, "examples").symlink_to(PROJECT / "examples")
                     answer = self.run(words, folder)
@@ -196,11 +198,12 @@ OFFENCES = [
 def canary(text, rubato, waves):
     """Offences that were not found, for each of them README with that one."""
     missed = []
+    known = [words for _, words, _ in Readme(text, rubato, waves).commands()]
     for part, true, planted, pattern in OFFENCES:
         if true not in text:
             missed.append(f"the canary expects {true!r} in README.md")
             continue
-        findings = Readme(text.replace(true, planted, 1), rubato, waves).check([part])
+        findings = Readme(text.replace(true, planted, 1), rubato, waves, known).check([part])
         if not any(re.search(pattern, finding, re.S) for finding in findings):
             missed.append(f"planted {planted!r}, expected {pattern!r}, found {findings}")
     return missed
