@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "rubato/base/error.hpp"
+
 namespace rubato::tools {
 namespace {
 
@@ -59,13 +61,23 @@ bool OutputFilter::take_report(const std::string& line) {
   return true;
 }
 
+// By itself. The launcher then ends the others, which is no news.
+bool OutputFilter::some_node_failed() const {
+  return std::ranges::any_of(ends_, [](const NodeEnd& end) {
+    return end.signal == 0 && end.exit_code != 0 &&
+           end.exit_code != static_cast<int>(ExitCode::terminated);
+  });
+}
+
 void OutputFilter::take_line(std::string line, std::string& out) {
   if (take_report(line)) {
     line.resize(line.find("rubato-guard"));
     if (line.empty()) return;
   }
   if (const std::size_t at = line.find(kOnceMark); at != std::string::npos) {
-    const bool is_new = said_.insert(line.substr(at + kOnceMark.size())).second;
+    const std::string text = line.substr(at + kOnceMark.size());
+    const bool is_new =
+        !(text == "rubato: terminated" && some_node_failed()) && said_.insert(text).second;
     line.erase(at, is_new ? kOnceMark.size() : std::string::npos);
     if (line.empty()) return;
   }

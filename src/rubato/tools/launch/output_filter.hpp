@@ -16,7 +16,8 @@ namespace rubato::tools {
 // Takes the bytes of one stream and gives back what people should see. Reports and the boxes of
 // Open MPI (between lines of dashes) and Hydra (between lines of "=") that merely say that a
 // process failed are taken out; a line that nodes mark to be said once (say_once) comes without its
-// mark, and not again; every other line passes unchanged, in order.
+// mark, and not again, nor at all if it says that a node was terminated after another one had
+// failed; every other line passes unchanged, in order.
 class OutputFilter {
  public:
   // Adds `bytes`; returns the text that is now clear to print.
@@ -39,6 +40,7 @@ class OutputFilter {
 
  private:
   [[nodiscard]] bool take_report(const std::string& line);
+  [[nodiscard]] bool some_node_failed() const;
   void take_line(std::string line, std::string& out);
   void take_boxed_line(std::string line, std::string& out);
   [[nodiscard]] bool is_failure_box() const;

@@ -108,5 +108,15 @@ TEST(OutputFilter, ALineThatAllNodesSayIsShownOnce) {
   EXPECT_EQ(filter.feed("rubato-once:rubato: another\n"), "rubato: another\n");
 }
 
+TEST(OutputFilter, ThatNodesAreTerminatedAfterOneHasFailedIsNoNews) {
+  const std::string terminated = "rubato-once:rubato: terminated\n";
+  OutputFilter alone;
+  EXPECT_EQ(alone.feed(terminated), "rubato: terminated\n");
+  OutputFilter after_failure;
+  static_cast<void>(
+      after_failure.feed(to_report({.node = 1, .host = "host-1", .exit_code = 2}) + "\n"));
+  EXPECT_EQ(after_failure.feed(terminated), "");
+}
+
 }  // namespace
 }  // namespace rubato::tools
