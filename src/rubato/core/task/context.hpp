@@ -53,8 +53,12 @@ struct StackMarks {
     fiber = __tsan_create_fiber(0);
 #endif
   }
-  // Of the stack that the thread itself runs on.
+  // Of the stack that the scheduler is driven on, which may be another one each time; its bounds are
+  // learnt by the first stack that is entered from it.
   void begin_thread() noexcept {
+#if defined(__SANITIZE_ADDRESS__)
+    bottom = nullptr;
+#endif
 #if defined(__SANITIZE_THREAD__)
     fiber = __tsan_get_current_fiber();
 #endif

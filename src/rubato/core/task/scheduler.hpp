@@ -214,7 +214,7 @@ class Scheduler {
     Worker* const me = running_;
     RUBATO_DASSERT(me == nullptr || detail::StackPool::is_whole(me->stack_), name_of(*me));
     running_ = to;
-    if (exceptions_->caught != nullptr) [[unlikely]] {
+    if (exceptions_->caught != nullptr || exceptions_->n_uncaught != 0) [[unlikely]] {
       go_with_exceptions(me, to, save, left_at);
       return;
     }

@@ -85,6 +85,7 @@ class FullEmpty {
   [[nodiscard]] T read_fe() {
     if (!value_ || kept_for_ == KeptFor::taker) {
       takers_.wait("a cell to be full");
+      RUBATO_ASSERT(value_.has_value() && kept_for_ == KeptFor::taker);
       kept_for_ = KeptFor::anybody;
     }
     T value = std::move(*value_);
@@ -103,7 +104,7 @@ class FullEmpty {
     bool waits = value_.has_value() || kept_for_ == KeptFor::writer;
     while (waits) {
       writers_.wait("a cell to be empty");
-      kept_for_ = KeptFor::anybody;
+      if (kept_for_ == KeptFor::writer) kept_for_ = KeptFor::anybody;
       waits = value_.has_value();  // by write_xf(), which waits for nobody
     }
     write_xf(std::move(value));

@@ -78,6 +78,42 @@ TEST(Sync, whoever_comes_later_takes_no_value_from_one_who_was_woken) {
   EXPECT_EQ(order, "ab");
 }
 
+TEST(Sync, a_writer_who_finds_the_cell_full_again_leaves_the_value_to_whom_it_is_kept_for) {
+  Scheduler tasks({});
+  FullEmpty<int> cell(1);
+  std::vector<int> taken_by_late;
+  int taken = 0;
+  std::vector<Worker*> workers;
+  const auto wait_for_start = [&] {
+    workers.push_back(&tasks.running());
+    tasks.suspend("the start");
+  };
+  tasks.spawn([&] { cell.write_ef(2); });
+  tasks.spawn([&] {
+    wait_for_start();
+    taken_by_late.push_back(
+        cell.read_fe());  // wakes the writer, who comes after the next two tasks
+    yield();
+    taken_by_late.push_back(cell.read_fe());
+  });
+  tasks.spawn([&] {
+    wait_for_start();
+    taken = cell.read_fe();
+  });
+  tasks.spawn([&] {
+    wait_for_start();
+    cell.write_xf(3);  // waits for nobody; wakes the one who takes
+  });
+  run_all(tasks);
+  ASSERT_EQ(workers.size(), 3U);
+  for (Worker* worker : workers)
+    tasks.wake(*worker);
+  run_all(tasks);
+  EXPECT_EQ(taken, 3);
+  EXPECT_EQ(taken_by_late, (std::vector<int>{1, 2}));
+  EXPECT_FALSE(cell.is_full());
+}
+
 TEST(Sync, a_completion_waits_for_all_that_was_announced_and_can_be_used_again) {
   Scheduler tasks({});
   Completion all;
