@@ -78,6 +78,9 @@ class Engine {
   // which spares a system call of 1-2 us. Asked after each event while a core sleeps.
   [[nodiscard]] virtual bool more_work() const { return true; }
 
+  // True if each core has work of its own, so that all idle ones are woken to look for theirs.
+  [[nodiscard]] virtual bool work_is_of_cores() const { return false; }
+
   // A core is about to hand in `work` (which is run) and to ask for the next. What on_finished() and
   // next_work() will write was last written by other cores, and each line of it that they wait for
   // takes 50 to 250 ns; here they can all be asked for at once. Without the lock: nothing that

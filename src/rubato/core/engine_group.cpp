@@ -75,6 +75,10 @@ bool EngineGroup::next_work(std::uint32_t core, Work& work) {
   return false;
 }
 
+bool EngineGroup::work_is_of_cores() const {
+  return std::ranges::any_of(engines_, [](const Engine* e) { return e->work_is_of_cores(); });
+}
+
 bool EngineGroup::more_work() const {
   return std::any_of(engines_.begin(), engines_.end(), [](Engine* e) { return e->more_work(); });
 }

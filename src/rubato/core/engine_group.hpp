@@ -31,6 +31,7 @@ class EngineGroup final : public Engine {
   void on_time(Port& port) override;
   [[nodiscard]] bool next_work(std::uint32_t core, Work& work) override;
   [[nodiscard]] bool more_work() const override;
+  [[nodiscard]] bool work_is_of_cores() const override;
   void prefetch(const Work& work, std::uint32_t core) const override;
   void run(const Work& work, std::uint32_t core) override;
   [[nodiscard]] Nanos cost(const Work& work) const override;

@@ -8,7 +8,7 @@
 #include <link.h>
 
 #include "rubato/base/random.hpp"
-#include "rubato/core/handlers.hpp"
+#include "rubato/core/message/handlers.hpp"
 
 namespace rubato::core {
 namespace {

@@ -13,7 +13,7 @@ namespace rubato::core {
 struct Identity {
   std::uint64_t build = 0;         // of the executable file's contents
   std::uint64_t instructions = 0;  // the instruction sets that change floating-point code
-  std::uint64_t handlers = 0;      // of the table of message handlers (message.hpp)
+  std::uint64_t handlers = 0;      // of the table of message handlers (message/handlers.hpp)
   std::uint64_t n_cores = 0;       // of the node
 
   bool operator==(const Identity&) const = default;

@@ -24,6 +24,7 @@ class WrappedEngine : public Engine {
     return engine_.next_work(core, work);
   }
   [[nodiscard]] bool more_work() const override { return engine_.more_work(); }
+  [[nodiscard]] bool work_is_of_cores() const override { return engine_.work_is_of_cores(); }
   void prefetch(const Work& work, std::uint32_t core) const override {
     engine_.prefetch(work, core);
   }

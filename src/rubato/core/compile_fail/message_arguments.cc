@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "rubato/core/message.hpp"
+#include "rubato/core/message/core_context.hpp"
 
 namespace rubato::core {
 

@@ -158,7 +158,8 @@ bool NodeRun::take(std::uint32_t core, bool has_run) {
 NodeRun::Wake NodeRun::offer() {
   if (n_idle_ == 0 || !engine_.more_work()) return Wake::nobody;
   offers_.fetch_add(1, std::memory_order_relaxed);
-  return cores_sleeper_.anyone() ? Wake::one : Wake::nobody;
+  if (!cores_sleeper_.anyone()) return Wake::nobody;
+  return engine_.work_is_of_cores() ? Wake::all : Wake::one;
 }
 
 NodeRun::Wake NodeRun::found_nothing(Core& me, Nanos now) {
@@ -277,7 +278,9 @@ void NodeRun::on_message(NodeId from, Bytes bytes) {
     options_.observer->on_taken(link_.shape().node, from, bytes.size(), event_time_);
   }
   event([&] { engine_.on_message(port_, from, std::move(bytes)); });
-  if (offer() == Wake::one) cores_sleeper_.wake_one();
+  const Wake wake = offer();
+  if (wake == Wake::all) cores_sleeper_.wake_all();
+  if (wake == Wake::one) cores_sleeper_.wake_one();
 }
 
 void NodeRun::send(NodeId to, Bytes bytes) {

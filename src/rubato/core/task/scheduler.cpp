@@ -75,6 +75,14 @@ void Scheduler::leave_for_driver(void** save) {
   go(nullptr, save, driver_left_at_);
 }
 
+void Scheduler::yield_to_driver() {
+  Worker& me = *running_;
+  check_stack(me);
+  end_turn();
+  budget_ = 0;
+  leave_for_driver(&push(&me).left_at);
+}
+
 // Each so many turns: is the budget used up? Do tasks wait that those who yield to each other would
 // keep out for ever?
 void Scheduler::end_of_slice() {
@@ -235,8 +243,7 @@ Scheduler::Progress Scheduler::run_some(std::uint64_t budget, Nanos now) {
   }
   current_ = outer;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  const bool more = head_ != tail_ || !queues_[0].empty() || !queues_[1].empty();
-  return {more, timed_.empty() ? kNever : timed_.top().when};
+  return {is_ready(), next_time()};
 }
 
 void Scheduler::check_stack(const Worker& worker) const {
@@ -256,7 +263,7 @@ std::string Scheduler::name_of(const Worker& worker) {
 
 Scheduler::Figures Scheduler::figures() const noexcept {
   Figures figures = figures_;
-  figures.n_turns += kSlice - countdown_;
+  figures.n_turns = n_turns();
   figures.n_workers = workers_.size();
   figures.n_queued = queues_[0].size() + queues_[1].size();
   return figures;

@@ -52,6 +52,8 @@ class Worker {
 
   // For whoever keeps this worker while it is suspended, e.g. in a list of those that wait.
   Worker* next = nullptr;
+  // For whoever drives the scheduler, kept with the task.
+  std::uint64_t scope = 0;
 
  private:
   friend class Scheduler;
@@ -150,6 +152,23 @@ class Scheduler {
   // Suspends the task until run_some() is told of a time not before `when`.
   void wait_until(Nanos when);
   [[nodiscard]] Worker& running() noexcept { return *running_; }
+  // Lets the driver run first: run_some() returns.
+  void yield_to_driver();
+
+  // Null if the driver runs.
+  [[nodiscard]] const Worker* running_or_null() const noexcept { return running_; }
+  // True if run_some() would run something.
+  [[nodiscard]] bool is_ready() const noexcept {
+    return head_ != tail_ || !queues_[1].empty() ||
+           (!queues_[0].empty() && (idle_[0] != nullptr || stacks_.has_guarded()));
+  }
+  [[nodiscard]] std::uint64_t n_turns() const noexcept {
+    return figures_.n_turns + kSlice - countdown_;
+  }
+  // When something that waits for a time is due; kNever if nothing does.
+  [[nodiscard]] Nanos next_time() const noexcept {
+    return timed_.empty() ? kNever : timed_.top().when;
+  }
 
   // Makes a suspended worker of this scheduler ready; from a task or from the driver.
   void wake(Worker& worker);

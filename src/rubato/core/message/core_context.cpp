@@ -1,0 +1,557 @@
+#include "rubato/core/message/core_context.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace rubato::core {
+
+using detail::Block;
+using detail::BlockRing;
+using detail::kNoHandler;
+using detail::Outbox;
+using detail::Parcel;
+using detail::round_up_8;
+using detail::RunHead;
+
+namespace {
+
+// In front of each part of a buffer between nodes.
+struct PartHead {
+  std::uint32_t local_core = 0;  // of the receiving node
+  std::uint32_t zero = 0;
+  std::uint64_t n_bytes = 0;  // of the runs
+};
+
+// In outboxes' cache where there is none; for no core.
+Outbox& no_outbox() {
+  static Outbox none;
+  return none;
+}
+
+// A block to one of many cores of another node: they are many, and seldom full.
+constexpr std::size_t kPartBytesLeast = 1024;
+constexpr std::uint64_t kTurnsAtOnce = 1024;
+
+std::byte* put(std::byte* at, ByteView bytes) {
+  if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
+  return at + bytes.size();
+}
+
+ByteView bytes_of(const auto& plain) {
+  return std::as_bytes(std::span(&plain, 1));
+}
+
+}  // namespace
+
+// What ends in a scope on other cores.
+struct FinishDone {
+  FinishId finish;
+  std::uint64_t n;
+  void apply(CoreContext& here) const { here.finishes_.end(finish, n); }
+};
+
+void CoreCounters::add(const CoreCounters& other) noexcept {
+  n_posted += other.n_posted;
+  n_applied += other.n_applied;
+  n_runs += other.n_runs;
+  n_blocks += other.n_blocks;
+  n_full_blocks += other.n_full_blocks;
+  n_buffers += other.n_buffers;
+  n_bytes += other.n_bytes;
+  n_room_waits += other.n_room_waits;
+  n_slices += other.n_slices;
+}
+
+CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
+                         const std::vector<std::unique_ptr<CoreContext>>& siblings)
+    : core_(core),
+      shape_(shape),
+      options_(options),
+      siblings_(siblings),
+      tasks_(options.tasks),
+      finishes_(core),
+      ways_(shape.n_cores),
+      incoming_(shape.n_cores),
+      signals_((shape.n_cores + 63) / 64),
+      pending_(signals_.size(), 0) {
+  std::ranges::fill(cached_, &no_outbox());
+}
+
+CoreContext::~CoreContext() {
+  for (Way& way : ways_) {
+    if (way.ring != nullptr) way.ring->drop([](const auto& entry) { delete entry.block; });
+    for (const auto& entry : way.backlog)
+      delete entry.block;
+  }
+}
+
+// --- writing
+// -----------------------------------------------------------------------------------------
+
+Outbox& CoreContext::find_outbox(CoreId to) {
+  auto& box = outboxes_[to];
+  if (box == nullptr) {
+    RUBATO_REQUIRE(to < shape_.n_cores_total(), to, shape_.n_cores_total());
+    box = std::make_unique<Outbox>();
+    box->to = to;
+    box->is_local = shape_.node_of(to) == shape_.node;
+  }
+  cached_[to % kCached] = box.get();
+  return *box;
+}
+
+std::byte* CoreContext::begin_record(Outbox& box, HandlerId handler, std::size_t stride) {
+  make_room(box, sizeof(RunHead) + stride);
+  const FinishId finish = scope();
+  // Somebody may have gone on with such a run while this task waited.
+  if (box.handler != handler || box.finish != finish) {
+    close_run(box);
+    open_run(box, handler, stride, finish);
+  }
+  return box.end;
+}
+
+void CoreContext::make_room(Outbox& box, std::size_t n_bytes) {
+  while (static_cast<std::size_t>(box.limit - box.end) < n_bytes) {
+    if (box.limit != nullptr) {
+      ++counters_.n_full_blocks;
+      close_block(box);
+    }
+    if (tasks_.running_or_null() != nullptr && !has_room(box)) {
+      ++counters_.n_room_waits;
+      ++n_waiters_;
+      if (!std::exchange(box.is_waited_for, true)) waited_for_.push_back(&box);
+      box.waiters.wait("room to send");
+      --n_waiters_;
+    } else {
+      open_block(box, n_bytes);
+    }
+  }
+}
+
+bool CoreContext::has_room(const Outbox& box) const {
+  if (box.is_local) {
+    // What a core sends to itself is applied when its tasks pause: the less, the more of it is in cache.
+    return box.n_under_way < (box.to == core_ ? 1 : options_.window_blocks);
+  }
+  const auto lane = lanes_.find(shape_.node_of(box.to));
+  return lane == lanes_.end() || lane->second.n_on_way < options_.window_bytes;
+}
+
+void CoreContext::open_block(Outbox& box, std::size_t n_bytes) {
+  std::size_t capacity = options_.block_bytes;
+  if (!box.is_local) {
+    capacity = std::min(options_.buffer_bytes,
+                        std::max(kPartBytesLeast, options_.block_bytes / shape_.n_cores));
+  }
+  capacity = std::max(capacity, n_bytes);
+  if (box.block == nullptr && box.is_local && !spare_.empty()) {
+    box.block = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  if (box.block == nullptr || box.block->capacity < capacity) {
+    box.block = std::make_unique<Block>(capacity);
+  }
+  box.end = box.block->bytes.get();
+  box.limit = box.end + box.block->capacity;
+  box.opened_in = counters_.n_slices;
+  if (!std::exchange(box.is_open, true)) open_.push_back(&box);
+}
+
+void CoreContext::open_run(Outbox& box, HandlerId handler, std::size_t stride, FinishId finish) {
+  box.handler = handler;
+  box.finish = finish;
+  box.stride = static_cast<std::uint32_t>(stride);
+  box.head = box.end;
+  box.end += sizeof(RunHead);
+  box.counted = box.end;
+}
+
+void CoreContext::count_run(Outbox& box) {
+  if (box.handler == kNoHandler || box.end == box.counted) return;
+  const auto n = static_cast<std::uint64_t>(box.end - box.counted) / box.stride;
+  box.counted = box.end;
+  counters_.n_posted += n;
+  if (box.finish != 0) finishes_.add(box.finish, n);
+}
+
+void CoreContext::close_run(Outbox& box) {
+  if (box.handler == kNoHandler) return;
+  count_run(box);
+  const auto n_bytes = static_cast<std::size_t>(box.end - box.head) - sizeof(RunHead);
+  const RunHead head{box.handler, static_cast<std::uint32_t>(n_bytes / box.stride), n_bytes,
+                     box.finish};
+  std::memcpy(box.head, &head, sizeof head);
+  box.handler = kNoHandler;
+  ++counters_.n_runs;
+}
+
+void CoreContext::close_block(Outbox& box) {
+  if (box.limit == nullptr) return;
+  close_run(box);
+  box.block->n_bytes = static_cast<std::size_t>(box.end - box.block->bytes.get());
+  box.end = box.limit = nullptr;
+  if (box.block->n_bytes == 0) return;
+  if (box.is_local) {
+    hand_over(box, std::move(box.block));
+  } else {
+    append_part(box, {ByteView(box.block->bytes.get(), box.block->n_bytes)});
+  }
+}
+
+void CoreContext::hand_over(Outbox& box, std::unique_ptr<Block> block) {
+  ++counters_.n_blocks;
+  counters_.n_bytes += block->n_bytes;
+  ++box.n_under_way;
+  const std::byte* const bytes = block->bytes.get();
+  const std::size_t n_bytes = block->n_bytes;
+  push(shape_.local_of(box.to), {bytes, n_bytes, core_, block.release(), nullptr});
+}
+
+void CoreContext::post_payload(Outbox& box, HandlerId handler, ByteView record, ByteView payload) {
+  const std::size_t stride = round_up_8(record.size());
+  const std::size_t n_bytes = sizeof(RunHead) + stride + round_up_8(payload.size());
+  const bool is_large = n_bytes > options_.block_bytes / 4;
+  if (is_large) {
+    close_block(box);  // what was posted before is applied before
+    make_room(box, sizeof(RunHead));
+    close_block(box);
+  } else {
+    make_room(box, n_bytes);
+    close_run(box);
+  }
+  const RunHead head{handler, 1, stride + payload.size(), scope()};
+  if (head.finish != 0) finishes_.add(head.finish, 1);
+  ++counters_.n_posted;
+  ++counters_.n_runs;
+  if (is_large) {
+    post_large(box, head, record, payload);
+    return;
+  }
+  std::byte* const at = box.end;
+  put(put(at, bytes_of(head)), record);
+  put(at + sizeof head + stride, payload);
+  box.end = at + n_bytes;
+}
+
+// A block of its own, or straight into the buffer.
+void CoreContext::post_large(Outbox& box, const RunHead& head, ByteView record, ByteView payload) {
+  constexpr std::array<std::byte, 8> kZeros{};
+  const ByteView pad = ByteView(kZeros).first(round_up_8(record.size()) - record.size());
+  if (!box.is_local) {
+    append_part(box, {bytes_of(head), record, pad, payload});
+    return;
+  }
+  auto block = std::make_unique<Block>(sizeof head + record.size() + pad.size() + payload.size());
+  std::byte* at = block->bytes.get();
+  for (const ByteView bytes : {bytes_of(head), record, pad, payload})
+    at = put(at, bytes);
+  block->n_bytes = block->capacity;
+  hand_over(box, std::move(block));
+}
+
+void CoreContext::append_part(Outbox& box, std::initializer_list<ByteView> parts) {
+  const NodeId node = shape_.node_of(box.to);
+  Lane& lane = lanes_[node];
+  PartHead head{shape_.local_of(box.to), 0, 0};
+  for (const ByteView part : parts)
+    head.n_bytes += part.size();
+  const std::size_t begin = lane.bytes.size();
+  const std::size_t n_bytes = sizeof head + round_up_8(head.n_bytes);
+  if (begin == 0) lane.bytes.reserve(std::max(n_bytes, options_.buffer_bytes) + 64);
+  lane.bytes.resize(begin + n_bytes);
+  std::byte* at = put(lane.bytes.data() + begin, bytes_of(head));
+  for (const ByteView part : parts)
+    at = put(at, part);
+  ++counters_.n_blocks;
+  counters_.n_bytes += n_bytes;
+  lane.n_on_way += n_bytes;
+  if (lane.bytes.size() >= options_.buffer_bytes) {
+    full_.emplace_back(node, std::exchange(lane.bytes, Bytes{}));
+  }
+}
+
+bool CoreContext::close_blocks(bool old_ones_only) {
+  bool closed = false;
+  std::erase_if(open_, [&](Outbox* box) {
+    if (box->limit != nullptr) {
+      if (old_ones_only && (!box->is_local || box->opened_in == counters_.n_slices)) return false;
+      close_block(*box);
+      closed = true;
+    }
+    box->is_open = false;
+    return true;
+  });
+  return closed;
+}
+
+void CoreContext::close_blocks_to_nodes() {
+  for (Outbox* box : open_) {
+    if (!box->is_local) close_block(*box);
+  }
+}
+
+// --- between the cores of the node
+// ---------------------------------------------------------------------
+
+void CoreContext::push(std::uint32_t local, const BlockRing::Entry& entry) {
+  Way& way = ways_[local];
+  CoreContext& there = *siblings_[local];
+  const std::uint32_t me = shape_.local_of(core_);
+  if (way.ring == nullptr) {
+    way.ring = std::make_unique<BlockRing>();
+    there.incoming_[me].ring.store(way.ring.get(), std::memory_order_release);  // with apply_from()
+  }
+  if (!way.backlog.empty() || !way.ring->try_push(entry)) {
+    way.backlog.push_back(entry);
+    ++n_backlog_;
+    return;
+  }
+  // Always: that the bit was set a moment ago does not say that the entry has been seen.
+  there.signals_[me / 64].fetch_or(std::uint64_t{1} << (me % 64), std::memory_order_acq_rel);
+}
+
+void CoreContext::push_backlog() {
+  if (n_backlog_ == 0) return;
+  for (std::uint32_t local = 0; local < ways_.size(); ++local) {
+    auto& backlog = ways_[local].backlog;
+    n_backlog_ -= backlog.size();
+    for (const auto& entry : std::exchange(backlog, {}))
+      push(local, entry);
+  }
+}
+
+void CoreContext::reclaim() {
+  if (!returned_.load(std::memory_order_relaxed)) return;
+  returned_.exchange(false, std::memory_order_acquire);
+  bool parcel_is_done = false;
+  for (std::uint32_t local = 0; local < ways_.size(); ++local) {
+    if (ways_[local].ring == nullptr) continue;
+    ways_[local].ring->reclaim([&](const BlockRing::Entry& entry) {
+      if (entry.parcel != nullptr) {
+        parcel_is_done |= --entry.parcel->n_open == 0;
+        return;
+      }
+      std::unique_ptr<Block> block(entry.block);
+      --outbox(shape_.first_core() + local).n_under_way;
+      if (block->capacity == options_.block_bytes) spare_.push_back(std::move(block));
+    });
+  }
+  if (!parcel_is_done) return;
+  std::erase_if(parcels_on_way_, [&](const auto& parcel) {
+    if (parcel->n_open > 0) return false;
+    applied_from_.emplace_back(parcel->from, parcel->bytes.size());
+    return true;
+  });
+}
+
+void CoreContext::wake_for_room() {
+  std::erase_if(waited_for_, [&](Outbox* box) {
+    if (!has_room(*box)) return false;
+    box->is_waited_for = false;
+    box->waiters.wake_all();
+    return true;
+  });
+}
+
+void CoreContext::hear_room(NodeId node, std::uint64_t n_bytes) {
+  Lane& lane = lanes_.at(node);
+  RUBATO_ASSERT(lane.n_on_way >= n_bytes, lane.n_on_way, n_bytes, node);
+  lane.n_on_way -= n_bytes;
+  returned_ = true;
+}
+
+// --- from other nodes
+// ---------------------------------------------------------------------------------
+
+void CoreContext::take_parcel(CoreId from, Bytes bytes) {
+  parcels_.push_back(std::make_unique<Parcel>(Parcel{std::move(bytes), from, 0}));
+}
+
+void CoreContext::forward_parcels() {
+  for (; !parcels_.empty(); parcels_.pop_front()) {
+    Parcel& parcel = *parcels_.front();
+    Reader in(parcel.bytes);
+    while (!in.at_end()) {
+      const auto head = in.get<PartHead>();
+      if (head.local_core >= shape_.n_cores) {
+        throw Error("message for core " + std::to_string(head.local_core) + " of a node with " +
+                        std::to_string(shape_.n_cores),
+                    ExitCode::failed);
+      }
+      const ByteView runs = in.get_view(head.n_bytes);
+      static_cast<void>(in.get_view(std::min(in.left(), round_up_8(head.n_bytes) - head.n_bytes)));
+      ++parcel.n_open;
+      push(head.local_core, {runs.data(), runs.size(), parcel.from, nullptr, &parcel});
+    }
+    parcels_on_way_.push_back(std::move(parcels_.front()));
+  }
+}
+
+// --- applying
+// -----------------------------------------------------------------------------------------
+
+std::uint64_t CoreContext::apply_incoming(std::uint64_t budget) {
+  std::uint64_t n_applied = 0;
+  for (std::size_t word = 0; word < signals_.size(); ++word) {
+    if (signals_[word].load(std::memory_order_relaxed) != 0) {
+      pending_[word] |= signals_[word].exchange(0, std::memory_order_acq_rel);  // with push()
+    }
+    for (std::uint64_t left = pending_[word]; left != 0; left &= left - 1) {
+      const auto bit = static_cast<std::uint32_t>(std::countr_zero(left));
+      const auto local = static_cast<std::uint32_t>(word * 64) + bit;
+      if (!apply_from(local, budget, n_applied)) return n_applied;
+      pending_[word] &= ~(std::uint64_t{1} << bit);
+    }
+  }
+  return n_applied;
+}
+
+// False if the budget is used up and more may be there.
+bool CoreContext::apply_from(std::uint32_t local, std::uint64_t budget, std::uint64_t& n_applied) {
+  Incoming& in = incoming_[local];
+  BlockRing& ring = *in.ring.load(std::memory_order_acquire);  // with push()
+  bool any = false;
+  const BlockRing::Entry* entry = nullptr;
+  is_applying_ = true;
+  while (n_applied < budget && (entry = ring.front()) != nullptr) {
+    n_applied += apply_some(in, *entry, budget - n_applied);
+    if (in.at < entry->n_bytes) break;
+    in.at = 0;
+    ring.pop();
+    any = true;
+  }
+  applied_scope_ = 0;
+  is_applying_ = false;
+  if (any) siblings_[local]->returned_.store(true, std::memory_order_release);  // with reclaim()
+  return n_applied < budget;
+}
+
+// A run may be long, and its records may be work: as many as the budget has.
+std::uint64_t CoreContext::apply_some(Incoming& in, const BlockRing::Entry& entry,
+                                      std::uint64_t budget) {
+  std::uint64_t n_records = 0;
+  while (n_records < budget && in.at < entry.n_bytes) {
+    if (in.n_left == 0) open_incoming_run(in, entry);
+    const detail::Handler& handler = *in.handler;
+    const std::size_t n_bytes =
+        handler.has_payload
+            ? in.n_left
+            : std::min<std::size_t>(in.n_left, (budget - n_records) * handler.stride);
+    const std::uint64_t n = handler.has_payload ? 1 : n_bytes / handler.stride;
+    applied_scope_ = in.finish;
+    handler.apply(*this, entry.runs + in.at, n_bytes);
+    if (in.finish != 0) finishes_.note_applied(in.finish, entry.from, n);
+    n_records += n;
+    in.n_left -= n_bytes;
+    in.at += n_bytes;
+    if (in.n_left == 0) in.at = std::min(round_up_8(in.at), entry.n_bytes);
+  }
+  return n_records;
+}
+
+void CoreContext::open_incoming_run(Incoming& in, const BlockRing::Entry& entry) {
+  Reader reader(ByteView(entry.runs, entry.n_bytes).subspan(in.at));
+  const auto head = reader.get<RunHead>();
+  const detail::Handler& handler = detail::handler_at(head.handler);
+  const std::uint64_t whole = std::uint64_t{handler.stride} * head.n_records;
+  if (head.n_bytes > reader.left() || head.n_bytes == 0 ||
+      (handler.has_payload ? head.n_bytes < whole : head.n_bytes != whole)) {
+    throw Error("run of " + std::to_string(head.n_records) + " messages with " +
+                    std::to_string(head.n_bytes) + " bytes: expected " + std::to_string(whole) +
+                    ", and " + std::to_string(reader.left()) + " are there",
+                ExitCode::failed);
+  }
+  in.at += sizeof head;
+  in.n_left = head.n_bytes;
+  in.handler = &handler;
+  in.finish = head.finish;
+}
+
+// --- a slice
+// ------------------------------------------------------------------------------------------
+
+void CoreContext::turn() {
+  const HereScope inside(*this);
+  ++counters_.n_slices;
+  n_applied_in_slice_ = n_turns_in_slice_ = 0;
+  forward_parcels();
+  std::uint64_t left = budget_;
+  for (;;) {
+    reclaim();
+    push_backlog();
+    wake_for_room();
+    const std::uint64_t n_applied = apply_incoming(left);
+    const std::uint64_t turn = tasks_.n_turns();
+    if (n_applied < left) {
+      tasks_.run_some(std::min((left - n_applied) / kTurnUnits + 1, kTurnsAtOnce), now_);
+    }
+    const std::uint64_t n_turns = tasks_.n_turns() - turn;
+    n_applied_in_slice_ += n_applied;
+    counters_.n_applied += n_applied;
+    n_turns_in_slice_ += n_turns;
+    const std::uint64_t spent = n_applied + n_turns * kTurnUnits;
+    if (spent >= left) break;
+    left -= spent;
+    if (spent > 0) continue;
+    settle_scopes();
+    close_blocks(false);
+    if (!has_work()) return;
+  }
+  settle_scopes();
+  close_blocks(true);
+}
+
+void CoreContext::count_open_runs() {
+  for (Outbox* box : open_)
+    count_run(*box);
+}
+
+void CoreContext::settle_scopes() {
+  if (finishes_.is_settled()) return;
+  count_open_runs();
+  due_.clear();
+  finishes_.settle(due_);
+  for (const auto& due : due_)
+    post(due.to, FinishDone{due.finish, due.n});
+}
+
+bool CoreContext::has_work() const noexcept {
+  if (tasks_.is_ready() || !parcels_.empty() || tasks_.next_time() <= now_) return true;
+  const auto is_set = [](const auto& word) { return word != 0; };
+  if (std::ranges::any_of(pending_, is_set) || std::ranges::any_of(signals_, is_set)) return true;
+  return (n_backlog_ > 0 || n_waiters_ > 0 || !parcels_on_way_.empty()) && returned_;
+}
+
+bool CoreContext::is_quiet() const noexcept {
+  const auto is_empty = [](const auto& lane) { return lane.second.bytes.empty(); };
+  return !has_work() && tasks_.figures().n_waiting == 0 && tasks_.next_time() == kNever &&
+         n_backlog_ == 0 && parcels_on_way_.empty() && applied_from_.empty() && full_.empty() &&
+         std::ranges::all_of(open_, [](const Outbox* box) { return box->limit == nullptr; }) &&
+         std::ranges::all_of(lanes_, is_empty);
+}
+
+// --- scopes
+// -------------------------------------------------------------------------------------------
+
+CoreContext::FinishScope::FinishScope(CoreContext& core) : core_(core) {
+  RUBATO_REQUIRE(core.tasks_.running_or_null() != nullptr && !core.is_applying_, core.core_);
+  outer_ = std::exchange(core.tasks_.running().scope, core.finishes_.open());
+}
+
+CoreContext::FinishScope::~FinishScope() {
+  Worker& me = core_.tasks_.running();
+  core_.wait_for_scope(std::exchange(me.scope, outer_));
+}
+
+void CoreContext::wait_for_scope(FinishId finish) {
+  count_open_runs();
+  while (finishes_.n_open(finish) != 0) {
+    finishes_.set_waiter(finish, &tasks_.running());
+    tasks_.suspend("the end of a finish scope");
+  }
+  finishes_.close(finish);
+}
+
+}  // namespace rubato::core

@@ -1,0 +1,343 @@
+#pragma once
+// CoreContext: one core of a job: its tasks, its messages to other cores, its scopes.
+//
+//   here.post(owner, AddEdge{from, to});             a record (record.hpp)
+//   here.send<&add_edge>(owner, from, to);           a function and its arguments
+//   here.spawn([=] { ... });                         a task of this core
+//   here.finish([&] { ... });                        waits for all that was started in it, everywhere
+//
+// Messages gather in a block for each core that is sent to, as runs of records of one kind [Grappa 3.3,
+// message aggregation, whose messages are linked lists of closures instead]. A block leaves when it is
+// full, when it is a slice old, or when this core has nothing else to do. To a core of the same node it goes
+// through a ring, in place. To another node it goes into a buffer for that node, which leaves when it is
+// full, when its deadline passes or when the core idles; there, one core brings the parts of the buffer to
+// their cores through its own rings. Messages of a pair of cores are applied in their order, those that
+// are posted by one task or within one apply() at least.
+//
+// Bounds: to each core of the node `window_blocks` blocks may be under way, to each other node
+// `window_bytes` until they have been applied. A task that posts beyond that waits; what apply() posts is
+// always taken, since its number is bounded by the asking side. (A task of the same core that posts to the
+// same place while another one waits may be first.)
+//
+// Used by its own core alone, which is driven by MessageEngine: turn() and what follows in the list.
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <typeindex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "rubato/base/time.hpp"
+#include "rubato/core/job_shape.hpp"
+#include "rubato/core/message/block.hpp"
+#include "rubato/core/message/finish_table.hpp"
+#include "rubato/core/message/outbox.hpp"
+#include "rubato/core/message/record.hpp"
+#include "rubato/core/task/scheduler.hpp"
+#include "rubato/core/task/sync.hpp"
+
+namespace rubato::core {
+
+struct MessageOptions {
+  std::size_t block_bytes = std::size_t{32} << 10;   // between cores of a node
+  std::uint32_t window_blocks = 8;                   // to each of them
+  std::size_t buffer_bytes = std::size_t{64} << 10;  // a buffer to another node leaves when it holds so much
+  std::size_t window_bytes = std::size_t{1} << 20;   // of a core, to each node
+  Nanos deadline = 100 * kMicrosecond;               // a buffer leaves at that age at the latest
+  Nanos slice = 50 * kMicrosecond;  // what a core does at a stretch, if its tasks let it
+  Scheduler::Options tasks{};
+  // Virtual costs: of a record that is applied, a turn of a task, a buffer that is sent or taken.
+  Nanos apply_cost = 20;
+  Nanos turn_cost = 20;
+  Nanos buffer_cost = 2 * kMicrosecond;
+};
+
+// Of everything since the start; counted by block and by run.
+struct CoreCounters {
+  std::uint64_t n_posted = 0;   // records
+  std::uint64_t n_applied = 0;
+  std::uint64_t n_runs = 0;
+  std::uint64_t n_blocks = 0;       // that left, to cores of the node and to others
+  std::uint64_t n_full_blocks = 0;  // because they were full
+  std::uint64_t n_buffers = 0;      // to other nodes
+  std::uint64_t n_bytes = 0;        // in blocks
+  std::uint64_t n_room_waits = 0;   // of tasks
+  std::uint64_t n_slices = 0;
+
+  void add(const CoreCounters& other) noexcept;
+};
+
+class MessageEngine;
+
+class CoreContext {
+ public:
+  CoreContext(const CoreContext&) = delete;
+  CoreContext& operator=(const CoreContext&) = delete;
+  ~CoreContext();
+
+  // The core that the caller runs on. REQUIRES: called by a task or by apply().
+  [[nodiscard]] static CoreContext& here() noexcept {
+    RUBATO_DASSERT(here_ != nullptr);
+    return *here_;
+  }
+
+  [[nodiscard]] CoreId core() const noexcept { return core_; }
+  [[nodiscard]] const JobShape& shape() const noexcept { return shape_; }
+  [[nodiscard]] Scheduler& tasks() noexcept { return tasks_; }
+  [[nodiscard]] CoreCounters counters() const noexcept { return counters_; }
+
+  // The core's own object of type T. REQUIRES: set_local<T>() was called.
+  template <class T>
+  [[nodiscard]] T& local() {
+    const auto found = locals_.find(std::type_index(typeid(T)));
+    RUBATO_REQUIRE(found != locals_.end(), typeid(T).name(), core_);
+    return *static_cast<T*>(found->second);
+  }
+  // `object` outlives the engine.
+  template <class T>
+  void set_local(T& object) {
+    locals_[std::type_index(typeid(T))] = &object;
+  }
+
+  // --- messages
+
+  // Queues the record for core `to`. A task waits here if too much is on its way.
+  template <Record R>
+  [[gnu::always_inline]] void post(CoreId to, const R& record) {
+    static_assert(!detail::HasPayload<R>, "this record takes a payload: post(to, record, payload)");
+    constexpr std::size_t kStride = detail::Registered<R>::kStride;
+    detail::Outbox& box = outbox(to);
+    std::byte* at = box.end;
+    if (box.handler != detail::Registered<R>::kId || box.finish != scope() ||
+        static_cast<std::size_t>(box.limit - at) < kStride) [[unlikely]] {
+      at = begin_record(box, detail::Registered<R>::kId, kStride);
+    }
+    std::memcpy(at, &record, sizeof record);
+    box.end = at + kStride;
+  }
+  template <Record R>
+  void post(CoreId to, const R& record, ByteView payload) {
+    static_assert(detail::HasPayload<R>, "this record takes no payload");
+    post_payload(outbox(to), detail::Registered<R>::kId,
+                 {reinterpret_cast<const std::byte*>(&record), sizeof record}, payload);
+  }
+  // Queues a call of F on core `to`, like post().
+  template <auto F, class... A>
+  void send(CoreId to, const A&... arguments) {
+    using Sig = detail::Signature<decltype(F)>;
+    static_assert(sizeof...(A) == Sig::kArguments,
+                  "this handler takes another number of arguments");
+    send_all<F, typename Sig::Arguments>(to, std::make_index_sequence<Sig::kPlain>{},
+                                         std::forward_as_tuple(arguments...));
+  }
+
+  // --- scopes and tasks
+
+  // Runs f, and waits until all that was started in it has ended, on all cores: tasks, messages, and what
+  // those started. Called by a task. If f throws, waits and throws on.
+  template <class F>
+  void finish(F&& f) {
+    const FinishScope inside(*this);
+    std::forward<F>(f)();
+    // The scope's end waits.
+  }
+  // A task of this core, in the scope of the caller. Called by tasks and by apply().
+  template <class F>
+  void spawn(F&& f, TaskOptions options = {}, SourcePlace at = SourcePlace::here()) {
+    const FinishId finish = scope();
+    if (finish != 0) finishes_.add(finish, 1);
+    tasks_.spawn(
+        [this, finish, call = std::remove_cvref_t<F>(std::forward<F>(f))]() mutable {
+          const TaskScope inside(*this, finish);
+          call();
+        },
+        options, at);
+  }
+  // The scope of whoever runs.
+  [[nodiscard]] FinishId scope() const noexcept {
+    const Worker* task = tasks_.running_or_null();
+    return task != nullptr ? task->scope : applied_scope_;
+  }
+  // Lets this core look for messages, and others run.
+  void yield() { tasks_.yield_to_driver(); }
+
+  // Adds to what the work of this core costs in virtual time; nothing on real cores.
+  void charge(Nanos cost) noexcept { charged_ += cost; }
+  // True while apply() runs, which must not block.
+  [[nodiscard]] bool is_applying() const noexcept { return is_applying_; }
+
+ private:
+  friend class MessageEngine;
+  friend struct FinishDone;
+
+  // Opens a scope of the running task, and waits for its end.
+  class FinishScope {
+   public:
+    explicit FinishScope(CoreContext& core);
+    FinishScope(const FinishScope&) = delete;
+    FinishScope& operator=(const FinishScope&) = delete;
+    ~FinishScope();
+
+   private:
+    CoreContext& core_;
+    FinishId outer_;
+  };
+  // A task that was spawned in a scope.
+  class TaskScope {
+   public:
+    TaskScope(CoreContext& core, FinishId finish) noexcept : core_(core), finish_(finish) {
+      core.tasks_.running().scope = finish;
+    }
+    TaskScope(const TaskScope&) = delete;
+    TaskScope& operator=(const TaskScope&) = delete;
+    ~TaskScope() {
+      core_.tasks_.running().scope = 0;
+      if (finish_ != 0) core_.finishes_.end(finish_, 1);
+    }
+
+   private:
+    CoreContext& core_;
+    FinishId finish_;
+  };
+  class HereScope {
+   public:
+    explicit HereScope(CoreContext& core) noexcept : outer_(std::exchange(here_, &core)) {}
+    HereScope(const HereScope&) = delete;
+    HereScope& operator=(const HereScope&) = delete;
+    ~HereScope() { here_ = outer_; }
+
+   private:
+    CoreContext* outer_;
+  };
+  struct Lane {  // to another node
+    Bytes bytes;
+    std::uint64_t n_on_way = 0;  // sent and not known to be applied, `bytes` included
+  };
+
+  // From a core of this node.
+  struct Incoming {
+    std::atomic<detail::BlockRing*> ring{nullptr};  // made by the pushing core
+    // Of the oldest entry: what of it is done, and the run under way.
+    std::size_t at = 0;
+    std::size_t n_left = 0;
+    const detail::Handler* handler = nullptr;
+    FinishId finish = 0;
+  };
+  struct Way {  // to a core of this node
+    std::unique_ptr<detail::BlockRing> ring;
+    std::deque<detail::BlockRing::Entry> backlog;  // for which the ring had no room
+  };
+
+  static constexpr std::size_t kCached = 64;  // outboxes that are found at once
+  static constexpr std::uint64_t kTurnUnits = 4;  // of budget: a turn counts as so many records
+
+  // --- of MessageEngine
+  // `siblings` are the cores of this node, [n_cores], complete before the first turn.
+  CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
+              const std::vector<std::unique_ptr<CoreContext>>& siblings);
+  void turn();
+  [[nodiscard]] bool has_work() const noexcept;
+  [[nodiscard]] bool is_quiet() const noexcept;
+  void take_parcel(CoreId from, Bytes bytes);
+  void hear_room(NodeId node, std::uint64_t n_bytes);
+  void close_blocks_to_nodes();
+
+  template <auto F, class P, std::size_t... I, class T>
+  void send_all(CoreId to, std::index_sequence<I...> /*plain*/, const T& arguments) {
+    static_assert((std::is_convertible_v<std::tuple_element_t<I, T>, std::tuple_element_t<I, P>> &&
+                   ...),
+                  "an argument does not convert to what the handler takes");
+    const auto record = detail::CallRecord<F>::of(
+        static_cast<std::tuple_element_t<I, P>>(std::get<I>(arguments))...);
+    if constexpr (detail::Signature<decltype(F)>::has_payload()) {
+      post(to, record, ByteView(std::get<sizeof...(I)>(arguments)));
+    } else {
+      post(to, record);
+    }
+  }
+
+  [[nodiscard, gnu::always_inline]] detail::Outbox& outbox(CoreId to) {
+    detail::Outbox& box = *cached_[to % kCached];
+    if (box.to == to) [[likely]]
+      return box;
+    return find_outbox(to);
+  }
+  [[nodiscard]] detail::Outbox& find_outbox(CoreId to);
+  // Where the next record goes; a run of its kind is open.
+  [[nodiscard]] std::byte* begin_record(detail::Outbox& box, HandlerId handler,
+                                        std::size_t stride);
+  void post_payload(detail::Outbox& box, HandlerId handler, ByteView record, ByteView payload);
+  void post_large(detail::Outbox& box, const detail::RunHead& head, ByteView record,
+                  ByteView payload);
+  void make_room(detail::Outbox& box, std::size_t n_bytes);
+  [[nodiscard]] bool has_room(const detail::Outbox& box) const;
+  void open_run(detail::Outbox& box, HandlerId handler, std::size_t stride, FinishId finish);
+  void close_run(detail::Outbox& box);
+  void count_run(detail::Outbox& box);
+  void open_block(detail::Outbox& box, std::size_t n_bytes);
+  void close_block(detail::Outbox& box);
+  void hand_over(detail::Outbox& box, std::unique_ptr<detail::Block> block);
+  void append_part(detail::Outbox& box, std::initializer_list<ByteView> parts);
+  void push(std::uint32_t local, const detail::BlockRing::Entry& entry);
+  void push_backlog();
+  void reclaim();
+  void forward_parcels();
+  void wake_for_room();
+  [[nodiscard]] std::uint64_t apply_incoming(std::uint64_t budget);
+  [[nodiscard]] bool apply_from(std::uint32_t local, std::uint64_t budget, std::uint64_t& n_applied);
+  [[nodiscard]] std::uint64_t apply_some(Incoming& in, const detail::BlockRing::Entry& entry,
+                                         std::uint64_t budget);
+  void open_incoming_run(Incoming& in, const detail::BlockRing::Entry& entry);
+  void settle_scopes();
+  void count_open_runs();
+  bool close_blocks(bool old_ones_only);
+  void wait_for_scope(FinishId finish);
+
+  // NOLINTNEXTLINE(readability-identifier-naming): private
+  inline static thread_local constinit CoreContext* here_ = nullptr;
+
+  CoreId core_;
+  JobShape shape_;
+  const MessageOptions& options_;
+  const std::vector<std::unique_ptr<CoreContext>>& siblings_;
+  Scheduler tasks_;
+  detail::FinishTable finishes_;
+  FinishId applied_scope_ = 0;
+  bool is_applying_ = false;
+  Nanos now_ = 0;
+  std::uint64_t budget_ = 256;  // of a slice, learnt
+  Nanos charged_ = 0;
+  std::uint64_t n_applied_in_slice_ = 0;
+  std::uint64_t n_turns_in_slice_ = 0;
+  CoreCounters counters_;
+  std::map<std::type_index, void*> locals_;
+
+  // Out.
+  detail::Outbox* cached_[kCached];
+  std::unordered_map<CoreId, std::unique_ptr<detail::Outbox>> outboxes_;
+  std::vector<detail::Outbox*> open_;  // with a block
+  std::vector<std::unique_ptr<detail::Block>> spare_;
+  std::map<NodeId, Lane> lanes_;
+  std::vector<std::pair<NodeId, Bytes>> full_;  // buffers that wait for the end of the slice
+  std::vector<Way> ways_;  // [n_cores]
+  std::uint64_t n_backlog_ = 0;
+  std::uint64_t n_waiters_ = 0;  // tasks that wait for room
+  std::vector<detail::Outbox*> waited_for_;
+  std::atomic<bool> returned_{false};  // another core is done with an entry of ours
+  Nanos flush_at_ = kNever;            // the deadline of the lanes
+
+  // In.
+  std::vector<Incoming> incoming_;                             // [n_cores]
+  std::vector<std::atomic<std::uint64_t>> signals_;            // a bit a core that has pushed
+  std::vector<std::uint64_t> pending_;                         // those that have been seen
+  std::deque<std::unique_ptr<detail::Parcel>> parcels_;        // to be brought to their cores
+  std::deque<std::unique_ptr<detail::Parcel>> parcels_on_way_;  // some of their parts are in rings
+  std::vector<detail::FinishTable::Acknowledgement> due_;
+  std::vector<std::pair<CoreId, std::uint64_t>> applied_from_;  // bytes of parcels, to be acknowledged
+};
+
+}  // namespace rubato::core

@@ -1,0 +1,240 @@
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/random.hpp"
+#include "rubato/core/message/message_engine.hpp"
+#include "rubato/core/node_host.hpp"
+#include "rubato/core/sim_host.hpp"
+#include "rubato/core/thread_fabric_test.hpp"
+
+namespace rubato::core {
+namespace finish_test {
+
+// What each core of the tests keeps.
+struct Tally {
+  std::uint64_t n_done = 0;    // of the scope under way
+  std::uint64_t n_missing = 0;  // things that had not ended when a scope had
+  std::uint64_t n_scopes = 0;
+};
+
+// A tree of things to do whose shape follows from its root: messages, tasks that yield, tasks with scopes
+// of their own, in a random mixture. Every node of it counts once, on some core.
+std::uint64_t n_below(std::uint64_t value, std::uint32_t depth) {
+  if (depth == 0) return 1;
+  std::uint64_t n = 1;
+  const std::uint64_t n_children = hash_words(value, 1) % 4;
+  for (std::uint64_t child = 0; child < n_children; ++child)
+    n += n_below(hash_words(value, child, 2), depth - 1);
+  return n;
+}
+
+void grow(CoreContext& here, std::uint64_t value, std::uint32_t depth);
+
+void grow_children(CoreContext& here, std::uint64_t value, std::uint32_t depth) {
+  if (depth == 0) return;
+  const std::uint64_t n_children = hash_words(value, 1) % 4;
+  const std::uint64_t n_cores = here.shape().n_cores_total();
+  for (std::uint64_t i = 0; i < n_children; ++i) {
+    const std::uint64_t child = hash_words(value, i, 2);
+    const std::uint64_t kind = hash_words(child, 3) % 3;
+    if (kind == 0) {
+      here.send<&grow>(static_cast<CoreId>(hash_words(child, 4) % n_cores), child, depth - 1);
+    } else if (kind == 1) {
+      here.spawn([child, depth] {
+        CoreContext& core = CoreContext::here();
+        core.yield();
+        grow(core, child, depth - 1);
+      });
+    } else {
+      here.spawn([child, depth] {
+        CoreContext& core = CoreContext::here();
+        core.finish([&] { grow(core, child, depth - 1); });
+      });
+    }
+  }
+}
+
+void grow(CoreContext& here, std::uint64_t value, std::uint32_t depth) {
+  ++here.local<Tally>().n_done;
+  grow_children(here, value, depth);
+}
+
+void add_up(CoreContext& here, std::uint64_t n) {
+  here.local<Tally>().n_missing += n;
+}
+void tell(CoreContext& here, CoreId to) {
+  here.send<&add_up>(to, here.local<Tally>().n_done);
+}
+
+void fill(CoreContext& here, std::uint64_t seed, ByteView payload) {
+  auto& tally = here.local<Tally>();
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    if (payload[i] != static_cast<std::byte>(seed + i)) ++tally.n_missing;
+  }
+  tally.n_done += payload.size();
+}
+
+}  // namespace finish_test
+
+namespace {
+
+using finish_test::Tally;
+using testing::ThreadHub;
+
+// A node's engine with what its cores keep.
+struct Node {
+  Node(const JobShape& shape, const MessageOptions& options)
+      : tallies(shape.n_cores), engine(shape, options) {
+    for (std::uint32_t i = 0; i < shape.n_cores; ++i)
+      engine.core(i).set_local(tallies[i]);
+  }
+  std::vector<Tally> tallies;
+  MessageEngine engine;
+};
+
+// The main task of core 0: trees within scopes, after each of which all of the tree must be there.
+void grow_trees(CoreContext& here, std::uint64_t seed, std::uint32_t n_trees) {
+  std::uint64_t n_expected = 0;
+  for (std::uint32_t tree = 0; tree < n_trees; ++tree) {
+    const std::uint64_t root = hash_words(seed, tree, 5);
+    n_expected += finish_test::n_below(root, 6);
+    here.finish([&] { finish_test::grow(here, root, 6); });
+    auto& tally = here.local<Tally>();
+    tally.n_missing = 0;
+    here.finish([&] {
+      for (CoreId core = 0; core < here.shape().n_cores_total(); ++core)
+        here.send<&finish_test::tell>(core, here.core());
+    });
+    if (tally.n_missing == n_expected) ++tally.n_scopes;
+  }
+}
+
+template <class F>
+void simulate(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed,
+              const MessageOptions& options, F main, std::vector<std::unique_ptr<Node>>& nodes) {
+  net::SimOptions network_options;
+  network_options.n_nodes = n_nodes;
+  network_options.seed = seed;
+  network_options.profile = net::parse_profile(seed % 3 == 0 ? "ec2-large" : "const");
+  network_options.shuffle_ties = true;
+  net::SimNetwork network(network_options);
+  std::vector<Engine*> engines;
+  for (NodeId node = 0; node < n_nodes; ++node) {
+    nodes.push_back(std::make_unique<Node>(JobShape{node, n_nodes, n_cores}, options));
+    engines.push_back(&nodes.back()->engine);
+  }
+  nodes[0]->engine.set_on_start([main](CoreContext& here) {
+    if (here.core() == 0) main(here);
+  });
+  SimHost host(network,
+               {.n_cores = n_cores, .shuffle = true, .seed = seed, .extra_delay_max = 5'000});
+  host.run(engines);
+}
+
+TEST(Finish, WaitsForAllThatWasStartedInItOnAllCores) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto n_nodes = 1 + static_cast<std::uint32_t>(seed % 4);
+    const auto n_cores = 1 + static_cast<std::uint32_t>(seed % 3);
+    std::vector<std::unique_ptr<Node>> nodes;
+    simulate(n_nodes, n_cores, seed,
+             {.block_bytes = 200 + 20 * seed, .window_blocks = 2, .buffer_bytes = 200 + 30 * seed,
+              .window_bytes = 1'000 + 100 * seed},
+             [seed](CoreContext& here) { grow_trees(here, seed, 4); }, nodes);
+    EXPECT_EQ(nodes[0]->tallies[0].n_scopes, 4U);
+  }
+}
+
+TEST(Finish, WaitsOnRealCoresAsWell) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    ThreadHub hub(2);
+    std::atomic<std::uint64_t> n_scopes{0};
+    hub.run([&](NodeId id) {
+      NodeHostOptions options;
+      options.n_cores = 2;
+      options.owns_process = false;
+      NodeHost host(hub.fabric(id), options);
+      Node node(host.shape(), {.block_bytes = 300, .buffer_bytes = 500});
+      if (id == 0) {
+        node.engine.set_on_start([seed](CoreContext& here) {
+          if (here.core() == 0) grow_trees(here, seed, 20);
+        });
+      }
+      host.run(node.engine);
+      n_scopes += node.tallies[0].n_scopes;
+    });
+    EXPECT_EQ(n_scopes, 20U) << "seed " << seed;
+  }
+}
+
+TEST(Finish, WaitsBeforeItThrowsOn) {
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::uint64_t n_seen = 0;
+  simulate(1, 1, 1, {},
+           [&](CoreContext& here) {
+             std::uint64_t n = 0;
+             try {
+               here.finish([&] {
+                 for (int i = 0; i < 10; ++i) {
+                   here.spawn([&] {
+                     here.yield();
+                     ++n;
+                   });
+                 }
+                 throw Error("no");
+               });
+             } catch (const Error&) {
+               n_seen = n;
+             }
+           },
+           nodes);
+  EXPECT_EQ(n_seen, 10U);
+}
+
+TEST(Messages, TakePayloadsOfAnySizeInTheirOrder) {
+  for (std::uint32_t n_nodes = 1; n_nodes <= 2; ++n_nodes) {
+    std::vector<std::unique_ptr<Node>> nodes;
+    std::uint64_t n_sent = 0;
+    simulate(n_nodes, 2, 1, {},
+             [&](CoreContext& here) {
+               const auto last = static_cast<CoreId>(here.shape().n_cores_total() - 1);
+               for (std::uint64_t n = 0; n < 5'000'000; n = 2 * n + 1) {
+                 Bytes payload(n);
+                 for (std::size_t i = 0; i < n; ++i)
+                   payload[i] = static_cast<std::byte>(n + i);
+                 n_sent += n;
+                 here.send<&finish_test::fill>(last, n, payload);
+               }
+             },
+             nodes);
+    const Tally& tally = nodes.back()->tallies.back();
+    EXPECT_EQ(tally.n_done, n_sent);
+    EXPECT_EQ(tally.n_missing, 0U);
+  }
+}
+
+TEST(Finish, AScopeThatCannotEndIsADeadlockWithTheNameOfWhoWaits) {
+  std::vector<std::unique_ptr<Node>> nodes;
+  FullEmpty<int> never;
+  try {
+    simulate(2, 2, 1, {},
+             [&](CoreContext& here) {
+               here.finish([&] { here.spawn([&] { (void)never.read_ff(); }, {"reader"}); });
+             },
+             nodes);
+    FAIL() << "no deadlock";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("deadlock"), std::string::npos) << text;
+    EXPECT_NE(text.find("'reader'"), std::string::npos) << text;
+    EXPECT_NE(text.find("finish_test.cpp:"), std::string::npos) << text;
+    EXPECT_NE(text.find("for a cell to be full"), std::string::npos) << text;
+    EXPECT_NE(text.find("the end of a finish scope"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace rubato::core

@@ -1,0 +1,46 @@
+#pragma once
+// Handlers: what a message can name, and the table of them.
+//
+// A kind of record (record.hpp) becomes a handler by being posted somewhere in the program: a static
+// object registers it before main. Its id is its place in the order of registration, which is the same on
+// all nodes, since they run the same executable: identity.hpp compares the builds, and a hash of this
+// table, at the start. So lambdas, which have no name that other builds would know, travel as well.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rubato::core {
+
+class CoreContext;  // core_context.hpp
+using HandlerId = std::uint32_t;
+
+namespace detail {
+
+struct Handler {
+  // Applies the records of a run: `n_records` of them, `stride` bytes apart, or one with a payload.
+  using Apply = void (*)(CoreContext& here, const std::byte* records, std::size_t n_bytes);
+
+  std::string_view name;  // lives for ever
+  Apply apply = nullptr;
+  std::uint32_t stride = 0;   // bytes from one record to the next, a multiple of 8
+  bool has_payload = false;  // one record a run, with bytes behind it
+};
+
+// Called by static objects alone.
+[[nodiscard]] HandlerId register_handler(const Handler& handler);
+
+// Throws Error for an id that the table does not have.
+[[nodiscard]] const Handler& handler_at(HandlerId id);
+
+}  // namespace detail
+
+[[nodiscard]] std::uint32_t n_handlers();
+// For people: the type of its records.
+[[nodiscard]] std::string handler_name(HandlerId id);
+
+// Equal on two nodes if and only if their ids mean the same names (but for chance).
+[[nodiscard]] std::uint64_t handler_table_hash();
+
+}  // namespace rubato::core

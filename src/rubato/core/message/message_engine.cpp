@@ -1,0 +1,239 @@
+#include "rubato/core/message/message_engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+// Bytes of a buffer: parts, {head, runs} each (core_context.cpp), then {sending core, kBuffer}. An
+// acknowledgement is {core, number of bytes, kAcknowledgement}. The kind stands at the end, so that taking
+// it off moves nothing (channel.hpp).
+
+#include "rubato/core/channel.hpp"
+
+namespace rubato::core {
+namespace {
+
+constexpr std::uint32_t kBuffer = 0;
+constexpr std::uint32_t kAcknowledgement = 1;
+// A slice at a time: what a core did in one says how much it may do in the next.
+constexpr std::uint64_t kBudgetLeast = 256;
+constexpr std::uint64_t kBudgetMost = 1 << 16;
+constexpr std::size_t kTasksShown = 8;
+
+}  // namespace
+
+MessageEngine::MessageEngine(const JobShape& shape, const MessageOptions& options)
+    : shape_(shape),
+      options_(options),
+      running_(shape.n_cores, false),
+      acknowledged_(shape.n_cores),
+      arrived_(shape.n_cores) {
+  for (std::uint32_t local = 0; local < shape.n_cores; ++local) {
+    cores_.push_back(std::unique_ptr<CoreContext>(
+        new CoreContext(shape.first_core() + local, shape_, options_, cores_)));
+  }
+}
+
+MessageEngine::~MessageEngine() = default;
+
+void MessageEngine::set_on_start(const std::function<void(CoreContext&)>& f) {
+  for (auto& core : cores_)
+    core->tasks_.spawn([call = std::function(f), &core = *core] { call(core); }, "start");
+}
+
+void MessageEngine::start(Port& /*port*/) {}
+
+void MessageEngine::on_message(Port& port, NodeId from, Bytes bytes) {
+  if (take_tag(bytes) == kBuffer) {
+    // All of a node's buffers to one core: their order is the order of messages.
+    const CoreId sender = take_tag(bytes);
+    arrived_[from % shape_.n_cores].emplace_back(sender, std::move(bytes));
+    return;
+  }
+  Reader in(bytes);
+  const auto core = in.get<CoreId>();
+  const auto n_bytes = in.get<std::uint64_t>();
+  if (shape_.node_of(core) != shape_.node) {
+    throw Error("acknowledgement for core " + std::to_string(core) + " came to node " +
+                    std::to_string(shape_.node) + " at " + std::to_string(port.now()),
+                ExitCode::failed);
+  }
+  acknowledged_[shape_.local_of(core)][from] += n_bytes;
+}
+
+bool MessageEngine::next_work(std::uint32_t local, Work& work) {
+  CoreContext& core = *cores_[local];
+  RUBATO_ASSERT(!running_[local], local);
+  for (const auto& [node, n_bytes] : acknowledged_[local])
+    core.hear_room(node, n_bytes);
+  acknowledged_[local].clear();
+  for (auto& [from, bytes] : arrived_[local])
+    core.take_parcel(from, std::move(bytes));
+  arrived_[local].clear();
+  if (!core.has_work()) return false;
+  work = {0, local, 0};
+  running_[local] = true;
+  return true;
+}
+
+void MessageEngine::run(const Work& work, std::uint32_t /*core*/) {
+  cores_[work.index]->turn();
+}
+
+void MessageEngine::on_finished(Port& port, const Work& work) {
+  CoreContext& core = *cores_[work.index];
+  running_[work.index] = false;
+  core.now_ = port.now();
+  adapt(core, work.took);
+  for (const auto& [from, n_bytes] : core.applied_from_)
+    owed_[from] += n_bytes;
+  core.applied_from_.clear();
+  // With nothing left to do, the core is about to be idle: what has gathered leaves.
+  const bool idles = !core.has_work() && arrived_[work.index].empty();
+  acknowledge(port, idles);
+  flush(port, core, idles || port.now() >= core.flush_at_);
+  if (core.tasks_.next_time() != kNever) port.wake_at(core.tasks_.next_time());
+}
+
+void MessageEngine::adapt(CoreContext& core, Nanos took) const {
+  const std::uint64_t spent =
+      core.n_applied_in_slice_ + core.n_turns_in_slice_ * CoreContext::kTurnUnits;
+  if (spent * 2 < core.budget_ && took < options_.slice) return;  // it had nothing else to do
+  const double wanted = static_cast<double>(spent) * static_cast<double>(options_.slice) /
+                        static_cast<double>(std::max<Nanos>(took, 1));
+  // By halves, since a slice may have been interrupted.
+  const double next = std::clamp(wanted, static_cast<double>(core.budget_) / 2,
+                                 static_cast<double>(core.budget_) * 2);
+  core.budget_ = std::clamp(static_cast<std::uint64_t>(next), kBudgetLeast, kBudgetMost);
+}
+
+void MessageEngine::flush(Port& port, CoreContext& core, bool all) {
+  if (all) core.close_blocks_to_nodes();
+  for (auto& [to, bytes] : core.full_)
+    post(port, core.core(), to, std::move(bytes));
+  core.full_.clear();
+  bool is_empty = std::ranges::none_of(core.open_, [](const detail::Outbox* box) {
+    return !box->is_local && box->limit != nullptr;
+  });
+  for (auto& [to, lane] : core.lanes_) {
+    if (lane.bytes.empty()) continue;
+    if (all) {
+      post(port, core.core(), to, std::exchange(lane.bytes, Bytes{}));
+    } else {
+      is_empty = false;
+    }
+  }
+  if (is_empty) {
+    core.flush_at_ = kNever;
+  } else if (core.flush_at_ == kNever) {
+    core.flush_at_ = port.now() + options_.deadline;
+    port.wake_at(core.flush_at_);
+  }
+}
+
+void MessageEngine::post(Port& port, CoreId from, NodeId to, Bytes bytes) {
+  ++cores_[shape_.local_of(from)]->counters_.n_buffers;
+  add_tag(bytes, from);
+  add_tag(bytes, kBuffer);
+  port.send(to, std::move(bytes));
+}
+
+// Of small debts one message when a core idles; of large ones at once, so that senders go on.
+void MessageEngine::acknowledge(Port& port, bool all) {
+  for (auto owed = owed_.begin(); owed != owed_.end();) {
+    if (!all && owed->second < options_.window_bytes / 4) {
+      ++owed;
+      continue;
+    }
+    Writer out;
+    out.put(owed->first);
+    out.put(owed->second);
+    Bytes bytes = out.take();
+    add_tag(bytes, kAcknowledgement);
+    port.send(shape_.node_of(owed->first), std::move(bytes));
+    owed = owed_.erase(owed);
+  }
+}
+
+void MessageEngine::on_time(Port& port) {
+  for (std::uint32_t local = 0; local < shape_.n_cores; ++local) {
+    // A running core's state is its own; it looks at the time when it has finished.
+    if (running_[local]) continue;
+    CoreContext& core = *cores_[local];
+    core.now_ = port.now();
+    if (core.flush_at_ != kNever) {
+      if (core.flush_at_ <= port.now()) {
+        flush(port, core, true);
+      } else {
+        port.wake_at(core.flush_at_);
+      }
+    }
+    if (core.tasks_.next_time() > port.now() && core.tasks_.next_time() != kNever) {
+      port.wake_at(core.tasks_.next_time());
+    }
+  }
+}
+
+bool MessageEngine::more_work() const {
+  for (std::uint32_t local = 0; local < shape_.n_cores; ++local) {
+    if (running_[local]) continue;
+    if (!arrived_[local].empty() || !acknowledged_[local].empty() || cores_[local]->has_work()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool MessageEngine::finished() const {
+  if (!owed_.empty()) return false;
+  for (std::uint32_t local = 0; local < shape_.n_cores; ++local) {
+    if (running_[local] || !arrived_[local].empty() || !acknowledged_[local].empty() ||
+        !cores_[local]->is_quiet()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string MessageEngine::waiting_for() const {
+  std::string text;
+  std::uint64_t n_waiting = 0;
+  std::size_t n_shown = 0;
+  for (std::uint32_t local = 0; local < shape_.n_cores; ++local) {
+    if (running_[local]) continue;
+    const CoreContext& core = *cores_[local];
+    n_waiting += core.tasks_.figures().n_waiting;
+    for (const WaitingTask& task : core.tasks_.waiting(kTasksShown - n_shown)) {
+      ++n_shown;
+      text += (text.empty() ? "" : "; ");
+      text += "task " + (task.name.empty() ? "" : "'" + task.name + "' ") + "of core " +
+              std::to_string(core.core()) + ", spawned at " + task.spawned + ", for " +
+              task.waits_for;
+    }
+  }
+  if (n_waiting > n_shown) text += "; and " + std::to_string(n_waiting - n_shown) + " more tasks";
+  return text;
+}
+
+Nanos MessageEngine::cost(const Work& work) const {
+  CoreContext& core = *cores_[work.index];
+  return options_.apply_cost * static_cast<Nanos>(core.n_applied_in_slice_) +
+         options_.turn_cost * static_cast<Nanos>(core.n_turns_in_slice_) +
+         std::exchange(core.charged_, 0);
+}
+
+Nanos MessageEngine::message_cost(std::size_t /*n_bytes*/) const {
+  return options_.buffer_cost;
+}
+
+std::string MessageEngine::work_name(const Work& work) const {
+  return "tasks and messages of core " + std::to_string(shape_.first_core() + work.index);
+}
+
+CoreCounters MessageEngine::counters() const {
+  CoreCounters sum;
+  for (const auto& core : cores_)
+    sum.add(core->counters());
+  return sum;
+}
+
+}  // namespace rubato::core

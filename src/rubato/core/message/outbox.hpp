@@ -1,0 +1,35 @@
+#pragma once
+// Outbox: what one core has gathered for another one: a block, and the run in it that is being written.
+
+#include <memory>
+
+#include "rubato/core/message/block.hpp"
+#include "rubato/core/task/sync.hpp"
+
+namespace rubato::core::detail {
+
+inline constexpr HandlerId kNoHandler = UINT32_MAX;
+
+struct Outbox {
+  // What post() looks at.
+  std::byte* end = nullptr;    // of what was written
+  std::byte* limit = nullptr;  // of the block
+  FinishId finish = 0;         // of the open run
+  HandlerId handler = kNoHandler;
+  CoreId to = UINT32_MAX;
+
+  // The open run.
+  std::byte* head = nullptr;
+  std::byte* counted = nullptr;  // what the scope's count knows of
+  std::uint32_t stride = 0;
+
+  std::unique_ptr<Block> block;
+  std::uint64_t opened_in = 0;  // slice
+  bool is_local = false;
+  std::uint32_t n_under_way = 0;  // blocks in the ring, if it is local
+  WaitList waiters;               // tasks that wait for room
+  bool is_waited_for = false;
+  bool is_open = false;  // listed among those that may have a block
+};
+
+}  // namespace rubato::core::detail

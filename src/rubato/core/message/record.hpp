@@ -1,0 +1,193 @@
+#pragma once
+// Records: what a message between cores is made of.
+//
+// A record is a plain struct whose bytes travel, and which is applied by the core that it is for:
+//
+//   struct AddEdge {
+//     std::uint64_t from, to;
+//     void apply(CoreContext& here) const { here.local<Graph>().add(from, to); }
+//   };
+//   here.post(owner, AddEdge{from, to});
+//
+// apply() never blocks, and records that are applied on one core never overlap. With
+// apply(CoreContext&, ByteView payload) a record takes a payload of any size, valid during the call. A
+// record that says with prefetch(CoreContext&) what it will touch gets it asked for some records ahead.
+//
+// A function and explicit arguments make a record, too: here.send<&add_edge>(owner, from, to).
+// Pointers, references and views among the arguments are refused by the compiler, since an address means
+// nothing on another node.
+
+#include <array>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/base/bytes.hpp"
+#include "rubato/core/message/handlers.hpp"
+
+namespace rubato::core {
+
+template <class R>
+concept Record = std::is_trivially_copyable_v<R> && alignof(R) <= 8;
+
+namespace detail {
+
+template <class R>
+concept HasPayload = requires(const R& record, CoreContext& here, ByteView payload) {
+  record.apply(here, payload);
+};
+template <class R>
+concept HasPrefetch = requires(const R& record, CoreContext& here) { record.prefetch(here); };
+
+constexpr std::size_t round_up_8(std::size_t n) noexcept {
+  return (n + 7) / 8 * 8;
+}
+
+// The name of a type as the compiler prints it.
+template <class R>
+constexpr std::string_view type_name() {
+  return __PRETTY_FUNCTION__;
+}
+
+template <Record R>
+struct Registered {
+  static constexpr std::size_t kStride = round_up_8(sizeof(R));
+  // Far enough that a line from memory has come, near enough that the first-level cache has room.
+  static constexpr std::size_t kAhead = 48 * kStride;
+
+  [[gnu::always_inline]] static R read(const std::byte* at) noexcept {
+    // Of a record without members nothing travels that means anything.
+    std::array<std::byte, sizeof(R)> bytes;
+    std::memcpy(bytes.data(), at, sizeof(R));
+    return std::bit_cast<R>(bytes);
+  }
+  static void apply(CoreContext& here, const std::byte* at, std::size_t n_bytes) {
+    const std::byte* const end = at + n_bytes;
+    if constexpr (HasPayload<R>) {
+      read(at).apply(here, ByteView(at + kStride, n_bytes - kStride));
+    } else if constexpr (HasPrefetch<R>) {
+      const std::byte* ahead = at;
+      const std::byte* const first = n_bytes < kAhead ? end : at + kAhead;
+      for (; ahead != first; ahead += kStride)
+        read(ahead).prefetch(here);
+      for (; ahead != end; ahead += kStride, at += kStride) {
+        read(ahead).prefetch(here);
+        read(at).apply(here);
+      }
+      for (; at != end; at += kStride)
+        read(at).apply(here);
+    } else {
+      for (; at != end; at += kStride)
+        read(at).apply(here);
+    }
+  }
+
+  // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
+  static inline const HandlerId kId =
+      register_handler({type_name<R>(), &apply, kStride, HasPayload<R>});
+};
+
+template <class T>
+struct IsView : std::false_type {};
+template <class T, std::size_t N>
+struct IsView<std::span<T, N>> : std::true_type {};
+template <class C>
+struct IsView<std::basic_string_view<C>> : std::true_type {};
+
+template <class T>
+consteval void check_argument() {
+  static_assert(!std::is_reference_v<T>,
+                "a message handler takes its arguments by value: a reference means nothing on "
+                "another node");
+  static_assert(!std::is_pointer_v<std::remove_reference_t<T>> &&
+                    !std::is_member_pointer_v<std::remove_reference_t<T>>,
+                "a message argument must not be a pointer: an address means nothing on another "
+                "node; send the value");
+  static_assert(!IsView<std::remove_cvref_t<T>>::value,
+                "a message argument must not be a view: it holds a pointer; send the bytes as "
+                "the last parameter, of type ByteView");
+  static_assert(std::is_trivially_copyable_v<std::remove_reference_t<T>>,
+                "a message argument must be trivially copyable: its bytes are what travels");
+}
+
+// The signature of a handler: void(CoreContext&, Plain arguments .. [, ByteView]).
+template <class F>
+struct Signature {
+  static_assert(sizeof(F) == 0, "a message handler is a function void(CoreContext&, arguments..)");
+};
+template <class... P>
+struct Signature<void (*)(CoreContext&, P...)> {
+  static constexpr std::size_t kArguments = sizeof...(P);
+  using Arguments = std::tuple<P...>;
+
+  static constexpr bool has_payload() {
+    if constexpr (kArguments == 0) {
+      return false;
+    } else {
+      return std::is_same_v<std::tuple_element_t<kArguments - 1, Arguments>, ByteView>;
+    }
+  }
+  static constexpr std::size_t kPlain = kArguments - (has_payload() ? 1 : 0);
+
+  template <std::size_t... I>
+  static consteval bool check(std::index_sequence<I...> /*plain*/) {
+    (check_argument<std::tuple_element_t<I, Arguments>>(), ...);
+    return true;
+  }
+  template <std::size_t... I>
+  static consteval std::size_t sum(std::index_sequence<I...> /*plain*/) {
+    return (std::size_t{0} + ... + sizeof(std::tuple_element_t<I, Arguments>));
+  }
+  static_assert(check(std::make_index_sequence<kPlain>{}));
+  static constexpr std::size_t kBytes = sum(std::make_index_sequence<kPlain>{});
+};
+
+template <class... P>
+struct Signature<void (*)(CoreContext&, P...) noexcept> : Signature<void (*)(CoreContext&, P...)> {
+};
+
+// The arguments of a call of F, end to end.
+template <auto F>
+struct CallRecord {
+  using Sig = Signature<decltype(F)>;
+  using Plain = std::make_index_sequence<Sig::kPlain>;
+
+  std::array<std::byte, Sig::kBytes == 0 ? 1 : Sig::kBytes> bytes;
+
+  template <class... A>
+  static CallRecord of(const A&... arguments) {
+    CallRecord record{};
+    [[maybe_unused]] std::size_t at = 0;
+    (record.put(at, arguments), ...);
+    return record;
+  }
+  template <class T>
+  void put(std::size_t& at, const T& value) noexcept {
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+    at += sizeof value;
+  }
+
+  template <std::size_t... I>
+  [[nodiscard]] auto arguments(std::index_sequence<I...> /*plain*/) const {
+    Reader in(bytes);
+    // Braces read from left to right.
+    return std::tuple<std::tuple_element_t<I, typename Sig::Arguments>...>{
+        in.get<std::tuple_element_t<I, typename Sig::Arguments>>()...};
+  }
+  void apply(CoreContext& here) const
+  requires(!Sig::has_payload())
+  {
+    std::apply([&](const auto&... plain) { F(here, plain...); }, arguments(Plain{}));
+  }
+  void apply(CoreContext& here, ByteView payload) const
+  requires(Sig::has_payload())
+  {
+    std::apply([&](const auto&... plain) { F(here, plain..., payload); }, arguments(Plain{}));
+  }
+};
+
+}  // namespace detail
+}  // namespace rubato::core
