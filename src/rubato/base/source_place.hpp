@@ -2,6 +2,7 @@
 // SourcePlace: a line of a program, taken where a function is called that has it as a default argument.
 // What std::source_location is for, in 16 bytes and for clang 14 too.
 
+#include <cstddef>
 #include <string>
 
 namespace rubato {
@@ -18,6 +19,24 @@ struct SourcePlace {
   [[nodiscard]] std::string text() const {
     return std::string(file).append(":").append(std::to_string(line));
   }
+};
+
+namespace detail {
+inline constexpr char kAnchor = 0;
+}
+
+// The same for another process that runs the same executable, where it may lie elsewhere in memory. Of
+// places in the executable itself, not in a library that it loads.
+class PortablePlace {
+ public:
+  PortablePlace() = default;
+  explicit PortablePlace(SourcePlace place) noexcept
+      : file_(place.file - &detail::kAnchor), line_(place.line) {}
+  [[nodiscard]] SourcePlace place() const noexcept { return {&detail::kAnchor + file_, line_}; }
+
+ private:
+  std::ptrdiff_t file_ = 0;
+  int line_ = 0;
 };
 
 }  // namespace rubato

@@ -441,6 +441,7 @@ std::uint64_t CoreContext::apply_some(Incoming& in, const BlockRing::Entry& entr
             : std::min<std::size_t>(in.n_left, (budget - n_records) * handler.stride);
     const std::uint64_t n = handler.has_payload ? 1 : n_bytes / handler.stride;
     applied_scope_ = in.finish;
+    source_ = entry.from;
     handler.apply(*this, entry.runs + in.at, n_bytes);
     if (in.finish != 0) finishes_.note_applied(in.finish, entry.from, n);
     n_records += n;
@@ -536,7 +537,7 @@ bool CoreContext::is_quiet() const noexcept {
 // -------------------------------------------------------------------------------------------
 
 CoreContext::FinishScope::FinishScope(CoreContext& core) : core_(core) {
-  RUBATO_REQUIRE(core.tasks_.running_or_null() != nullptr && !core.is_applying_, core.core_);
+  core.check_may_block();
   outer_ = std::exchange(core.tasks_.running().scope, core.finishes_.open());
 }
 

@@ -165,6 +165,18 @@ class CoreContext {
   // Lets this core look for messages, and others run.
   void yield() { tasks_.yield_to_driver(); }
 
+  // What offsets in global addresses count from (global/pointer.hpp). Set before the run.
+  [[nodiscard]] std::byte* memory() const noexcept { return memory_; }
+  void set_memory(std::byte* memory) noexcept { memory_ = memory; }
+  // Of what apply() applies: the core that posted it.
+  [[nodiscard]] CoreId source() const noexcept { return source_; }
+  // Tasks of this core that wait for room to send.
+  [[nodiscard]] std::uint64_t n_waiting_for_room() const noexcept { return n_waiters_; }
+  // Before the running code waits. It must be a task; what apply() calls must not wait.
+  void check_may_block() const {
+    RUBATO_REQUIRE(!is_applying_ && tasks_.running_or_null() != nullptr, core_);
+  }
+
   // Adds to what the work of this core costs in virtual time; nothing on real cores.
   void charge(Nanos cost) noexcept { charged_ += cost; }
   // True while apply() runs, which must not block.
@@ -306,7 +318,9 @@ class CoreContext {
   const std::vector<std::unique_ptr<CoreContext>>& siblings_;
   Scheduler tasks_;
   detail::FinishTable finishes_;
+  std::byte* memory_ = nullptr;
   FinishId applied_scope_ = 0;
+  CoreId source_ = 0;
   bool is_applying_ = false;
   Nanos now_ = 0;
   std::uint64_t budget_ = 256;  // of a slice, learnt

@@ -78,7 +78,10 @@ void Scheduler::leave_for_driver(void** save) {
 void Scheduler::yield_to_driver() {
   Worker& me = *running_;
   check_stack(me);
-  end_turn();
+  if (--countdown_ == 0) {
+    count_slice();
+    new_task_first_ = true;
+  }
   budget_ = 0;
   leave_for_driver(&push(&me).left_at);
 }
@@ -232,12 +235,12 @@ Scheduler::Progress Scheduler::run_some(std::uint64_t budget, Nanos now) {
   driver_marks_.begin_thread();
   budget_ = static_cast<std::int64_t>(std::min<std::uint64_t>(budget, INT64_MAX));
   while (budget_ > 0) {
-    if (head_ != tail_) {
+    if (head_ != tail_ && !std::exchange(new_task_first_, false)) {
       const Ready next = pop();
       go(next.worker, &driver_left_at_, next.left_at);
     } else if (Worker* worker = worker_for_task(); worker != nullptr) {
       go(worker, &driver_left_at_, worker->left_at_);
-    } else {
+    } else if (head_ == tail_) {
       break;  // nothing is ready, or all tasks that are wait for stacks that are in use
     }
   }

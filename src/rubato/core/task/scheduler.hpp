@@ -283,6 +283,7 @@ class Scheduler {
   detail::TaskQueue queues_[2];  // by stack class
   Worker* idle_[2] = {};         // by stack class
   std::int64_t budget_ = 0;
+  bool new_task_first_ = false;  // who yields to the driver keeps new tasks out for 64 turns, too
   void* driver_left_at_ = nullptr;
   detail::StackMarks driver_marks_;
   std::unique_ptr<Ready[]> ring_memory_;

@@ -1,0 +1,141 @@
+#pragma once
+// GlobalArray: elements over all cores, block by block in turn [Grappa 3.1.1, linear addresses].
+//
+//   auto a = GlobalArray<std::uint64_t>::make(n);
+//   forall(0, n, [=](std::uint64_t i) { async_call(a[i], [](std::uint64_t& x) { ++x; }); });
+//   forall(a, [](std::uint64_t i, std::uint64_t& x) { x = i; });       at the owners, in place
+//   a.free();
+//
+// A handle: copied and sent as it is; the elements live until free(). Elements are plain values, and 0 at first.
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "rubato/global/heap.hpp"
+#include "rubato/global/loop.hpp"
+#include "rubato/global/pointer.hpp"
+
+namespace rubato::global {
+
+template <class T>
+class GlobalArray {
+  static_assert(std::is_trivially_copyable_v<T>, "elements of a global array are plain values");
+  static_assert(alignof(T) <= 64);
+
+ public:
+  GlobalArray() = default;
+
+  // `n` elements, `block` of them at a time on a core (rounded up to a power of two; 0: a core's share in one
+  // piece, rounded up as well). Called by a task; waits. Throws Error if there is no room.
+  [[nodiscard]] static GlobalArray make(std::uint64_t n, std::uint64_t block = 1);
+  // Called by a task when nobody uses it any more; waits.
+  void free() const { deallocate_symmetric(offset_); }
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return n_; }
+  [[nodiscard]] std::uint64_t block() const noexcept { return std::uint64_t{1} << shift_; }
+
+  // REQUIRES: i < size().
+  [[nodiscard]] GlobalPtr<T> operator[](std::uint64_t i) const noexcept {
+    RUBATO_DASSERT(i < n_, i, n_);
+    const std::uint64_t block = i >> shift_;
+    const std::uint64_t within = i & ((std::uint64_t{1} << shift_) - 1);
+    std::uint64_t row = 0;
+    std::uint64_t core = 0;
+    if (cores_shift_ != kNoShift) [[likely]] {
+      row = block >> cores_shift_;
+      core = block & ((std::uint64_t{1} << cores_shift_) - 1);
+    } else {
+      row = block / n_cores_;
+      core = block % n_cores_;
+    }
+    const std::uint64_t at = (row << shift_) + within;
+    return {static_cast<CoreId>(core), Place::at_offset(offset_ + at * sizeof(T))};
+  }
+
+  // Elements of `core`, in its memory one after the other: the k-th of them has the index index_of(core, k).
+  [[nodiscard]] std::uint64_t n_of(CoreId core) const noexcept {
+    const std::uint64_t n_blocks = n_ >> shift_;
+    const std::uint64_t rest = n_ & ((std::uint64_t{1} << shift_) - 1);
+    const std::uint64_t n_rows = n_blocks / n_cores_ + (core < n_blocks % n_cores_ ? 1 : 0);
+    return (n_rows << shift_) + (n_blocks % n_cores_ == core ? rest : 0);
+  }
+  [[nodiscard]] std::uint64_t index_of(CoreId core, std::uint64_t k) const noexcept {
+    const std::uint64_t row = k >> shift_;
+    const std::uint64_t within = k & ((std::uint64_t{1} << shift_) - 1);
+    return ((row * n_cores_ + core) << shift_) + within;
+  }
+  // Those of the calling core: n_of(core) elements.
+  [[nodiscard]] T* local() const noexcept {
+    return reinterpret_cast<T*>(CoreContext::here().memory() + offset_);
+  }
+
+ private:
+  static constexpr std::uint8_t kNoShift = UINT8_MAX;
+
+  std::uint64_t offset_ = 0;
+  std::uint64_t n_ = 0;
+  std::uint32_t n_cores_ = 1;
+  std::uint8_t shift_ = 0;
+  std::uint8_t cores_shift_ = kNoShift;  // if n_cores_ is a power of two
+};
+
+template <class T>
+GlobalArray<T> GlobalArray<T>::make(std::uint64_t n, std::uint64_t block) {
+  const auto n_cores = static_cast<std::uint32_t>(CoreContext::here().shape().n_cores_total());
+  if (block == 0) block = (n + n_cores - 1) / n_cores;
+  GlobalArray array;
+  array.n_ = n;
+  array.n_cores_ = n_cores;
+  array.shift_ = static_cast<std::uint8_t>(std::bit_width(std::bit_ceil(std::max<std::uint64_t>(block, 1))) - 1);
+  if (std::has_single_bit(n_cores)) {
+    array.cores_shift_ = static_cast<std::uint8_t>(std::bit_width(n_cores) - 1);
+  }
+  // Core 0 has the most.
+  array.offset_ = allocate_symmetric(array.n_of(0) * sizeof(T));
+  return array;
+}
+
+namespace detail {
+
+template <class T, class Body>
+struct OwnerLoop {
+  GlobalArray<T> array;
+  CoreId core;
+  T* elements;
+  [[no_unique_address]] Body body;
+  void operator()(std::uint64_t k) const {
+    if constexpr (std::is_invocable_v<const Body&, std::uint64_t, T&>) {
+      body(array.index_of(core, k), elements[k]);
+    } else {
+      body(elements[k]);
+    }
+  }
+};
+
+}  // namespace detail
+
+// Calls body(element) or body(index, element) for each element, on the core that owns it. The surrounding
+// finish() waits.
+template <class T, class Body>
+void async_forall(const GlobalArray<T>& array, const Body& body, LoopOptions options = {},
+                  SourcePlace at = SourcePlace::here()) {
+  static_assert(std::is_trivially_copyable_v<Body>,
+                "the body of a loop is copied to all cores by its bytes: it must capture plain values");
+  async_on_all_cores(
+      [array, body, options, place = PortablePlace(at)] {
+        CoreContext& here = CoreContext::here();
+        detail::run_part(here, 0, array.n_of(here.core()),
+                         detail::OwnerLoop<T, Body>{array, here.core(), array.local(), body},
+                         options, place.place());
+      },
+      at);
+}
+// The same, and waits.
+template <class T, class Body>
+void forall(const GlobalArray<T>& array, const Body& body, LoopOptions options = {},
+            SourcePlace at = SourcePlace::here()) {
+  CoreContext::here().finish([&] { async_forall(array, body, options, at); });
+}
+
+}  // namespace rubato::global

@@ -1,0 +1,185 @@
+#pragma once
+// Delegates: operations that run on the core that owns what they touch [Grappa 3.1.2].
+//
+//   read(p), write(p, v), fetch_add(p, 1), compare_exchange(p, old, v), call(p, [](T& x) { .. })
+//       wait for the result; the task is suspended, its core goes on with others
+//   async_call(p, [](T& x) { .. }), async_write(p, v)
+//       do not wait: the surrounding finish() does
+//   fetch(p, [](const T& value) { .. }), fetch_call(p, [](T& x) { return ..; }, [](R result) { .. })
+//       the value comes back to this core, and is handed to the last function here; finish() waits
+//
+// An operation runs on the owner's core between two others, so that all operations on one address are in one
+// order. It must not block. It may start others (async_call, spawn), which belong to the same scope. What it
+// captures travels as it is: plain values and GlobalPtrs, no addresses. What handles a result of fetch() stays
+// on this core and may capture what outlives the scope.
+//
+// Operations on the calling core's own memory: those that wait run at once, in place; asynchronous ones are
+// queued as all others.
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/global/pointer.hpp"
+
+namespace rubato::global {
+
+namespace detail {
+
+template <class F>
+concept Travels = std::is_trivially_copyable_v<F>;
+
+// Where the result of an operation is waited for; lies on the stack of the waiting task.
+template <class R>
+struct Reply {
+  core::Worker* waiter = nullptr;
+  std::optional<R> value;
+
+  R wait(CoreContext& here) {
+    waiter = &here.tasks().running();
+    while (!value)
+      here.tasks().suspend("the result of a delegate");
+    return std::move(*value);
+  }
+};
+
+template <class R>
+struct ReplyRecord {
+  Place reply;
+  R value;
+  void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
+  void apply(CoreContext& here) const {
+    auto& waiting = *reinterpret_cast<Reply<R>*>(reply.resolve(here));
+    waiting.value.emplace(value);
+    here.tasks().wake(*waiting.waiter);
+  }
+};
+
+// Nothing, as something that can be sent.
+struct Unit {};
+
+template <class F, class T>
+auto result_of(const F& f, T& x) {
+  if constexpr (std::is_void_v<std::invoke_result_t<const F&, T&>>) {
+    f(x);
+    return Unit{};
+  } else {
+    return f(x);
+  }
+}
+template <class F, class T>
+using ResultOf = decltype(result_of(std::declval<const F&>(), std::declval<T&>()));
+
+template <class T, class F>
+struct CallRecord {
+  Place place;
+  Place reply;
+  [[no_unique_address]] F f;
+  void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
+  void apply(CoreContext& here) const {
+    using R = ResultOf<F, T>;
+    here.post(here.source(),
+              ReplyRecord<R>{reply, result_of(f, *reinterpret_cast<T*>(place.resolve(here)))});
+  }
+};
+
+template <class T, class F>
+struct AsyncRecord {
+  Place place;
+  [[no_unique_address]] F f;
+  void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
+  void apply(CoreContext& here) const { f(*reinterpret_cast<T*>(place.resolve(here))); }
+};
+
+template <class R, class Then>
+struct ThenRecord {
+  R value;
+  [[no_unique_address]] Then then;
+  void apply(CoreContext& /*here*/) const { then(value); }
+};
+
+template <class T, class F, class Then>
+struct FetchRecord {
+  Place place;
+  [[no_unique_address]] F f;
+  [[no_unique_address]] Then then;
+  void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
+  void apply(CoreContext& here) const {
+    using R = std::invoke_result_t<const F&, T&>;
+    here.post(here.source(), ThenRecord<std::remove_cvref_t<R>, Then>{
+                                 f(*reinterpret_cast<T*>(place.resolve(here))), then});
+  }
+};
+
+template <class T>
+struct Read {
+  const T& operator()(const T& x) const noexcept { return x; }
+};
+
+}  // namespace detail
+
+// f(object) on the core that owns it; waits, and returns what f returned. Called by a task.
+template <class T, class F>
+auto call(GlobalPtr<T> p, const F& f) {
+  static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
+  using R = detail::ResultOf<F, T>;
+  static_assert(std::is_trivially_copyable_v<R>, "the result of a delegate travels as its bytes");
+  CoreContext& here = CoreContext::here();
+  if (p.core() == here.core()) return f(p.local());
+  detail::Reply<R> reply;
+  here.check_may_block();
+  here.post(p.core(), detail::CallRecord<T, F>{p.place(), Place::at_address(&reply), f});
+  if constexpr (std::is_void_v<std::invoke_result_t<const F&, T&>>) {
+    reply.wait(here);
+  } else {
+    return reply.wait(here);
+  }
+}
+
+// The same, without waiting: in the scope of the caller.
+template <class T, class F>
+[[gnu::always_inline]] inline void async_call(GlobalPtr<T> p, const F& f) {
+  static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
+  CoreContext::here().post(p.core(), detail::AsyncRecord<T, F>{p.place(), f});
+}
+
+// f(object) on the core that owns it, then then(its result) on this one, without waiting.
+template <class T, class F, class Then>
+[[gnu::always_inline]] inline void fetch_call(GlobalPtr<T> p, const F& f, const Then& then) {
+  static_assert(detail::Travels<F> && detail::Travels<Then>,
+                "a delegate and what handles its result must be trivially copyable");
+  CoreContext::here().post(p.core(), detail::FetchRecord<T, F, Then>{p.place(), f, then});
+}
+template <class T, class Then>
+[[gnu::always_inline]] inline void fetch(GlobalPtr<T> p, const Then& then) {
+  fetch_call(p, detail::Read<T>{}, then);
+}
+
+template <class T>
+[[nodiscard]] std::remove_const_t<T> read(GlobalPtr<T> p) {
+  return call(p, [](T& x) { return x; });
+}
+template <class T>
+void write(GlobalPtr<T> p, const T& value) {
+  call(p, [value](T& x) { x = value; });
+}
+template <class T>
+void async_write(GlobalPtr<T> p, const T& value) {
+  async_call(p, [value](T& x) { x = value; });
+}
+// Returns the value before.
+template <class T>
+T fetch_add(GlobalPtr<T> p, const T& increment) {
+  return call(p, [increment](T& x) { return std::exchange(x, static_cast<T>(x + increment)); });
+}
+// Writes `desired` if the value is `expected`; true if it did.
+template <class T>
+[[nodiscard]] bool compare_exchange(GlobalPtr<T> p, const T& expected, const T& desired) {
+  return call(p, [expected, desired](T& x) {
+    if (!(x == expected)) return false;
+    x = desired;
+    return true;
+  });
+}
+
+}  // namespace rubato::global

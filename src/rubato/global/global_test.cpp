@@ -1,0 +1,212 @@
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/random.hpp"
+#include "rubato/core/sim_host.hpp"
+#include "rubato/global/array.hpp"
+#include "rubato/global/delegate.hpp"
+#include "rubato/global/program.hpp"
+#include "rubato/net/local.hpp"
+
+namespace rubato::global {
+namespace {
+
+constexpr std::size_t kBytesACore = std::size_t{64} << 20;
+
+// A program on virtual nodes, with a network and orders drawn from the seed.
+template <class F>
+void simulate(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed, F main,
+              core::MessageOptions messages = {}) {
+  net::SimOptions network_options;
+  network_options.n_nodes = n_nodes;
+  network_options.seed = seed;
+  network_options.profile = net::parse_profile(seed % 3 == 0 ? "ec2-large" : "const");
+  network_options.shuffle_ties = true;
+  net::SimNetwork network(network_options);
+  std::vector<std::unique_ptr<Program>> programs;
+  std::vector<core::Engine*> engines;
+  for (net::NodeId node = 0; node < n_nodes; ++node) {
+    programs.push_back(std::make_unique<Program>(core::JobShape{node, n_nodes, n_cores},
+                                                 ProgramOptions{messages, kBytesACore}));
+    programs.back()->set_main(main);
+    engines.push_back(&programs.back()->engine());
+  }
+  core::SimHost host(network,
+                     {.n_cores = n_cores, .shuffle = true, .seed = seed, .extra_delay_max = 5'000});
+  host.run(engines);
+}
+
+template <class F>
+void run_here(std::uint32_t n_cores, F main) {
+  net::LocalFabric fabric;
+  core::NodeHostOptions options;
+  options.n_cores = n_cores;
+  options.owns_process = false;
+  core::NodeHost host(fabric, options);
+  run(host, {.bytes_a_core = kBytesACore}, main);
+}
+
+// Increments of random elements, then each element is compared with a loop over the same numbers.
+std::uint64_t n_wrong_after_updates(std::uint64_t n_words, std::uint64_t n_updates,
+                                    std::uint64_t block) {
+  const auto table = GlobalArray<std::uint64_t>::make(n_words, block);
+  forall(0, n_updates, [=](std::uint64_t i) {
+    async_call(table[hash_words(i) % n_words], [](std::uint64_t& x) { ++x; });
+  });
+  std::vector<std::uint64_t> expected(n_words, 0);
+  for (std::uint64_t i = 0; i < n_updates; ++i)
+    ++expected[hash_words(i) % n_words];
+  std::uint64_t n_wrong = 0;
+  for (std::uint64_t i = 0; i < n_words; ++i) {
+    if (read(table[i]) != expected[i]) ++n_wrong;
+  }
+  table.free();
+  return n_wrong;
+}
+
+TEST(Global, UpdatesInALoopAreAllThereAfterIt) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::uint64_t n_wrong = 1;
+    simulate(1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 3), seed,
+             [&, seed] { n_wrong = n_wrong_after_updates(100 + seed, 3'000, seed % 5); },
+             {.block_bytes = 300, .buffer_bytes = 400, .window_bytes = 2'000});
+    EXPECT_EQ(n_wrong, 0U);
+  }
+}
+
+TEST(Global, UpdatesInALoopAreAllThereAfterItOnRealCores) {
+  for (std::uint32_t n_cores = 1; n_cores <= 3; ++n_cores) {
+    std::uint64_t n_wrong = 1;
+    run_here(n_cores, [&] { n_wrong = n_wrong_after_updates(1'000, 200'000, 4); });
+    EXPECT_EQ(n_wrong, 0U);
+  }
+}
+
+TEST(Global, EachElementOfAnArrayHasOnePlaceAndOneOwner) {
+  for (const std::uint64_t n : {1ULL, 7ULL, 64ULL, 1'000ULL}) {
+    for (const std::uint64_t block : {0ULL, 1ULL, 3ULL, 8ULL}) {
+      std::uint64_t sum = 0;
+      std::uint64_t n_wrong = 0;
+      simulate(3, 2, n + block, [&] {
+        const auto array = GlobalArray<std::uint64_t>::make(n, block);
+        forall(array, [](std::uint64_t i, std::uint64_t& x) { x = i + 1; });
+        for (std::uint64_t i = 0; i < n; ++i) {
+          const std::uint64_t x = read(array[i]);
+          sum += x;
+          n_wrong += x == i + 1 ? 0 : 1;
+        }
+      });
+      EXPECT_EQ(sum, n * (n + 1) / 2);
+      EXPECT_EQ(n_wrong, 0U) << n << " elements, blocks of " << block;
+    }
+  }
+}
+
+TEST(Global, DelegatesOnOneWordAreSerialised) {
+  std::uint64_t total = 0;
+  std::uint64_t n_locked = 0;
+  simulate(3, 2, 7, [&] {
+    const auto word = GlobalArray<std::uint64_t>::make(2);
+    forall(0, 300, [=](std::uint64_t) { fetch_add(word[1], std::uint64_t{1}); });
+    total = read(word[1]);
+    // A lock by compare-and-exchange, and a counter that is read and written apart.
+    forall(0, 60, [=](std::uint64_t) {
+      while (!compare_exchange(word[0], std::uint64_t{0}, std::uint64_t{1}))
+        CoreContext::here().yield();
+      write(word[1], read(word[1]) + 1);
+      write(word[0], std::uint64_t{0});
+    });
+    n_locked = read(word[1]);
+  });
+  EXPECT_EQ(total, 300U);
+  EXPECT_EQ(n_locked, 360U);
+}
+
+TEST(Global, FetchedValuesComeBackToTheCoreThatAskedBeforeTheScopeEnds) {
+  std::uint64_t n_right = 0;
+  simulate(2, 2, 3, [&] {
+    const auto array = GlobalArray<std::uint64_t>::make(1'000);
+    forall(array, [](std::uint64_t i, std::uint64_t& x) { x = 3 * i; });
+    std::uint64_t sum = 0;
+    finish([&] {
+      for (std::uint64_t i = 0; i < 1'000; ++i)
+        fetch(array[i], [&sum](std::uint64_t value) { sum += value; });
+    });
+    n_right += sum == 3 * 999 * 1'000 / 2 ? 1 : 0;
+    bool found = false;
+    finish([&] {
+      fetch_call(array[5], [](std::uint64_t& x) { return ++x; },
+                 [&found](std::uint64_t value) { found = value == 16; });
+    });
+    n_right += found ? 1 : 0;
+  });
+  EXPECT_EQ(n_right, 2U);
+}
+
+TEST(Global, ALocalObjectOfATaskIsReachedThroughItsAddress) {
+  std::vector<std::uint64_t> seen;
+  simulate(2, 2, 4, [&] {
+    std::uint64_t counter = 0;
+    const GlobalPtr<std::uint64_t> p = make_global(counter);
+    on_all_cores([p] { fetch_add(p, std::uint64_t{this_core() + 1}); });
+    seen.push_back(counter);
+    EXPECT_TRUE(p.is_local());
+  });
+  EXPECT_EQ(seen, std::vector<std::uint64_t>{1 + 2 + 3 + 4});
+}
+
+TEST(Global, BodiesThatWaitRunSideBySide) {
+  // One after the other, 400 reads of 100 us there and back would take 40 ms and more.
+  net::SimOptions network_options;
+  network_options.n_nodes = 2;
+  network_options.profile = net::parse_profile("const");
+  net::SimNetwork network(network_options);
+  std::vector<std::unique_ptr<Program>> programs;
+  std::vector<core::Engine*> engines;
+  for (net::NodeId node = 0; node < 2; ++node) {
+    programs.push_back(
+        std::make_unique<Program>(core::JobShape{node, 2, 1}, ProgramOptions{{}, kBytesACore}));
+    programs.back()->set_main([] {
+      const auto array = GlobalArray<std::uint64_t>::make(64);
+      forall(0, 400, [=](std::uint64_t i) { static_cast<void>(read(array[i % 64])); });
+    });
+    engines.push_back(&programs.back()->engine());
+  }
+  core::SimHost host(network, {});
+  EXPECT_LT(host.run(engines).wall, 5 * kMillisecond);
+}
+
+TEST(Global, SymmetricSpaceIsGivenBackAndIsZeroAgain) {
+  std::uint64_t n_wrong = 0;
+  run_here(2, [&] {
+    for (int round = 0; round < 20; ++round) {
+      const auto a = GlobalArray<std::uint64_t>::make(1'000'000);
+      const auto b = GlobalArray<std::uint64_t>::make(10);
+      for (const std::uint64_t i : {0ULL, 1ULL, 500'000ULL, 999'999ULL})
+        n_wrong += read(a[i]) == 0 ? 0 : 1;
+      forall(a, [](std::uint64_t& x) { x = 1; });
+      a.free();
+      b.free();
+    }
+  });
+  EXPECT_EQ(n_wrong, 0U);
+}
+
+TEST(SymmetricHeap, JoinsWhatIsGivenBack) {
+  SymmetricHeap heap(std::uint64_t{1} << 20);
+  std::vector<std::uint64_t> offsets;
+  for (std::uint64_t n = 1; n <= 100; ++n)
+    offsets.push_back(heap.allocate(n * 10));
+  EXPECT_EQ(heap.allocate(std::uint64_t{1} << 20), SymmetricHeap::kNone);
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    heap.deallocate(offsets[(i * 37) % 100]);
+  EXPECT_EQ(heap.n_used(), 0U);
+  EXPECT_EQ(heap.allocate((std::uint64_t{1} << 20) - SymmetricHeap::kFirst), SymmetricHeap::kFirst);
+}
+
+}  // namespace
+}  // namespace rubato::global

@@ -1,0 +1,138 @@
+#include "rubato/global/heap.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/mman.h>
+
+#include "rubato/base/memory.hpp"
+#include "rubato/global/delegate.hpp"
+#include "rubato/global/loop.hpp"
+
+namespace rubato::global {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+// Half of what processors with 48 bits of address have for a process.
+constexpr std::size_t kAddressesMost = std::size_t{1} << 46;
+constexpr std::uint64_t kLine = 64;
+
+GlobalPtr<SymmetricHeap> heap() {
+  return {0, Place::at_offset(0)};
+}
+
+}  // namespace
+
+NodeMemory::NodeMemory(std::uint32_t n_cores, std::size_t bytes_a_core)
+    : bytes_a_core_(bytes_a_core) {
+  const std::size_t n_bytes = n_cores * bytes_a_core + kHugePage;
+  void* const at = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) {
+    throw Error("reserving " + std::to_string(n_bytes >> 20) + " MiB of addresses for " +
+                    std::to_string(n_cores) + " cores: " + std::strerror(errno) +
+                    " (is the address space limited, ulimit -v, or vm.overcommit_memory 2?)",
+                ExitCode::failed);
+  }
+  // Regions begin with a huge page; what is over on both sides is given back.
+  auto* const begin = static_cast<std::byte*>(at);
+  const auto over = reinterpret_cast<std::uintptr_t>(begin) % kHugePage;
+  const std::size_t front = over == 0 ? 0 : kHugePage - over;
+  begin_ = begin + front;
+  if (front > 0) munmap(begin, front);
+  if (front < kHugePage) munmap(begin_ + n_cores * bytes_a_core, kHugePage - front);
+  // For speed alone: a system without huge pages refuses.
+  static_cast<void>(madvise(begin_, n_cores * bytes_a_core, MADV_HUGEPAGE));
+  RUBATO_ASSERT(begin_ != nullptr, n_bytes);
+  n_bytes_ = n_cores * bytes_a_core;
+}
+
+NodeMemory::~NodeMemory() {
+  munmap(begin_, n_bytes_);
+}
+
+std::size_t NodeMemory::default_bytes_a_core(std::uint32_t n_cores) {
+  const std::size_t wanted = std::bit_ceil<std::size_t>(physical_memory());
+  return std::clamp(wanted, kHugePage, std::bit_floor(kAddressesMost / n_cores));
+}
+
+SymmetricHeap::SymmetricHeap(std::uint64_t n_bytes) {
+  static_assert(sizeof(SymmetricHeap) <= kFirst);
+  RUBATO_REQUIRE(n_bytes > kFirst, n_bytes);
+  free_[kFirst] = n_bytes - kFirst;
+}
+
+std::uint64_t SymmetricHeap::allocate(std::uint64_t n_bytes) {
+  if (n_bytes > UINT64_MAX / 2) return kNone;
+  n_bytes = std::max((n_bytes + kLine - 1) / kLine * kLine, kLine);
+  const auto found =
+      std::ranges::find_if(free_, [&](const auto& piece) { return piece.second >= n_bytes; });
+  if (found == free_.end()) return kNone;
+  const auto [offset, size] = *found;
+  free_.erase(found);
+  if (size > n_bytes) free_[offset + n_bytes] = size - n_bytes;
+  used_[offset] = n_bytes;
+  n_used_ += n_bytes;
+  return offset;
+}
+
+void SymmetricHeap::deallocate(std::uint64_t offset) {
+  const auto found = used_.find(offset);
+  RUBATO_REQUIRE(found != used_.end(), offset);
+  std::uint64_t begin = offset;
+  std::uint64_t size = found->second;
+  used_.erase(found);
+  n_used_ -= size;
+  // Joined with its free neighbours.
+  const auto after = free_.lower_bound(begin);
+  if (after != free_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == begin) {
+      begin = before->first;
+      size += before->second;
+      free_.erase(before);
+    }
+  }
+  if (after != free_.end() && begin + size == after->first) {
+    size += after->second;
+    free_.erase(after);
+  }
+  free_[begin] = size;
+}
+
+std::uint64_t allocate_symmetric(std::uint64_t n_bytes) {
+  const std::uint64_t offset =
+      call(heap(), [n_bytes](SymmetricHeap& h) { return h.allocate(n_bytes); });
+  if (offset == SymmetricHeap::kNone) {
+    throw Error("no room for " + std::to_string(n_bytes) +
+                    " bytes on each core: a core has addresses for as much memory as its machine has",
+                ExitCode::failed);
+  }
+  return offset;
+}
+
+void deallocate_symmetric(std::uint64_t offset) {
+  const std::uint64_t n_bytes =
+      call(heap(), [offset](SymmetricHeap& h) { return h.size_of(offset); });
+  // The next one who gets the space finds zeros.
+  on_all_cores([offset, n_bytes] {
+    std::byte* const begin = CoreContext::here().memory() + offset;
+    // Whole huge pages to the system, the rest by hand.
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    const std::uintptr_t first = (address + kHugePage - 1) / kHugePage * kHugePage;
+    const std::uintptr_t last = (address + n_bytes) / kHugePage * kHugePage;
+    if (first >= last) {
+      std::memset(begin, 0, n_bytes);
+      return;
+    }
+    std::byte* const whole = begin + (first - address);
+    std::memset(begin, 0, first - address);
+    if (madvise(whole, last - first, MADV_DONTNEED) != 0) std::memset(whole, 0, last - first);
+    std::memset(whole + (last - first), 0, address + n_bytes - last);
+  });
+  call(heap(), [offset](SymmetricHeap& h) { h.deallocate(offset); });
+}
+
+}  // namespace rubato::global

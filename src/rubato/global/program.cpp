@@ -1,0 +1,22 @@
+#include "rubato/global/program.hpp"
+
+#include <new>
+
+namespace rubato::global {
+
+Program::Program(const core::JobShape& shape, const ProgramOptions& options)
+    : shape_(shape),
+      memory_(shape.n_cores, options.bytes_a_core != 0
+                                 ? options.bytes_a_core
+                                 : NodeMemory::default_bytes_a_core(shape.n_cores)),
+      engine_(shape, options.messages) {
+  for (std::uint32_t local = 0; local < shape.n_cores; ++local)
+    engine_.core(local).set_memory(memory_.of_core(local));
+  if (shape.node == 0) heap_ = ::new (memory_.of_core(0)) SymmetricHeap(memory_.bytes_a_core());
+}
+
+Program::~Program() {
+  if (heap_ != nullptr) heap_->~SymmetricHeap();
+}
+
+}  // namespace rubato::global

@@ -1,0 +1,72 @@
+#pragma once
+// Program: a main task on core 0, and all cores of the job for what it starts.
+//
+//   Program program(host.shape(), {});
+//   program.set_main([] { ... forall(...); ... });
+//   host.run(program.engine());
+//
+// Made on all nodes, with the same main. Tasks, scopes and messages are those of core/message, which is
+// what drives it; CoreContext::here() is the core that the caller runs on.
+
+#include <memory>
+#include <utility>
+
+#include "rubato/core/message/message_engine.hpp"
+#include "rubato/core/node_host.hpp"
+#include "rubato/global/heap.hpp"
+
+namespace rubato::global {
+
+struct ProgramOptions {
+  core::MessageOptions messages{};
+  std::size_t bytes_a_core = 0;  // of addresses; 0: as much as the machine has memory
+};
+
+class Program {
+ public:
+  // Throws Error if the system refuses the addresses.
+  Program(const core::JobShape& shape, const ProgramOptions& options);
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program();
+
+  // Runs as a task of core 0; only node 0 keeps it. What it throws ends the run.
+  template <class F>
+  void set_main(F&& f, SourcePlace at = SourcePlace::here()) {
+    if (shape_.node == 0) engine_.core(0).spawn(std::forward<F>(f), {"main"}, at);
+  }
+  [[nodiscard]] core::MessageEngine& engine() noexcept { return engine_; }
+
+ private:
+  core::JobShape shape_;
+  NodeMemory memory_;
+  core::MessageEngine engine_;
+  SymmetricHeap* heap_ = nullptr;  // on node 0
+};
+
+// Collective: runs main as a program of this job, and blocks until it and all that it started has ended.
+template <class F>
+core::NodeFigures run(core::NodeHost& host, const ProgramOptions& options, F&& main,
+                      SourcePlace at = SourcePlace::here()) {
+  Program program(host.shape(), options);
+  program.set_main(std::forward<F>(main), at);
+  return host.run(program.engine());
+}
+
+// For programs: waits for all that was started in f, everywhere (CoreContext::finish).
+template <class F>
+void finish(F&& f) {
+  CoreContext::here().finish(std::forward<F>(f));
+}
+template <class F>
+void spawn(F&& f, core::TaskOptions options = {}, SourcePlace at = SourcePlace::here()) {
+  CoreContext::here().spawn(std::forward<F>(f), options, at);
+}
+[[nodiscard]] inline CoreId this_core() {
+  return CoreContext::here().core();
+}
+[[nodiscard]] inline CoreId n_cores() {
+  return static_cast<CoreId>(CoreContext::here().shape().n_cores_total());
+}
+
+}  // namespace rubato::global
