@@ -501,7 +501,8 @@ void CoreContext::turn() {
     if (!has_work()) return;
   }
   settle_scopes();
-  close_blocks(true);
+  // If the budget ended together with the work, nobody would come back for what is open.
+  close_blocks(has_work());
 }
 
 void CoreContext::count_open_runs() {
