@@ -1,6 +1,7 @@
 #include "rubato/core/message/core_context.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -31,7 +32,11 @@ Outbox& no_outbox() {
 
 // A block to one of many cores of another node: they are many, and seldom full.
 constexpr std::size_t kPartBytesLeast = 1024;
+// A block to another node is copied into a buffer, out of the first-level cache.
+constexpr std::size_t kPartBytesMost = std::size_t{16} << 10;
+constexpr std::size_t kTagsBytes = 64;  // that engines and hosts add to a buffer
 constexpr std::uint64_t kTurnsAtOnce = 1024;
+constexpr std::array<std::byte, 8> kZeros{};
 
 std::byte* put(std::byte* at, ByteView bytes) {
   if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
@@ -117,6 +122,11 @@ void CoreContext::make_room(Outbox& box, std::size_t n_bytes) {
     if (box.limit != nullptr) {
       ++counters_.n_full_blocks;
       close_block(box);
+      // A full buffer leaves at the end of the slice, so that whoever waits for it can begin.
+      if (tasks_.running_or_null() != nullptr && (!full_.empty() || n_posted_in_slice() > budget_)) {
+        tasks_.yield_to_driver();
+        continue;
+      }
     }
     if (tasks_.running_or_null() != nullptr && !has_room(box)) {
       ++counters_.n_room_waits;
@@ -142,8 +152,8 @@ bool CoreContext::has_room(const Outbox& box) const {
 void CoreContext::open_block(Outbox& box, std::size_t n_bytes) {
   std::size_t capacity = options_.block_bytes;
   if (!box.is_local) {
-    capacity = std::min(options_.buffer_bytes,
-                        std::max(kPartBytesLeast, options_.block_bytes / shape_.n_cores));
+    capacity = std::clamp(options_.block_bytes / shape_.n_cores, kPartBytesLeast, kPartBytesMost);
+    capacity = std::min(options_.buffer_bytes, capacity);
   }
   capacity = std::max(capacity, n_bytes);
   if (box.block == nullptr && box.is_local && !spare_.empty()) {
@@ -237,7 +247,6 @@ void CoreContext::post_payload(Outbox& box, HandlerId handler, ByteView record, 
 
 // A block of its own, or straight into the buffer.
 void CoreContext::post_large(Outbox& box, const RunHead& head, ByteView record, ByteView payload) {
-  constexpr std::array<std::byte, 8> kZeros{};
   const ByteView pad = ByteView(kZeros).first(round_up_8(record.size()) - record.size());
   if (!box.is_local) {
     append_part(box, {bytes_of(head), record, pad, payload});
@@ -257,13 +266,16 @@ void CoreContext::append_part(Outbox& box, std::initializer_list<ByteView> parts
   PartHead head{shape_.local_of(box.to), 0, 0};
   for (const ByteView part : parts)
     head.n_bytes += part.size();
-  const std::size_t begin = lane.bytes.size();
   const std::size_t n_bytes = sizeof head + round_up_8(head.n_bytes);
-  if (begin == 0) lane.bytes.reserve(std::max(n_bytes, options_.buffer_bytes) + 64);
-  lane.bytes.resize(begin + n_bytes);
-  std::byte* at = put(lane.bytes.data() + begin, bytes_of(head));
+  if (lane.bytes.empty()) lane.bytes.reserve(std::max(n_bytes, options_.buffer_bytes) + kTagsBytes);
+  // insert() and not resize(), which would write zeros first.
+  const auto append = [&](ByteView bytes) {
+    lane.bytes.insert(lane.bytes.end(), bytes.begin(), bytes.end());
+  };
+  append(bytes_of(head));
   for (const ByteView part : parts)
-    at = put(at, part);
+    append(part);
+  append(ByteView(kZeros).first(round_up_8(head.n_bytes) - head.n_bytes));
   ++counters_.n_blocks;
   counters_.n_bytes += n_bytes;
   lane.n_on_way += n_bytes;
@@ -477,6 +489,7 @@ void CoreContext::turn() {
   const HereScope inside(*this);
   ++counters_.n_slices;
   n_applied_in_slice_ = n_turns_in_slice_ = 0;
+  n_posted_before_slice_ = counters_.n_posted;
   forward_parcels();
   std::uint64_t left = budget_;
   for (;;) {
@@ -485,6 +498,7 @@ void CoreContext::turn() {
     wake_for_room();
     const std::uint64_t n_applied = apply_incoming(left);
     const std::uint64_t turn = tasks_.n_turns();
+    const std::uint64_t posted = counters_.n_posted;
     if (n_applied < left) {
       tasks_.run_some(std::min((left - n_applied) / kTurnUnits + 1, kTurnsAtOnce), now_);
     }
@@ -492,8 +506,8 @@ void CoreContext::turn() {
     n_applied_in_slice_ += n_applied;
     counters_.n_applied += n_applied;
     n_turns_in_slice_ += n_turns;
-    const std::uint64_t spent = n_applied + n_turns * kTurnUnits;
-    if (spent >= left) break;
+    const std::uint64_t spent = n_applied + n_turns * kTurnUnits + counters_.n_posted - posted;
+    if (spent >= left || !full_.empty()) break;
     left -= spent;
     if (spent > 0) continue;
     settle_scopes();

@@ -26,6 +26,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <typeindex>
 #include <unordered_map>
 #include <utility>
@@ -46,7 +47,7 @@ struct MessageOptions {
   std::size_t block_bytes = std::size_t{32} << 10;   // between cores of a node
   std::uint32_t window_blocks = 8;                   // to each of them
   std::size_t buffer_bytes = std::size_t{64} << 10;  // a buffer to another node leaves when it holds so much
-  std::size_t window_bytes = std::size_t{1} << 20;   // of a core, to each node
+  std::size_t window_bytes = std::size_t{4} << 20;   // of a core, to each node
   Nanos deadline = 100 * kMicrosecond;               // a buffer leaves at that age at the latest
   Nanos slice = 50 * kMicrosecond;  // what a core does at a stretch, if its tasks let it
   Scheduler::Options tasks{};
@@ -116,7 +117,8 @@ class CoreContext {
         static_cast<std::size_t>(box.limit - at) < kStride) [[unlikely]] {
       at = begin_record(box, detail::Registered<R>::kId, kStride);
     }
-    std::memcpy(at, &record, sizeof record);
+    // Not memcpy, which would go by way of the stack: narrow stores, then wide loads that wait for them.
+    ::new (static_cast<void*>(at)) R(record);
     box.end = at + kStride;
   }
   template <Record R>
@@ -252,6 +254,9 @@ class CoreContext {
   CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
               const std::vector<std::unique_ptr<CoreContext>>& siblings);
   void turn();
+  [[nodiscard]] std::uint64_t n_posted_in_slice() const noexcept {
+    return counters_.n_posted - n_posted_before_slice_;
+  }
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] bool is_quiet() const noexcept;
   void take_parcel(CoreId from, Bytes bytes);
@@ -327,6 +332,7 @@ class CoreContext {
   Nanos charged_ = 0;
   std::uint64_t n_applied_in_slice_ = 0;
   std::uint64_t n_turns_in_slice_ = 0;
+  std::uint64_t n_posted_before_slice_ = 0;
   CoreCounters counters_;
   std::map<std::type_index, void*> locals_;
 

@@ -89,14 +89,14 @@ void MessageEngine::on_finished(Port& port, const Work& work) {
   core.applied_from_.clear();
   // With nothing left to do, the core is about to be idle: what has gathered leaves.
   const bool idles = !core.has_work() && arrived_[work.index].empty();
-  acknowledge(port, idles);
+  acknowledge(port);
   flush(port, core, idles || port.now() >= core.flush_at_);
   if (core.tasks_.next_time() != kNever) port.wake_at(core.tasks_.next_time());
 }
 
 void MessageEngine::adapt(CoreContext& core, Nanos took) const {
-  const std::uint64_t spent =
-      core.n_applied_in_slice_ + core.n_turns_in_slice_ * CoreContext::kTurnUnits;
+  const std::uint64_t spent = core.n_applied_in_slice_ + core.n_posted_in_slice() +
+                              core.n_turns_in_slice_ * CoreContext::kTurnUnits;
   if (spent * 2 < core.budget_ && took < options_.slice) return;  // it had nothing else to do
   const double wanted = static_cast<double>(spent) * static_cast<double>(options_.slice) /
                         static_cast<double>(std::max<Nanos>(took, 1));
@@ -137,10 +137,10 @@ void MessageEngine::post(Port& port, CoreId from, NodeId to, Bytes bytes) {
   port.send(to, std::move(bytes));
 }
 
-// Of small debts one message when a core idles; of large ones at once, so that senders go on.
-void MessageEngine::acknowledge(Port& port, bool all) {
+// Of large debts alone: a sender for which only small ones are open has room.
+void MessageEngine::acknowledge(Port& port) {
   for (auto owed = owed_.begin(); owed != owed_.end();) {
-    if (!all && owed->second < options_.window_bytes / 4) {
+    if (owed->second < std::max<std::uint64_t>(options_.window_bytes / 4, 1)) {
       ++owed;
       continue;
     }
@@ -184,7 +184,6 @@ bool MessageEngine::more_work() const {
 }
 
 bool MessageEngine::finished() const {
-  if (!owed_.empty()) return false;
   for (std::uint32_t local = 0; local < shape_.n_cores; ++local) {
     if (running_[local] || !arrived_[local].empty() || !acknowledged_[local].empty() ||
         !cores_[local]->is_quiet()) {

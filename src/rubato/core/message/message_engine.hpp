@@ -50,7 +50,7 @@ class MessageEngine final : public Engine {
   void take_acknowledgements(std::uint32_t local);
   void flush(Port& port, CoreContext& core, bool all);
   void post(Port& port, CoreId from, NodeId to, Bytes bytes);
-  void acknowledge(Port& port, bool all);
+  void acknowledge(Port& port);
   void adapt(CoreContext& core, Nanos took) const;
 
   JobShape shape_;

@@ -1,0 +1,91 @@
+// Question: how many small messages go from node to node in a second, and how many random increments, with an
+// MPI between two processes of a core each?
+// Hypothesis: buffers of 64 KiB of typed runs are bound by copying, not by messages; each byte is copied into a
+// block, a buffer and the MPI's memory and out of it, which costs half of what a program reaches that was
+// written by hand for one kind of message.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/harness.hpp"
+#include "rubato/base/error.hpp"
+#include "rubato/tools/process.hpp"
+
+namespace rubato::bench {
+namespace {
+
+constexpr const char* kFolder = RUBATO_BENCH_FOLDER;
+
+// What a job of two nodes says.
+double million_per_second(const std::string& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{tools::own_path(), "launch", "-n", "2", "--mpi", "openmpi", "--",
+                                 std::string(kFolder) + "/" + program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const tools::Finished job = tools::run_program(words);
+  const auto json = nlohmann::json::parse(job.out, nullptr, false);
+  if (json.is_discarded() || !json.contains("million_per_second")) {
+    std::string line;
+    for (const std::string& word : words)
+      line += word + " ";
+    throw Error("expected a line of JSON from: " + line + "; found \"" + job.out.substr(0, 200) +
+                    "\", exit code " + std::to_string(job.code) +
+                    "; the benchmark needs Open MPI (`rubato doctor`)",
+                ExitCode::failed);
+  }
+  return json["million_per_second"].get<double>();
+}
+
+struct Kind {
+  std::string metric;
+  std::vector<std::string> arguments;
+  std::string must;
+};
+
+Report compare(const Options& options, const std::vector<Kind>& kinds, int n_rounds) {
+  Report report;
+  report.nodes = 2;
+  int n_done = 0;
+  for (const Kind& kind : kinds) {
+    std::vector<double> ours;
+    std::vector<double> by_hand;
+    for (int round = 0; round < n_rounds; ++round) {
+      options.begin_round(n_done++, n_rounds * static_cast<int>(kinds.size()), kind.metric);
+      ours.push_back(million_per_second("message_job", kind.arguments));
+      by_hand.push_back(million_per_second("messages_mpi", kind.arguments));
+    }
+    report.rows.push_back(compare_row(kind.metric, "million/s", ours, "MPI by hand, 64 KiB buffers",
+                                      by_hand, kind.must));
+  }
+  return report;
+}
+
+Report run_messages(const Options& options) {
+  const std::string n = options.quick ? "5000000" : "50000000";
+  return compare(options,
+                 {{"one-way", {"one-way", n}, "value >= 56"},
+                  {"both-ways", {"both-ways", n}, "value >= 90"}},
+                 options.quick ? 1 : 9);
+}
+
+Report run_gups_mpi(const Options& options) {
+  const std::string log2_words = options.quick ? "24" : "27";
+  const std::string n = options.quick ? "20000000" : "200000000";
+  return compare(options, {{"updates", {"gups", log2_words, n}, "value >= 70"}},
+                 options.quick ? 1 : 9);
+}
+
+}  // namespace
+
+Benchmark messages() {
+  return {"messages", "messages of 32 bytes between two nodes: how many in a second?", run_messages};
+}
+
+Benchmark gups_mpi() {
+  return {"gups-mpi", "random increments over two nodes under MPI: how many in a second?",
+          run_gups_mpi};
+}
+
+}  // namespace rubato::bench
