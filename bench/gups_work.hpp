@@ -19,4 +19,8 @@ namespace rubato::bench {
 // that all updates are there.
 [[nodiscard]] double gups_owner_computes(std::uint32_t log2_words, std::uint64_t n_updates);
 
+// Million random reads a second by two threads that read one table in place, without owners or messages, and
+// prefetch: what gather is held against. Blocks; checks the sum.
+[[nodiscard]] double gather_in_place(std::uint32_t log2_words, std::uint64_t n_reads);
+
 }  // namespace rubato::bench

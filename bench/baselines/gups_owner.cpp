@@ -1,4 +1,4 @@
-// The limit of `gups`: owner computes, written by hand for this job alone.
+// The limits of `gups` and `gather`: two threads, written by hand for these jobs alone.
 
 #include <algorithm>
 #include <array>
@@ -149,6 +149,37 @@ double gups_owner_computes(std::uint32_t log2_words, std::uint64_t n_updates) {
     sum += table.words()[i];
   RUBATO_REQUIRE(sum == n_updates, sum, n_updates);
   return static_cast<double>(n_updates) / static_cast<double>(time) * 1e3;
+}
+
+double gather_in_place(std::uint32_t log2_words, std::uint64_t n_reads) {
+  const Table table(log2_words);
+  const std::uint64_t mask = table.size() - 1;
+  for (std::size_t i = 0; i < table.size(); ++i)
+    table.words()[i] = i;
+  std::array<std::uint64_t, 2> sums{};
+  std::uint64_t expected = 0;
+  for (std::uint64_t i = 0; i < n_reads; ++i)
+    expected += gups_word(i, mask);
+  const auto processors = core::allowed_processors();
+  const auto run = [&](std::uint64_t me) {
+    if (processors.size() > 1) core::pin_thread(processors[me]);
+    const std::uint64_t begin = n_reads / 2 * me;
+    const std::uint64_t end = me == 0 ? n_reads / 2 : n_reads;
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      __builtin_prefetch(&table.words()[gups_word(i + kAhead, mask)]);
+      sum += table.words()[gups_word(i, mask)];
+    }
+    sums[me] = sum;
+  };
+  const Nanos begin = steady_now();
+  std::thread first(run, 0);
+  std::thread second(run, 1);
+  first.join();
+  second.join();
+  const Nanos time = steady_now() - begin;
+  RUBATO_REQUIRE(sums[0] + sums[1] == expected, sums[0] + sums[1], expected);
+  return static_cast<double>(n_reads) / static_cast<double>(time) * 1e3;
 }
 
 }  // namespace rubato::bench

@@ -1,5 +1,6 @@
 #include "rubato/base/memory.hpp"
 
+#include <malloc.h>
 #include <unistd.h>
 
 namespace rubato {
@@ -7,6 +8,15 @@ namespace rubato {
 std::uint64_t physical_memory() noexcept {
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+}
+
+void keep_freed_memory() noexcept {
+#ifdef __GLIBC__
+  constexpr int kMmapThreshold = 32 << 20;  // the largest that glibc takes
+  constexpr int kTrimThreshold = 64 << 20;
+  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
+#endif
 }
 
 }  // namespace rubato

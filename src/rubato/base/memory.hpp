@@ -8,4 +8,9 @@ namespace rubato {
 // Bytes of all of it, whoever uses them.
 [[nodiscard]] std::uint64_t physical_memory() noexcept;
 
+// From now on the process keeps what it frees, up to 64 MiB a thread, for what it allocates next: a buffer of
+// some 64 KiB that comes from the system and goes back to it each time costs more in page faults than a
+// copy of it. These are the values that glibc's own adaptation ends at; other libraries are left alone.
+void keep_freed_memory() noexcept;
+
 }  // namespace rubato

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "rubato/base/memory.hpp"
 #include "rubato/core/detail/node_run.hpp"
 #include "rubato/core/identity.hpp"
 #include "rubato/core/placement.hpp"
@@ -44,6 +45,7 @@ Meeting meet_two(const Meeting& a, const Meeting& b) {
 }  // namespace
 
 NodeHost::NodeHost(net::Fabric& fabric, NodeHostOptions options) : options_(std::move(options)) {
+  if (options_.owns_process) keep_freed_memory();
   const NeighbourhoodGuess neighbourhood = find_neighbourhood(fabric);
   const std::uint32_t n_cores =
       options_.n_cores > 0 ? options_.n_cores : default_n_cores(neighbourhood);

@@ -44,7 +44,7 @@ struct NodeHostOptions {
   std::uint32_t n_cores = 0;  // 0: this node's share of the processors that it may use
   Pinning pinning = Pinning::automatic;
   // False for one of several hosts in a process (tests): no signals, no hook for fatal errors, no
-  // pinning.
+  // pinning, no keep_freed_memory().
   bool owns_process = true;
 
   Nanos poll_interval = 50 * kMicrosecond;    // between looks for messages by cores that have work
