@@ -125,9 +125,9 @@ void async_forall(const GlobalArray<T>& array, const Body& body, LoopOptions opt
   async_on_all_cores(
       [array, body, options, place = PortablePlace(at)] {
         CoreContext& here = CoreContext::here();
-        detail::run_part(here, 0, array.n_of(here.core()),
-                         detail::OwnerLoop<T, Body>{array, here.core(), array.local(), body},
-                         options, place.place());
+        detail::start_range<true>(
+            here, 0, array.n_of(here.core()),
+            detail::OwnerLoop<T, Body>{array, here.core(), array.local(), body}, options, place);
       },
       at);
 }

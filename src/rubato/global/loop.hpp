@@ -7,20 +7,16 @@
 //
 // What they capture is copied to all cores, so it is plain: values, GlobalPtrs, arrays; no references.
 //
-// A core takes the iterations of its part in chunks. While a chunk waits for something the next one begins, in
-// a task of its own, up to kLoopTasksMost of them: a body may block in each iteration, and one that never does
-// runs in one task. Differs from the paper, which splits ranges recursively down to a threshold.
+// Each core gets its share of the iterations, and halves it until a task has `threshold` of them; cores that have
+// nothing left take from others. A body may wait in each iteration: meanwhile its core runs the next ones.
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 
 #include "rubato/global/pointer.hpp"
 
 namespace rubato::global {
-
-inline constexpr std::uint32_t kLoopTasksMost = 4096;
 
 // How the iterations of a loop are cut: tasks of `threshold` iterations, or 0: as many as suit their number.
 struct LoopOptions {
@@ -29,57 +25,46 @@ struct LoopOptions {
 
 namespace detail {
 
-// The part of a loop that belongs to one core, and its tasks there.
-template <class Body>
-struct LoopPart {
-  std::uint64_t next;
+// Iterations that one task runs one after the other, in halves until they are few [Grappa 3.2].
+template <class Body, bool kBound>
+struct RangeTask {
+  std::uint64_t begin;
   std::uint64_t end;
   std::uint64_t chunk;
-  Body body;
-  std::uint32_t n_tasks = 0;
-  bool has_queued = false;  // the next task is queued and has not begun
-  SourcePlace at{};
+  PortablePlace at;
+  [[no_unique_address]] Body body;
 
-  // A task of its own for each chunk that waits: it queues the one after it, which begins when this core
-  // has nothing else to run.
-  static void run(const std::shared_ptr<LoopPart>& part) {
-    CoreContext& here = CoreContext::here();
-    part->has_queued = false;
-    ++part->n_tasks;
-    while (part->next < part->end) {
-      const std::uint64_t begin = part->next;
-      const std::uint64_t end = std::min(part->end, begin + part->chunk);
-      part->next = end;
-      queue_next(here, part);
-      for (std::uint64_t i = begin; i < end; ++i)
-        part->body(i);
-      here.yield();
+  void run(CoreContext& here) const {
+    RangeTask mine = *this;
+    while (mine.end - mine.begin > mine.chunk) {
+      RangeTask upper = mine;
+      upper.begin = mine.end = mine.begin + (mine.end - mine.begin) / 2;
+      upper.spawn(here);
     }
-    --part->n_tasks;
+    here.tasks().label_running("forall", at.place());
+    for (std::uint64_t i = mine.begin; i < mine.end; ++i)
+      mine.body(i);
   }
-  static void queue_next(CoreContext& here, const std::shared_ptr<LoopPart>& part) {
-    if (part->has_queued || part->next == part->end || part->n_tasks >= kLoopTasksMost ||
-        here.n_waiting_for_room() > 0) {
-      return;
+  void spawn(CoreContext& here) const {
+    if constexpr (kBound) {
+      here.spawn_bound(*this);
+    } else {
+      here.spawn_pooled(*this);
     }
-    part->has_queued = true;
-    here.spawn([part] { run(part); }, {"forall"}, part->at);
   }
 };
 
 constexpr std::uint64_t kChunkMost = 1024;
 constexpr std::uint64_t kChunksLeast = 64;  // of a core's part
 
-// Starts the tasks of this core's part of a loop, in the scope of the caller.
-template <class Body>
-void run_part(CoreContext& here, std::uint64_t begin, std::uint64_t end, const Body& body,
-              LoopOptions options, SourcePlace at) {
+// Starts the iterations of a loop on this core, in the scope of the caller.
+template <bool kBound, class Body>
+void start_range(CoreContext& here, std::uint64_t begin, std::uint64_t end, const Body& body,
+                 LoopOptions options, PortablePlace at) {
   if (begin >= end) return;
   std::uint64_t chunk = options.threshold;
   if (chunk == 0) chunk = std::clamp<std::uint64_t>((end - begin) / kChunksLeast, 1, kChunkMost);
-  auto part = std::make_shared<LoopPart<Body>>(
-      LoopPart<Body>{begin, end, chunk, body, 0, true, at});
-  here.spawn([part] { LoopPart<Body>::run(part); }, {"forall"}, at);
+  RangeTask<Body, kBound>{begin, end, chunk, at, body}.spawn(here);
 }
 
 template <class Body>
@@ -101,7 +86,7 @@ struct LoopRecord {
       other.begin = mine.end = begin + share(end - begin, other.first - first);
       here.post(other.first, other);
     }
-    run_part(here, mine.begin, mine.end, body, {threshold}, at.place());
+    start_range<false>(here, mine.begin, mine.end, body, {threshold}, at);
   }
   // What the first `n_cores` of these cores get of n iterations.
   [[nodiscard]] std::uint64_t share(std::uint64_t n, CoreId n_cores) const noexcept {

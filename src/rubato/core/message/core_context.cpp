@@ -36,6 +36,8 @@ constexpr std::size_t kPartBytesLeast = 1024;
 constexpr std::size_t kPartBytesMost = std::size_t{16} << 10;
 constexpr std::size_t kTagsBytes = 64;  // that engines and hosts add to a buffer
 constexpr std::uint64_t kTurnsAtOnce = 1024;
+constexpr std::size_t kGivenMost = 2048;       // pooled tasks to another node at a time
+constexpr std::uint64_t kBatchesASlice = 8;  // of pooled tasks, between which others are looked at
 constexpr std::array<std::byte, 8> kZeros{};
 
 std::byte* put(std::byte* at, ByteView bytes) {
@@ -56,6 +58,16 @@ struct FinishDone {
   void apply(CoreContext& here) const { here.finishes_.end(finish, n); }
 };
 
+// A core of another node has nothing to do.
+struct Beg {
+  void apply(CoreContext& here) const { here.beggars_.push_back(here.source()); }
+};
+
+// Somewhere there are pooled tasks, so that idle cores are to ask for some.
+struct TasksExist {
+  void apply(CoreContext& here) const { here.spread_that_tasks_exist(); }
+};
+
 void CoreCounters::add(const CoreCounters& other) noexcept {
   n_posted += other.n_posted;
   n_applied += other.n_applied;
@@ -65,11 +77,16 @@ void CoreCounters::add(const CoreCounters& other) noexcept {
   n_buffers += other.n_buffers;
   n_bytes += other.n_bytes;
   n_room_waits += other.n_room_waits;
+  n_pooled += other.n_pooled;
+  n_stolen += other.n_stolen;
+  n_given += other.n_given;
+  n_begs += other.n_begs;
   n_slices += other.n_slices;
 }
 
 CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
-                         const std::vector<std::unique_ptr<CoreContext>>& siblings)
+                         const std::vector<std::unique_ptr<CoreContext>>& siblings,
+                         detail::NodeHunger& hunger)
     : core_(core),
       shape_(shape),
       options_(options),
@@ -77,10 +94,21 @@ CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOption
       tasks_(options.tasks),
       finishes_(core),
       ways_(shape.n_cores),
+      hunger_(hunger),
+      pool_(hunger),
+      bound_(hunger),
       incoming_(shape.n_cores),
       signals_((shape.n_cores + 63) / 64),
       pending_(signals_.size(), 0) {
   std::ranges::fill(cached_, &no_outbox());
+  set_hungry(true);
+  // The same core of the nodes whose number differs in one bit: few, and work comes to everybody by way of them
+  // [Saraswat et al., "Lifeline-based global load balancing", PPoPP 2011].
+  for (NodeId bit = 1; bit != 0 && bit < shape.n_nodes; bit <<= 1) {
+    const NodeId node = shape.node ^ bit;
+    if (node < shape.n_nodes) lifelines_.push_back(node * shape.n_cores + shape.local_of(core));
+  }
+  has_asked_.resize(lifelines_.size());
 }
 
 CoreContext::~CoreContext() {
@@ -280,8 +308,13 @@ void CoreContext::append_part(Outbox& box, std::initializer_list<ByteView> parts
   counters_.n_bytes += n_bytes;
   lane.n_on_way += n_bytes;
   if (lane.bytes.size() >= options_.buffer_bytes) {
-    full_.emplace_back(node, std::exchange(lane.bytes, Bytes{}));
+    send_lane(node, lane);
   }
+}
+
+// At the end of the slice.
+void CoreContext::send_lane(NodeId node, Lane& lane) {
+  if (!lane.bytes.empty()) full_.emplace_back(node, std::exchange(lane.bytes, Bytes{}));
 }
 
 bool CoreContext::close_blocks(bool old_ones_only) {
@@ -487,18 +520,21 @@ void CoreContext::open_incoming_run(Incoming& in, const BlockRing::Entry& entry)
 
 void CoreContext::turn() {
   const HereScope inside(*this);
+  set_hungry(false);
   ++counters_.n_slices;
   n_applied_in_slice_ = n_turns_in_slice_ = 0;
-  n_posted_before_slice_ = counters_.n_posted;
+  charged_ = 0;
+  n_posted_before_slice_ = counters_.n_posted + counters_.n_pooled;
   forward_parcels();
   std::uint64_t left = budget_;
   for (;;) {
     reclaim();
     push_backlog();
     wake_for_room();
+    if (share()) break;  // the host wakes who can help
     const std::uint64_t n_applied = apply_incoming(left);
     const std::uint64_t turn = tasks_.n_turns();
-    const std::uint64_t posted = counters_.n_posted;
+    const std::uint64_t posted = counters_.n_posted + counters_.n_pooled;
     if (n_applied < left) {
       tasks_.run_some(std::min((left - n_applied) / kTurnUnits + 1, kTurnsAtOnce), now_);
     }
@@ -506,13 +542,17 @@ void CoreContext::turn() {
     n_applied_in_slice_ += n_applied;
     counters_.n_applied += n_applied;
     n_turns_in_slice_ += n_turns;
-    const std::uint64_t spent = n_applied + n_turns * kTurnUnits + counters_.n_posted - posted;
-    if (spent >= left || !full_.empty()) break;
+    const std::uint64_t spent = n_applied + n_turns * kTurnUnits + counters_.n_posted +
+                                counters_.n_pooled - posted;
+    if (spent >= left || !full_.empty() || charged_ >= options_.slice) break;
     left -= spent;
     if (spent > 0) continue;
+    if (find_tasks()) continue;
     settle_scopes();
     close_blocks(false);
-    if (!has_work()) return;
+    if (has_work()) continue;
+    set_hungry(true);
+    return;
   }
   settle_scopes();
   // If the budget ended together with the work, nobody would come back for what is open.
@@ -535,6 +575,7 @@ void CoreContext::settle_scopes() {
 
 bool CoreContext::has_work() const noexcept {
   if (tasks_.is_ready() || !parcels_.empty() || tasks_.next_time() <= now_) return true;
+  if (hunger_.n_shared.load(std::memory_order_relaxed) > 0) return true;
   const auto is_set = [](const auto& word) { return word != 0; };
   if (std::ranges::any_of(pending_, is_set) || std::ranges::any_of(signals_, is_set)) return true;
   return (n_backlog_ > 0 || n_waiters_ > 0 || !parcels_on_way_.empty()) && returned_;
@@ -546,6 +587,152 @@ bool CoreContext::is_quiet() const noexcept {
          n_backlog_ == 0 && parcels_on_way_.empty() && applied_from_.empty() && full_.empty() &&
          std::ranges::all_of(open_, [](const Outbox* box) { return box->limit == nullptr; }) &&
          std::ranges::all_of(lanes_, is_empty);
+}
+
+// --- pooled tasks
+// -------------------------------------------------------------------------------------
+
+// In the middle of a push: the record is there.
+void CoreContext::began_chunk() {
+  queue_runner();
+  if (!knows_of_tasks_ && shape_.n_nodes > 1) spread_that_tasks_exist();
+  // Who fills pools without end lets those who could help see it.
+  if (tasks_.running_or_null() != nullptr && !is_applying_ && n_posted_in_slice() > budget_) {
+    tasks_.yield_to_driver();
+  }
+}
+
+void CoreContext::queue_runner() {
+  // One that is between two tasks goes on by itself.
+  if (has_queued_runner_ || n_runners_ > n_in_task_ || n_runners_ >= kRunnersMost) return;
+  has_queued_runner_ = true;
+  tasks_.spawn([this] { run_pooled(); }, "pooled tasks");
+}
+
+// A runner. It ends when the pools are empty, or another one is free to go on.
+void CoreContext::run_pooled() {
+  has_queued_runner_ = false;
+  if (n_runners_ > n_in_task_) return;
+  ++n_runners_;
+  while (!bound_.empty() || !pool_.empty()) {
+    // What this one runs may wait: then the next one begins.
+    ++n_in_task_;
+    queue_runner();
+    const std::uint64_t n_most = std::max<std::uint64_t>(budget_ / kBatchesASlice, 1);
+    for (std::uint64_t n = 0; n < n_most && charged_ < options_.slice; ++n) {
+      if (bound_.empty() && pool_.empty()) break;
+      run_next(bound_.empty() ? pool_ : bound_);
+    }
+    --n_in_task_;
+    if (n_runners_ > n_in_task_ + 1) break;
+    tasks_.yield_to_driver();
+  }
+  --n_runners_;
+  tasks_.running().scope = 0;
+}
+
+void CoreContext::run_next(detail::TaskPool& pool) {
+  detail::TaskChunk& chunk = pool.top();
+  const FinishId finish = chunk.finish;
+  tasks_.running().scope = finish;
+  pool_of_next_ = &pool;
+  chunk.kind->run(*this, chunk.bytes + (chunk.n - 1) * chunk.kind->stride);
+  if (finish != 0) finishes_.end(finish, 1);
+}
+
+void CoreContext::set_hungry(bool is_hungry) noexcept {
+  if (std::exchange(is_hungry_, is_hungry) == is_hungry) return;
+  hunger_.n_hungry.fetch_add(is_hungry ? 1U : UINT32_MAX);
+}
+
+// Gives others of what this core cannot run at once; true if it did.
+bool CoreContext::share() {
+  bool gave = false;
+  if (pool_.size() > 1) {
+    const std::uint32_t n_hungry = hunger_.n_hungry.load(std::memory_order_relaxed);
+    gave = n_hungry > hunger_.n_shared.load(std::memory_order_relaxed);
+    if (gave) pool_.share_half();
+  }
+  while (!beggars_.empty() && pool_.size() > 1) {
+    give_to_beggar();
+    gave = true;
+  }
+  return gave;
+}
+
+void CoreContext::give_to_beggar() {
+  const CoreId to = beggars_.back();
+  beggars_.pop_back();
+  for (const detail::TaskChunkPtr& chunk : pool_.take_half(kGivenMost)) {
+    applied_scope_ = chunk->finish;
+    chunk->kind->send(*this, to, chunk->bytes, chunk->n);
+    // They are messages from now on, which are counted as such.
+    if (chunk->finish != 0) finishes_.end(chunk->finish, chunk->n);
+    counters_.n_given += chunk->n;
+  }
+  applied_scope_ = 0;
+  close_block(outbox(to));
+  const NodeId node = shape_.node_of(to);
+  send_lane(node, lanes_[node]);
+}
+
+// For a core that has nothing left. True if there is something now.
+bool CoreContext::find_tasks() {
+  if (pool_.has_shared() && pool_.take_back()) {
+    queue_runner();
+    return true;
+  }
+  if (hunger_.n_shared.load(std::memory_order_relaxed) == 0) {
+    if (knows_of_tasks_) beg();
+    return false;
+  }
+  const std::uint32_t me = shape_.local_of(core_);
+  for (std::uint32_t i = 1; i < shape_.n_cores; ++i) {
+    CoreContext& victim = *siblings_[(me + i) % shape_.n_cores];
+    const bool found = pool_.take_from(victim.pool_, [&](const detail::TaskChunk& chunk) {
+      counters_.n_stolen += chunk.n;
+      if (chunk.finish == 0) return;
+      // As if it had sent them here, and they had begun as tasks of this core.
+      finishes_.add(chunk.finish, chunk.n);
+      finishes_.note_applied(chunk.finish, victim.core_, chunk.n);
+    });
+    if (!found) continue;
+    queue_runner();
+    return true;
+  }
+  return false;
+}
+
+// Programs without such tasks do not pay for the questions of idle cores.
+void CoreContext::spread_that_tasks_exist() {
+  if (std::exchange(knows_of_tasks_, true)) return;
+  const FinishId finish = std::exchange(applied_scope_, 0);
+  Worker* const task = tasks_.running_or_null() != nullptr ? &tasks_.running() : nullptr;
+  const FinishId of_task = task != nullptr ? std::exchange(task->scope, 0) : 0;
+  for (const CoreId core : lifelines_)
+    post(core, TasksExist{});
+  for (CoreId core = shape_.first_core(); core < shape_.first_core() + shape_.n_cores; ++core) {
+    if (core != core_) post(core, TasksExist{});
+  }
+  applied_scope_ = finish;
+  if (task != nullptr) task->scope = of_task;
+}
+
+// Once; whoever is asked remembers it until there is something to give. So idle cores are silent, and the run can be
+// seen to end.
+void CoreContext::beg() {
+  for (std::size_t i = 0; i < lifelines_.size(); ++i) {
+    if (has_asked_[i]) continue;
+    has_asked_[i] = true;
+    ++counters_.n_begs;
+    post(lifelines_[i], Beg{});
+  }
+}
+
+void CoreContext::note_given(CoreId by) {
+  for (std::size_t i = 0; i < lifelines_.size(); ++i) {
+    if (lifelines_[i] == by) has_asked_[i] = false;
+  }
 }
 
 // --- scopes

@@ -38,6 +38,7 @@
 #include "rubato/core/message/finish_table.hpp"
 #include "rubato/core/message/outbox.hpp"
 #include "rubato/core/message/record.hpp"
+#include "rubato/core/message/task_pool.hpp"
 #include "rubato/core/task/scheduler.hpp"
 #include "rubato/core/task/sync.hpp"
 
@@ -67,6 +68,10 @@ struct CoreCounters {
   std::uint64_t n_buffers = 0;      // to other nodes
   std::uint64_t n_bytes = 0;        // in blocks
   std::uint64_t n_room_waits = 0;   // of tasks
+  std::uint64_t n_pooled = 0;       // pooled tasks, when they entered a pool
+  std::uint64_t n_stolen = 0;       // of those of other cores of the node
+  std::uint64_t n_given = 0;        // of those to other nodes
+  std::uint64_t n_begs = 0;         // questions for tasks to other nodes
   std::uint64_t n_slices = 0;
 
   void add(const CoreCounters& other) noexcept;
@@ -159,6 +164,16 @@ class CoreContext {
         },
         options, at);
   }
+  // A task that any core of the job may run, in the scope of the caller; the newest of a core first.
+  template <PooledTask R>
+  void spawn_pooled(const R& record) {
+    push_pooled(pool_, record);
+  }
+  // The same, but this core runs it.
+  template <PooledTask R>
+  void spawn_bound(const R& record) {
+    push_pooled(bound_, record);
+  }
   // The scope of whoever runs.
   [[nodiscard]] FinishId scope() const noexcept {
     const Worker* task = tasks_.running_or_null();
@@ -172,8 +187,6 @@ class CoreContext {
   void set_memory(std::byte* memory) noexcept { memory_ = memory; }
   // Of what apply() applies: the core that posted it.
   [[nodiscard]] CoreId source() const noexcept { return source_; }
-  // Tasks of this core that wait for room to send.
-  [[nodiscard]] std::uint64_t n_waiting_for_room() const noexcept { return n_waiters_; }
   // Before the running code waits. It must be a task; what apply() calls must not wait.
   void check_may_block() const {
     RUBATO_REQUIRE(!is_applying_ && tasks_.running_or_null() != nullptr, core_);
@@ -187,6 +200,9 @@ class CoreContext {
  private:
   friend class MessageEngine;
   friend struct FinishDone;
+
+  friend struct Beg;
+  friend struct TasksExist;
 
   // Opens a scope of the running task, and waits for its end.
   class FinishScope {
@@ -246,16 +262,53 @@ class CoreContext {
     std::deque<detail::BlockRing::Entry> backlog;  // for which the ring had no room
   };
 
+  // A pooled task of type R: how it runs, and how it travels.
+  template <PooledTask R>
+  struct Pooled {
+    struct Moved {
+      R record;
+      void apply(CoreContext& here) const {
+        here.push_pooled(here.pool_, record);
+        here.note_given(here.source_);
+      }
+    };
+    static void run(CoreContext& here, const std::byte* at) {
+      const R record = *std::launder(reinterpret_cast<const R*>(at));
+      here.pool_of_next_->pop();
+      record.run(here);
+    }
+    static void send(CoreContext& here, CoreId to, const std::byte* at, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i, at += kKind.stride)
+        here.post(to, Moved{*std::launder(reinterpret_cast<const R*>(at))});
+    }
+    static constexpr detail::PooledKind kKind{&run, &send, detail::round_up_8(sizeof(R))};
+    static_assert(kKind.stride <= detail::TaskChunk::kBytes / 4,
+                  "a pooled task is at most 512 bytes: let it own its data by a global address");
+  };
+  template <PooledTask R>
+  void push_pooled(detail::TaskPool& pool, const R& record) {
+    const FinishId finish = scope();
+    if (finish != 0) finishes_.add(finish, 1);
+    std::byte* at = nullptr;
+    const bool is_new = pool.begin_push(Pooled<R>::kKind, finish, at);
+    ::new (static_cast<void*>(at)) R(record);
+    ++counters_.n_pooled;
+    if (is_new) [[unlikely]]
+      began_chunk();
+  }
+
   static constexpr std::size_t kCached = 64;  // outboxes that are found at once
+  static constexpr std::uint32_t kRunnersMost = 4096;
   static constexpr std::uint64_t kTurnUnits = 4;  // of budget: a turn counts as so many records
 
   // --- of MessageEngine
   // `siblings` are the cores of this node, [n_cores], complete before the first turn.
   CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
-              const std::vector<std::unique_ptr<CoreContext>>& siblings);
+              const std::vector<std::unique_ptr<CoreContext>>& siblings,
+              detail::NodeHunger& hunger);
   void turn();
   [[nodiscard]] std::uint64_t n_posted_in_slice() const noexcept {
-    return counters_.n_posted - n_posted_before_slice_;
+    return counters_.n_posted + counters_.n_pooled - n_posted_before_slice_;
   }
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] bool is_quiet() const noexcept;
@@ -298,6 +351,7 @@ class CoreContext {
   void open_block(detail::Outbox& box, std::size_t n_bytes);
   void close_block(detail::Outbox& box);
   void hand_over(detail::Outbox& box, std::unique_ptr<detail::Block> block);
+  void send_lane(NodeId node, Lane& lane);
   void append_part(detail::Outbox& box, std::initializer_list<ByteView> parts);
   void push(std::uint32_t local, const detail::BlockRing::Entry& entry);
   void push_backlog();
@@ -313,6 +367,17 @@ class CoreContext {
   void count_open_runs();
   bool close_blocks(bool old_ones_only);
   void wait_for_scope(FinishId finish);
+  void began_chunk();
+  void queue_runner();
+  void run_pooled();
+  void run_next(detail::TaskPool& pool);
+  [[nodiscard]] bool share();
+  void give_to_beggar();
+  void spread_that_tasks_exist();
+  bool find_tasks();
+  void beg();
+  void note_given(CoreId by);
+  void set_hungry(bool is_hungry) noexcept;
 
   // NOLINTNEXTLINE(readability-identifier-naming): private
   inline static thread_local constinit CoreContext* here_ = nullptr;
@@ -328,7 +393,7 @@ class CoreContext {
   CoreId source_ = 0;
   bool is_applying_ = false;
   Nanos now_ = 0;
-  std::uint64_t budget_ = 256;  // of a slice, learnt
+  std::uint64_t budget_ = 32;  // of a slice, learnt
   Nanos charged_ = 0;
   std::uint64_t n_applied_in_slice_ = 0;
   std::uint64_t n_turns_in_slice_ = 0;
@@ -349,6 +414,21 @@ class CoreContext {
   std::vector<detail::Outbox*> waited_for_;
   std::atomic<bool> returned_{false};  // another core is done with an entry of ours
   Nanos flush_at_ = kNever;            // the deadline of the lanes
+
+  // Pooled tasks. Runners are the tasks that run them, one after the other; one whose task waits is another
+  // one's reason to begin.
+  detail::NodeHunger& hunger_;
+  detail::TaskPool pool_;
+  detail::TaskPool bound_;
+  detail::TaskPool* pool_of_next_ = nullptr;
+  std::uint32_t n_runners_ = 0;
+  std::uint32_t n_in_task_ = 0;     // of them: in a pooled task
+  bool has_queued_runner_ = false;  // which has not begun
+  bool is_hungry_ = false;
+  bool knows_of_tasks_ = false;  // there are pooled tasks in this run
+  std::vector<CoreId> beggars_;         // cores of other nodes that asked for tasks
+  std::vector<CoreId> lifelines_;       // those that this one asks
+  std::vector<bool> has_asked_;         // [lifelines]
 
   // In.
   std::vector<Incoming> incoming_;                             // [n_cores]

@@ -33,13 +33,24 @@ std::uint64_t n_below(std::uint64_t value, std::uint32_t depth) {
 
 void grow(CoreContext& here, std::uint64_t value, std::uint32_t depth);
 
+struct GrowTask {
+  std::uint64_t value;
+  std::uint32_t depth;
+  bool waits;
+  void run(CoreContext& here) const {
+    if (waits) here.yield();
+    here.charge(20 * kMicrosecond);
+    grow(here, value, depth);
+  }
+};
+
 void grow_children(CoreContext& here, std::uint64_t value, std::uint32_t depth) {
   if (depth == 0) return;
   const std::uint64_t n_children = hash_words(value, 1) % 4;
   const std::uint64_t n_cores = here.shape().n_cores_total();
   for (std::uint64_t i = 0; i < n_children; ++i) {
     const std::uint64_t child = hash_words(value, i, 2);
-    const std::uint64_t kind = hash_words(child, 3) % 3;
+    const std::uint64_t kind = hash_words(child, 3) % 5;
     if (kind == 0) {
       here.send<&grow>(static_cast<CoreId>(hash_words(child, 4) % n_cores), child, depth - 1);
     } else if (kind == 1) {
@@ -48,6 +59,10 @@ void grow_children(CoreContext& here, std::uint64_t value, std::uint32_t depth) 
         core.yield();
         grow(core, child, depth - 1);
       });
+    } else if (kind == 2) {
+      here.spawn_pooled(GrowTask{child, depth - 1, hash_words(child, 6) % 3 == 0});
+    } else if (kind == 3) {
+      here.spawn_bound(GrowTask{child, depth - 1, false});
     } else {
       here.spawn([child, depth] {
         CoreContext& core = CoreContext::here();
@@ -61,6 +76,13 @@ void grow(CoreContext& here, std::uint64_t value, std::uint32_t depth) {
   ++here.local<Tally>().n_done;
   grow_children(here, value, depth);
 }
+
+struct Pause {
+  void run(CoreContext& here) const {
+    ++here.local<Tally>().n_done;
+    here.charge(100 * kMicrosecond);
+  }
+};
 
 void add_up(CoreContext& here, std::uint64_t n) {
   here.local<Tally>().n_missing += n;
@@ -100,8 +122,8 @@ void grow_trees(CoreContext& here, std::uint64_t seed, std::uint32_t n_trees) {
   std::uint64_t n_expected = 0;
   for (std::uint32_t tree = 0; tree < n_trees; ++tree) {
     const std::uint64_t root = hash_words(seed, tree, 5);
-    n_expected += finish_test::n_below(root, 6);
-    here.finish([&] { finish_test::grow(here, root, 6); });
+    n_expected += finish_test::n_below(root, 9);
+    here.finish([&] { finish_test::grow(here, root, 9); });
     auto& tally = here.local<Tally>();
     tally.n_missing = 0;
     here.finish([&] {
@@ -135,6 +157,7 @@ void simulate(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed,
 }
 
 TEST(Finish, WaitsForAllThatWasStartedInItOnAllCores) {
+  CoreCounters moved;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto n_nodes = 1 + static_cast<std::uint32_t>(seed % 4);
@@ -145,7 +168,12 @@ TEST(Finish, WaitsForAllThatWasStartedInItOnAllCores) {
               .window_bytes = 1'000 + 100 * seed},
              [seed](CoreContext& here) { grow_trees(here, seed, 4); }, nodes);
     EXPECT_EQ(nodes[0]->tallies[0].n_scopes, 4U);
+    for (const auto& node : nodes)
+      moved.add(node->engine.counters());
   }
+  // The test is of something: pooled tasks did move.
+  EXPECT_GT(moved.n_stolen, 100U);
+  EXPECT_GT(moved.n_given, 100U);
 }
 
 TEST(Finish, WaitsOnRealCoresAsWell) {
@@ -167,6 +195,33 @@ TEST(Finish, WaitsOnRealCoresAsWell) {
       n_scopes += node.tallies[0].n_scopes;
     });
     EXPECT_EQ(n_scopes, 20U) << "seed " << seed;
+  }
+}
+
+TEST(PooledTasks, WorkOfOneCoreIsSpreadOverAllNodes) {
+  // A loop of 4,000 tasks of 100 us on one core of four nodes with two each: 50 ms at the best.
+  net::SimOptions network_options;
+  network_options.n_nodes = 4;
+  network_options.profile = net::parse_profile("const");
+  net::SimNetwork network(network_options);
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<Engine*> engines;
+  for (NodeId node = 0; node < 4; ++node) {
+    nodes.push_back(std::make_unique<Node>(JobShape{node, 4, 2}, MessageOptions{}));
+    engines.push_back(&nodes.back()->engine);
+  }
+  nodes[0]->engine.set_on_start([](CoreContext& here) {
+    if (here.core() != 0) return;
+    here.finish([&] {
+      for (int i = 0; i < 4'000; ++i)
+        here.spawn_pooled(finish_test::Pause{});
+    });
+  });
+  SimHost host(network, {.n_cores = 2});
+  EXPECT_LT(host.run(engines).wall, 60 * kMillisecond);
+  for (const auto& node : nodes) {
+    for (const Tally& tally : node->tallies)
+      EXPECT_GT(tally.n_done, 350U);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kBuffer = 0;
 constexpr std::uint32_t kAcknowledgement = 1;
 // A slice at a time: what a core did in one says how much it may do in the next.
-constexpr std::uint64_t kBudgetLeast = 256;
+constexpr std::uint64_t kBudgetLeast = 8;
 constexpr std::uint64_t kBudgetMost = 1 << 16;
 constexpr std::size_t kTasksShown = 8;
 
@@ -29,7 +29,7 @@ MessageEngine::MessageEngine(const JobShape& shape, const MessageOptions& option
       arrived_(shape.n_cores) {
   for (std::uint32_t local = 0; local < shape.n_cores; ++local) {
     cores_.push_back(std::unique_ptr<CoreContext>(
-        new CoreContext(shape.first_core() + local, shape_, options_, cores_)));
+        new CoreContext(shape.first_core() + local, shape_, options_, cores_, hunger_)));
   }
 }
 

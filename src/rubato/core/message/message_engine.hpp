@@ -55,6 +55,7 @@ class MessageEngine final : public Engine {
 
   JobShape shape_;
   MessageOptions options_;
+  detail::NodeHunger hunger_;
   std::vector<std::unique_ptr<CoreContext>> cores_;
   std::vector<bool> running_;  // [n_cores]
   // Came while the core may have been running, [n_cores], by node.

@@ -204,9 +204,9 @@ TEST(Messages, ToOneNodeShareBuffersAndRuns) {
     const CoreCounters counters = node->engine.counters();
     EXPECT_EQ(counters.n_posted, 20'000U);
     EXPECT_EQ(counters.n_applied, 20'000U);
-    // 8 bytes each, in blocks of 32 KiB with a head, two of them a buffer of 64 KiB.
-    EXPECT_EQ(counters.n_runs, 5U);
-    EXPECT_EQ(counters.n_blocks, 5U);
+    // 8 bytes each, in blocks of 16 KiB with a head, four and a bit of them a buffer of 64 KiB.
+    EXPECT_EQ(counters.n_runs, 10U);
+    EXPECT_EQ(counters.n_blocks, 10U);
     EXPECT_EQ(counters.n_buffers, 3U);
   }
 }

@@ -152,6 +152,8 @@ class Scheduler {
   // Suspends the task until run_some() is told of a time not before `when`.
   void wait_until(Nanos when);
   [[nodiscard]] Worker& running() noexcept { return *running_; }
+  // What people are told of the running task from now on.
+  void label_running(const char* name, SourcePlace at) noexcept { running_->label_ = {name, at}; }
   // Lets the driver run first: run_some() returns.
   void yield_to_driver();
 
