@@ -24,6 +24,9 @@ Benchmark yield();
 Benchmark gups();
 Benchmark gups_mpi();
 Benchmark gather();
+Benchmark spawn();
+Benchmark uts();
+Benchmark task_memory();
 Benchmark messages();
 Benchmark skew_nbody();
 Benchmark skew_jitter();
@@ -37,7 +40,7 @@ Benchmark tick_overhead();
 std::vector<Benchmark> benchmarks() {
   return {tick_sim_16(), tick_sim_fish(), tick_lab_4(),  sim_vs_lab(),    tick_heat(),
           tick_fish(),   tick_nbody(),    tick_scale(),  tick_overhead(), checkpoint_cost(),
-          yield(),       gups(),       gups_mpi(),       gather(), messages(),       skew_nbody(),    skew_jitter(), auto_grid()};
+          yield(),       gups(),       gups_mpi(),       gather(), messages(), spawn(), uts(), task_memory(),       skew_nbody(),    skew_jitter(), auto_grid()};
 }
 
 namespace {

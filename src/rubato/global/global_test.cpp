@@ -7,6 +7,7 @@
 #include "rubato/base/random.hpp"
 #include "rubato/core/sim_host.hpp"
 #include "rubato/global/array.hpp"
+#include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/program.hpp"
 #include "rubato/net/local.hpp"
@@ -15,6 +16,7 @@ namespace rubato::global {
 namespace {
 
 constexpr std::size_t kBytesACore = std::size_t{64} << 20;
+constexpr std::uint64_t kWords = 500;  // of the table that coroutines walk through
 
 // A program on virtual nodes, with a network and orders drawn from the seed.
 template <class F>
@@ -178,6 +180,40 @@ TEST(Global, BodiesThatWaitRunSideBySide) {
   }
   core::SimHost host(network, {});
   EXPECT_LT(host.run(engines).wall, 5 * kMillisecond);
+}
+
+// A walk through a table: each word says where to go on.
+Coroutine walk(GlobalArray<std::uint64_t> table, std::uint64_t at, std::uint32_t n_steps,
+               GlobalPtr<std::uint64_t> sum) {
+  for (std::uint32_t i = 0; i < n_steps; ++i)
+    at = co_await awaited_read(table[at]);
+  co_await awaited_call(sum, [at](std::uint64_t& s) { s += at; });
+}
+
+TEST(Global, CoroutinesWalkAndEndBeforeTheirScopeDoes) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    std::uint64_t found = 0;
+    simulate(1 + static_cast<std::uint32_t>(seed % 3), 2, seed, [&] {
+      const auto table = GlobalArray<std::uint64_t>::make(kWords, 4);
+      const auto sum = GlobalArray<std::uint64_t>::make(1);
+      forall(table, [](std::uint64_t i, std::uint64_t& x) { x = hash_words(i) % kWords; });
+      on_all_cores([=] {
+        for (std::uint64_t i = 0; i < 100; ++i)
+          start(walk(table, (i * 7 + this_core()) % kWords, 20, sum[0]));
+      });
+      found = read(sum[0]);
+    });
+    std::uint64_t expected = 0;
+    for (CoreId core = 0; core < 2 * (1 + seed % 3); ++core) {
+      for (std::uint64_t i = 0; i < 100; ++i) {
+        std::uint64_t at = (i * 7 + core) % kWords;
+        for (int step = 0; step < 20; ++step)
+          at = hash_words(at) % kWords;
+        expected += at;
+      }
+    }
+    EXPECT_EQ(found, expected);
+  }
 }
 
 TEST(Global, SymmetricSpaceIsGivenBackAndIsZeroAgain) {

@@ -557,6 +557,7 @@ void CoreContext::turn() {
   settle_scopes();
   // If the budget ended together with the work, nobody would come back for what is open.
   close_blocks(has_work());
+  if (!has_work()) set_hungry(true);
 }
 
 void CoreContext::count_open_runs() {

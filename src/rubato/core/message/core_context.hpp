@@ -179,6 +179,28 @@ class CoreContext {
     const Worker* task = tasks_.running_or_null();
     return task != nullptr ? task->scope : applied_scope_;
   }
+  // Something else that runs in a scope on this core, and is to be waited for: begins and ends.
+  void begin_in_scope(FinishId finish) {
+    if (finish != 0) finishes_.add(finish, 1);
+  }
+  void end_in_scope(FinishId finish) {
+    if (finish != 0) finishes_.end(finish, 1);
+  }
+  // What whoever runs does meanwhile belongs to another scope.
+  class RunningScope {
+   public:
+    RunningScope(CoreContext& core, FinishId finish) noexcept
+        : scope_(core.tasks_.running_or_null() != nullptr ? core.tasks_.running().scope
+                                                          : core.applied_scope_),
+          outer_(std::exchange(scope_, finish)) {}
+    RunningScope(const RunningScope&) = delete;
+    RunningScope& operator=(const RunningScope&) = delete;
+    ~RunningScope() { scope_ = outer_; }
+
+   private:
+    FinishId& scope_;
+    FinishId outer_;
+  };
   // Lets this core look for messages, and others run.
   void yield() { tasks_.yield_to_driver(); }
 

@@ -1,0 +1,154 @@
+// Question: does a tree whose shape nobody knows keep all cores busy, and what does a task a vertex cost?
+// Hypothesis: nothing is shared before a core is hungry, so that a vertex costs its hash and some nanoseconds; and
+// nodes that are 500 us apart ask once and are given halves, so that the start and the end alone are lost.
+
+#include <memory>
+#include <vector>
+
+#include "bench/harness.hpp"
+#include "bench/uts_tree.hpp"
+#include "rubato/base/time.hpp"
+#include "rubato/core/job.hpp"
+#include "rubato/core/sim_host.hpp"
+#include "rubato/global/array.hpp"
+#include "rubato/global/delegate.hpp"
+#include "rubato/global/program.hpp"
+#include "rubato/net/local.hpp"
+#include "rubato/net/sim.hpp"
+
+namespace rubato::bench {
+namespace {
+
+constexpr std::uint32_t kCores = 2;
+constexpr std::uint32_t kSimNodes = 4;
+constexpr Nanos kVertexCost = 255;  // of a vertex in virtual time: what it takes in one thread here
+constexpr std::size_t kSimBytes = std::size_t{16} << 20;
+constexpr std::uint64_t kLineCounts = 4;  // of 16 bytes in a line
+
+// A vertex; a task each.
+struct Visit {
+  static constexpr const char* kNames[] = {"T1", "T1L", "T3", "T3L"};
+
+  UtsVertex vertex;
+  std::uint32_t is_costly;  // in virtual time
+  std::uint32_t tree;       // of kNames
+  global::Place count;
+
+  void run(core::CoreContext& here) const {
+    const UtsTree& kind = tree_of(tree);
+    auto& mine = *reinterpret_cast<UtsCount*>(count.resolve(here));
+    ++mine.n_vertices;
+    mine.depth = std::max(mine.depth, vertex.depth);
+    const std::uint32_t n = uts_n_children(kind, vertex);
+    if (n == 0) ++mine.n_leaves;
+    if (is_costly != 0) here.charge(kVertexCost);
+    Visit child = *this;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      child.vertex = uts_child(vertex, i);
+      here.spawn_pooled(child);
+    }
+  }
+  static const UtsTree& tree_of(std::uint32_t index) {
+    static const UtsTree* const kTrees[] = {&uts_tree(kNames[0]), &uts_tree(kNames[1]),
+                                            &uts_tree(kNames[2]), &uts_tree(kNames[3])};
+    return *kTrees[index];
+  }
+};
+
+// The program; the time of the walk. Checks the count.
+Nanos walk(std::uint32_t tree, bool is_simulated) {
+  const auto counts =
+      global::GlobalArray<UtsCount>::make(global::n_cores() * kLineCounts, kLineCounts);
+  const Nanos begin = steady_now();
+  global::finish([&] {
+    core::CoreContext::here().spawn_pooled(Visit{uts_root(Visit::tree_of(tree)),
+                                                 is_simulated ? 1U : 0U, tree, counts[0].place()});
+  });
+  const Nanos time = steady_now() - begin;
+  UtsCount all;
+  for (global::CoreId core = 0; core < global::n_cores(); ++core) {
+    const UtsCount one = global::read(counts[core * kLineCounts]);
+    all.n_vertices += one.n_vertices;
+    all.n_leaves += one.n_leaves;
+    all.depth = std::max(all.depth, one.depth);
+  }
+  const UtsTree& expected = Visit::tree_of(tree);
+  RUBATO_REQUIRE((all == UtsCount{expected.n_vertices, expected.n_leaves, expected.depth}),
+                 all.n_vertices, all.n_leaves, all.depth);
+  return time;
+}
+
+double walk_seconds(std::uint32_t n_cores, std::uint32_t tree) {
+  core::JobConfig config;
+  config.host.n_cores = n_cores;
+  core::Job job(std::make_unique<net::LocalFabric>(), config);
+  Nanos time = 0;
+  global::run(job.host(), {}, [&] { time = walk(tree, false); });
+  return static_cast<double>(time) / kSecond;
+}
+
+double sequential_seconds(std::uint32_t tree) {
+  const UtsTree& expected = Visit::tree_of(tree);
+  const Nanos begin = steady_now();
+  const UtsCount count = uts_sequential(expected);
+  const Nanos time = steady_now() - begin;
+  RUBATO_REQUIRE(count.n_vertices == expected.n_vertices, count.n_vertices);
+  return static_cast<double>(time) / kSecond;
+}
+
+// The work over what all nodes could have done meanwhile, in virtual time.
+double simulated_efficiency(std::uint32_t tree, std::uint64_t seed) {
+  net::SimOptions network_options;
+  network_options.n_nodes = kSimNodes;
+  network_options.seed = seed;
+  network_options.profile = net::parse_profile("const,base=500");
+  net::SimNetwork network(network_options);
+  std::vector<std::unique_ptr<global::Program>> programs;
+  std::vector<core::Engine*> engines;
+  global::ProgramOptions options;
+  options.bytes_a_core = kSimBytes;
+  for (net::NodeId node = 0; node < kSimNodes; ++node) {
+    programs.push_back(
+        std::make_unique<global::Program>(core::JobShape{node, kSimNodes, 1}, options));
+    programs.back()->set_main([tree] { static_cast<void>(walk(tree, true)); });
+    engines.push_back(&programs.back()->engine());
+  }
+  core::SimHost host(network, {});
+  const Nanos wall = host.run(engines).wall;
+  const double work = static_cast<double>(Visit::tree_of(tree).n_vertices) * kVertexCost;
+  return work / (kSimNodes * static_cast<double>(wall));
+}
+
+Report run(const Options& options) {
+  const std::uint32_t tree = options.quick ? 0 : 1;
+  const int n_rounds = options.quick ? 1 : 3;
+  std::vector<double> over_one;
+  std::vector<double> two_cores;
+  std::vector<double> sequential;
+  std::vector<double> simulated;
+  const double n_million = static_cast<double>(Visit::tree_of(tree).n_vertices) / 1e6;
+  for (int round = 0; round < n_rounds; ++round) {
+    options.begin_round(round, n_rounds);
+    const double two = walk_seconds(2, tree);
+    over_one.push_back(walk_seconds(1, tree) / (2 * two));
+    two_cores.push_back(n_million / two / 2);
+    sequential.push_back(n_million / sequential_seconds(tree));
+    simulated.push_back(
+        simulated_efficiency(0, options.seed + static_cast<std::uint64_t>(round)));
+  }
+  Report report;
+  report.cores = kCores;
+  report.rows = {value_row("efficiency", "of 2 cores over 1", over_one, "value >= 0.95"),
+                 compare_row("vertices-a-core", "million/s", two_cores, "a sequential walk", sequential,
+                             "ratio >= 0.9"),
+                 value_row("sim-4-nodes", "of 4 nodes, 500 us apart", simulated, "value >= 0.9")};
+  return report;
+}
+
+}  // namespace
+
+Benchmark uts() {
+  return {"uts", "a tree of unknown shape, a task a vertex: are all cores busy?", run};
+}
+
+}  // namespace rubato::bench

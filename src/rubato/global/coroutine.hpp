@@ -1,0 +1,209 @@
+#pragma once
+// Coroutines: tasks without a stack, for very many that wait for delegates.
+//
+//   Coroutine walk(GlobalPtr<Node> p) {
+//     while (p) p = (co_await awaited_read(p)).next;
+//   }
+//   finish([&] { for (..) start(walk(p)); });
+//
+// A coroutine takes its frame, some 150 bytes, where a task with a stack takes a page; it waits at co_await alone, so
+// whatever it calls must not wait. It runs on the core that started it, in the scope of who did, between
+// the messages of that core. Frames come from lists by size, without a lock: they never leave their core.
+
+#include <array>
+#include <bit>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "rubato/global/delegate.hpp"
+
+namespace rubato::global {
+
+namespace detail {
+
+// Frames of ended coroutines, by size, for the next ones; of a thread.
+class FramePool {
+ public:
+  FramePool() = default;
+  FramePool(const FramePool&) = delete;
+  FramePool& operator=(const FramePool&) = delete;
+  ~FramePool();
+
+  [[nodiscard]] static void* allocate(std::size_t n_bytes);
+  static void deallocate(void* frame, std::size_t n_bytes) noexcept;
+
+ private:
+  static constexpr std::size_t kStep = 32;
+  static constexpr std::size_t kClasses = 32;  // up to 1 KiB
+  static constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
+  struct Free {
+    Free* next;
+  };
+
+  std::array<Free*, kClasses> free_{};
+  std::byte* next_ = nullptr;  // in the newest block
+  std::byte* end_ = nullptr;
+  Free* blocks_ = nullptr;  // linked through their first word
+
+  static thread_local FramePool pool;
+};
+
+}  // namespace detail
+
+// What a coroutine returns to whoever makes it; start() runs it.
+class Coroutine {
+ public:
+  struct promise_type {
+    core::FinishId scope = 0;
+
+    Coroutine get_return_object() noexcept {
+      return Coroutine(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+    [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+    // The frame goes at its end.
+    [[nodiscard]] std::suspend_never final_suspend() const noexcept {
+      CoreContext::here().end_in_scope(scope);
+      return {};
+    }
+    void return_void() const noexcept {}
+    // Leaves resume(): the failure is that of whoever runs it, and ends the run.
+    void unhandled_exception() const { throw; }
+
+    static void* operator new(std::size_t n_bytes) { return detail::FramePool::allocate(n_bytes); }
+    static void operator delete(void* frame, std::size_t n_bytes) noexcept {
+      detail::FramePool::deallocate(frame, n_bytes);
+    }
+  };
+
+  Coroutine(Coroutine&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Coroutine& operator=(Coroutine&&) = delete;
+  ~Coroutine() {
+    if (handle_) handle_.destroy();
+  }
+
+ private:
+  friend void start(Coroutine&& coroutine);
+  explicit Coroutine(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+
+  std::coroutine_handle<promise_type> handle_;
+};
+
+// Runs it until it waits for the first time, in the scope of the caller. Called by tasks, by coroutines and by what
+// delegates run.
+inline void start(Coroutine&& coroutine) {
+  CoreContext& here = CoreContext::here();
+  const auto handle = std::exchange(coroutine.handle_, nullptr);
+  handle.promise().scope = here.scope();
+  here.begin_in_scope(handle.promise().scope);
+  handle.resume();
+}
+
+// What coroutines of one core wait for together: co_await event. It outlives those who wait.
+class CoroutineEvent {
+ public:
+  class Awaiter {
+   public:
+    explicit Awaiter(CoroutineEvent& event) noexcept : event_(event) {}
+    [[nodiscard]] bool await_ready() const noexcept { return event_.is_set_; }
+    void await_suspend(std::coroutine_handle<Coroutine::promise_type> waiter) noexcept {
+      waiter_ = waiter;
+      next_ = std::exchange(event_.first_, this);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    friend class CoroutineEvent;
+    CoroutineEvent& event_;
+    Awaiter* next_ = nullptr;
+    std::coroutine_handle<Coroutine::promise_type> waiter_;
+  };
+
+  CoroutineEvent() = default;
+  CoroutineEvent(const CoroutineEvent&) = delete;
+  CoroutineEvent& operator=(const CoroutineEvent&) = delete;
+  ~CoroutineEvent() = default;
+
+  [[nodiscard]] Awaiter operator co_await() noexcept { return Awaiter(*this); }
+  [[nodiscard]] bool is_set() const noexcept { return is_set_; }
+  // From now on nobody waits; those who do go on, within this call, until they wait for something else.
+  void set();
+
+ private:
+  bool is_set_ = false;
+  Awaiter* first_ = nullptr;
+};
+
+namespace detail {
+
+// The result of a delegate for a coroutine; lies in its frame.
+template <class R>
+struct CoroutineReply {
+  std::coroutine_handle<Coroutine::promise_type> waiter;
+  std::optional<R> value;
+};
+
+template <class R>
+struct CoroutineReplyRecord {
+  Place reply;
+  R value;
+  void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
+  void apply(CoreContext& here) const {
+    auto& waiting = *reinterpret_cast<CoroutineReply<R>*>(reply.resolve(here));
+    waiting.value.emplace(value);
+    const CoreContext::RunningScope inside(here, waiting.waiter.promise().scope);
+    waiting.waiter.resume();
+  }
+};
+
+template <class T, class F>
+struct CoroutineCallRecord {
+  Place place;
+  Place reply;
+  [[no_unique_address]] F f;
+  void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
+  void apply(CoreContext& here) const {
+    using R = ResultOf<F, T>;
+    here.post(here.source(), CoroutineReplyRecord<R>{reply, result_of(f, *reinterpret_cast<T*>(
+                                                                            place.resolve(here)))});
+  }
+};
+
+template <class T, class F>
+struct CallAwaiter {
+  using R = ResultOf<F, T>;
+  GlobalPtr<T> p;
+  [[no_unique_address]] F f;
+  CoroutineReply<R> reply{};
+
+  // Also where the object is on this core: coroutines of one core take turns at each co_await.
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<Coroutine::promise_type> waiter) {
+    reply.waiter = waiter;
+    CoreContext::here().post(
+        p.core(), CoroutineCallRecord<T, F>{p.place(), Place::at_address(&reply), f});
+  }
+  auto await_resume() {
+    if constexpr (!std::is_void_v<std::invoke_result_t<const F&, T&>>) {
+      return std::move(*reply.value);
+    }
+  }
+};
+
+}  // namespace detail
+
+// For coroutines: co_await awaited_call(p, f) is f(object) on the core that owns it.
+template <class T, class F>
+[[nodiscard]] detail::CallAwaiter<T, F> awaited_call(GlobalPtr<T> p, const F& f) {
+  static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
+  return {p, f};
+}
+template <class T>
+[[nodiscard]] auto awaited_read(GlobalPtr<T> p) {
+  return awaited_call(p, detail::Read<T>{});
+}
+
+}  // namespace rubato::global
