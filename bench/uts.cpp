@@ -134,7 +134,7 @@ Report run(const Options& options) {
     two_cores.push_back(n_million / two / 2);
     sequential.push_back(n_million / sequential_seconds(tree));
     simulated.push_back(
-        simulated_efficiency(0, options.seed + static_cast<std::uint64_t>(round)));
+        simulated_efficiency(tree, options.seed + static_cast<std::uint64_t>(round)));
   }
   Report report;
   report.cores = kCores;

@@ -1,0 +1,216 @@
+// The litmus tests of the memory model in README.md: what may be seen, and that what may not never is.
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/random.hpp"
+#include "rubato/core/sim_host.hpp"
+#include "rubato/global/array.hpp"
+#include "rubato/global/delegate.hpp"
+#include "rubato/global/program.hpp"
+#include "rubato/net/local.hpp"
+
+namespace rubato::global {
+namespace {
+
+constexpr std::size_t kBytesACore = std::size_t{16} << 20;
+constexpr std::uint64_t kInstances = 60;
+constexpr std::uint32_t kRoles = 4;
+
+enum class Litmus : std::uint8_t {
+  message_passing,
+  store_buffering,
+  independent_reads,
+  one_word,
+  asynchronous_passing,  // which may go wrong
+};
+
+// Two words an instance, which lie on different cores, and what its four tasks have read.
+struct Instance {
+  GlobalArray<std::uint64_t> words;
+  GlobalArray<std::uint64_t> seen;
+  std::uint64_t i;
+  [[nodiscard]] GlobalPtr<std::uint64_t> x() const { return words[2 * i]; }
+  [[nodiscard]] GlobalPtr<std::uint64_t> y() const { return words[2 * i + 1]; }
+  void saw(std::uint32_t role, std::uint64_t first, std::uint64_t second) const {
+    write(seen[i * kRoles + role], first * 10 + second);
+  }
+};
+
+void write_then_read(const Instance& in, std::uint32_t role) {
+  const auto mine = role == 0 ? in.x() : in.y();
+  const auto other = role == 0 ? in.y() : in.x();
+  write(mine, std::uint64_t{1});
+  in.saw(role, 1, read(other));
+}
+
+void read_both(const Instance& in, GlobalPtr<std::uint64_t> first, GlobalPtr<std::uint64_t> second,
+               std::uint32_t role) {
+  const std::uint64_t a = read(first);
+  in.saw(role, a, read(second));
+}
+
+void play(Litmus litmus, const Instance& in, std::uint32_t role) {
+  switch (litmus) {
+    case Litmus::message_passing:
+      if (role == 0) {
+        write(in.x(), std::uint64_t{1});
+        write(in.y(), std::uint64_t{1});
+      } else {
+        read_both(in, in.y(), in.x(), role);
+      }
+      return;
+    case Litmus::asynchronous_passing:
+      if (role == 0) {
+        async_write(in.x(), std::uint64_t{1});
+        async_write(in.y(), std::uint64_t{1});
+      } else {
+        read_both(in, in.y(), in.x(), role);
+      }
+      return;
+    case Litmus::store_buffering:
+      if (role < 2) write_then_read(in, role);
+      return;
+    case Litmus::independent_reads:
+      if (role < 2) {
+        write(role == 0 ? in.x() : in.y(), std::uint64_t{1});
+      } else if (role == 2) {
+        read_both(in, in.x(), in.y(), role);
+      } else {
+        read_both(in, in.y(), in.x(), role);
+      }
+      return;
+    case Litmus::one_word:
+      if (role < 2) {
+        write(in.x(), std::uint64_t{role + 1});
+      } else {
+        read_both(in, in.x(), in.x(), role);
+      }
+  }
+}
+
+// What must not be: by the values that the four tasks have seen.
+bool is_forbidden(Litmus litmus, const std::array<std::uint64_t, kRoles>& seen) {
+  switch (litmus) {
+    case Litmus::message_passing:
+    case Litmus::asynchronous_passing:
+      return seen[1] == 10 || seen[2] == 10 || seen[3] == 10;  // y, and not what was written before it
+    case Litmus::store_buffering:
+      return seen[0] == 10 && seen[1] == 10;  // neither saw the other's
+    case Litmus::independent_reads:
+      return seen[2] == 10 && seen[3] == 10;  // in different orders
+    case Litmus::one_word:
+      // Back to nothing, or two readers that disagree about which write was first.
+      return seen[2] == 10 || seen[2] == 20 || seen[3] == 10 || seen[3] == 20 ||
+             (seen[2] == 12 && seen[3] == 21) || (seen[2] == 21 && seen[3] == 12);
+  }
+  return false;
+}
+
+struct Verdict {
+  std::uint64_t n_forbidden = 0;
+  std::uint64_t n_interesting = 0;  // instances in which somebody saw something half done
+};
+
+// The main task: all instances at once, each task of them on a core and after a time that follow from `seed`.
+Verdict play_all(Litmus litmus, std::uint64_t seed) {
+  const auto words = GlobalArray<std::uint64_t>::make(2 * kInstances);
+  const auto seen = GlobalArray<std::uint64_t>::make(kRoles * kInstances);
+  on_all_cores([=] {
+    for (std::uint64_t i = 0; i < kInstances; ++i) {
+      for (std::uint32_t role = 0; role < kRoles; ++role) {
+        if (hash_words(seed, i, role) % n_cores() != this_core()) continue;
+        spawn([=] {
+          CoreContext& here = CoreContext::here();
+          for (std::uint64_t n = hash_words(seed, i, role + 10) % 8; n > 0; --n) {
+            here.charge(static_cast<Nanos>(hash_words(seed, i, n) % 20'000));
+            here.yield();
+          }
+          finish([&] { play(litmus, Instance{words, seen, i}, role); });
+        });
+      }
+    }
+  });
+  Verdict verdict;
+  for (std::uint64_t i = 0; i < kInstances; ++i) {
+    std::array<std::uint64_t, kRoles> values{};
+    for (std::uint32_t role = 0; role < kRoles; ++role)
+      values[role] = read(seen[i * kRoles + role]);
+    if (is_forbidden(litmus, values)) ++verdict.n_forbidden;
+    for (const std::uint64_t value : values) {
+      if (value == 1 || value == 10 || value == 12 || value == 21) {
+        ++verdict.n_interesting;
+        break;
+      }
+    }
+  }
+  return verdict;
+}
+
+Verdict simulate(Litmus litmus, std::uint64_t seed) {
+  net::SimOptions network_options;
+  network_options.n_nodes = 3;
+  network_options.seed = seed;
+  network_options.profile = net::parse_profile(seed % 2 == 0 ? "ec2-large" : "const,base=30");
+  network_options.shuffle_ties = true;
+  net::SimNetwork network(network_options);
+  std::vector<std::unique_ptr<Program>> programs;
+  std::vector<core::Engine*> engines;
+  Verdict verdict;
+  for (net::NodeId node = 0; node < 3; ++node) {
+    programs.push_back(
+        std::make_unique<Program>(core::JobShape{node, 3, 2}, ProgramOptions{{}, kBytesACore}));
+    programs.back()->set_main([&, seed] { verdict = play_all(litmus, seed); });
+    engines.push_back(&programs.back()->engine());
+  }
+  core::SimHost host(network,
+                     {.n_cores = 2, .shuffle = true, .seed = seed, .extra_delay_max = 20'000});
+  host.run(engines);
+  return verdict;
+}
+
+void expect_never(Litmus litmus) {
+  std::uint64_t n_interesting = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Verdict verdict = simulate(litmus, seed);
+    EXPECT_EQ(verdict.n_forbidden, 0U) << "seed " << seed;
+    n_interesting += verdict.n_interesting;
+  }
+  EXPECT_GT(n_interesting, 20U);
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    net::LocalFabric fabric;
+    core::NodeHostOptions options;
+    options.n_cores = 3;
+    options.owns_process = false;
+    core::NodeHost host(fabric, options);
+    Verdict verdict;
+    run(host, {.bytes_a_core = kBytesACore}, [&] { verdict = play_all(litmus, seed); });
+    EXPECT_EQ(verdict.n_forbidden, 0U) << "real cores, seed " << seed;
+  }
+}
+
+TEST(MemoryModel, WhoSeesTheLaterWriteSeesTheEarlierOne) {
+  expect_never(Litmus::message_passing);
+}
+TEST(MemoryModel, OfTwoWhoWriteAndReadOneSeesTheOther) {
+  expect_never(Litmus::store_buffering);
+}
+TEST(MemoryModel, AllSeeIndependentWritesInOneOrder) {
+  expect_never(Litmus::independent_reads);
+}
+TEST(MemoryModel, AllSeeTheWritesOfOneWordInOneOrder) {
+  expect_never(Litmus::one_word);
+}
+// That the tests above could fail, and that an asynchronous write is what its description says.
+TEST(MemoryModel, AsynchronousWritesOfOneTaskMayBeSeenInAnyOrder) {
+  std::uint64_t n_forbidden = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed)
+    n_forbidden += simulate(Litmus::asynchronous_passing, seed).n_forbidden;
+  EXPECT_GT(n_forbidden, 0U);
+}
+
+}  // namespace
+}  // namespace rubato::global
