@@ -197,6 +197,7 @@ void CoreContext::open_block(Outbox& box, std::size_t n_bytes) {
   if (!std::exchange(box.is_open, true)) open_.push_back(&box);
 }
 
+// A stride of 0 is that of records with payloads.
 void CoreContext::open_run(Outbox& box, HandlerId handler, std::size_t stride, FinishId finish) {
   box.handler = handler;
   box.finish = finish;
@@ -204,12 +205,16 @@ void CoreContext::open_run(Outbox& box, HandlerId handler, std::size_t stride, F
   box.head = box.end;
   box.end += sizeof(RunHead);
   box.counted = box.end;
+  box.n_records = box.n_counted = 0;
 }
 
 void CoreContext::count_run(Outbox& box) {
   if (box.handler == kNoHandler || box.end == box.counted) return;
-  const auto n = static_cast<std::uint64_t>(box.end - box.counted) / box.stride;
+  if (box.stride != 0) {
+    box.n_records += static_cast<std::uint64_t>(box.end - box.counted) / box.stride;
+  }
   box.counted = box.end;
+  const std::uint64_t n = box.n_records - std::exchange(box.n_counted, box.n_records);
   counters_.n_posted += n;
   if (box.finish != 0) finishes_.add(box.finish, n);
 }
@@ -218,8 +223,7 @@ void CoreContext::close_run(Outbox& box) {
   if (box.handler == kNoHandler) return;
   count_run(box);
   const auto n_bytes = static_cast<std::size_t>(box.end - box.head) - sizeof(RunHead);
-  const RunHead head{box.handler, static_cast<std::uint32_t>(n_bytes / box.stride), n_bytes,
-                     box.finish};
+  const RunHead head{box.handler, static_cast<std::uint32_t>(box.n_records), n_bytes, box.finish};
   std::memcpy(box.head, &head, sizeof head);
   box.handler = kNoHandler;
   ++counters_.n_runs;
@@ -249,40 +253,43 @@ void CoreContext::hand_over(Outbox& box, std::unique_ptr<Block> block) {
 
 void CoreContext::post_payload(Outbox& box, HandlerId handler, ByteView record, ByteView payload) {
   const std::size_t stride = round_up_8(record.size());
-  const std::size_t n_bytes = sizeof(RunHead) + stride + round_up_8(payload.size());
-  const bool is_large = n_bytes > options_.block_bytes / 4;
-  if (is_large) {
-    close_block(box);  // what was posted before is applied before
-    make_room(box, sizeof(RunHead));
-    close_block(box);
-  } else {
-    make_room(box, n_bytes);
-    close_run(box);
-  }
-  const RunHead head{handler, 1, stride + payload.size(), scope()};
-  if (head.finish != 0) finishes_.add(head.finish, 1);
-  ++counters_.n_posted;
-  ++counters_.n_runs;
-  if (is_large) {
-    post_large(box, head, record, payload);
+  const std::uint64_t n_bytes = stride + payload.size();
+  const std::size_t n_all = sizeof n_bytes + round_up_8(n_bytes);
+  if (sizeof(RunHead) + n_all > options_.block_bytes / 4) {
+    post_large(box, handler, record, payload);
     return;
   }
+  make_room(box, sizeof(RunHead) + n_all);
+  const FinishId finish = scope();
+  if (box.handler != handler || box.finish != finish) {
+    close_run(box);
+    open_run(box, handler, 0, finish);
+  }
   std::byte* const at = box.end;
-  put(put(at, bytes_of(head)), record);
-  put(at + sizeof head + stride, payload);
-  box.end = at + n_bytes;
+  put(put(at, bytes_of(n_bytes)), record);
+  put(at + sizeof n_bytes + stride, payload);
+  box.end = at + n_all;
+  ++box.n_records;
 }
 
 // A block of its own, or straight into the buffer.
-void CoreContext::post_large(Outbox& box, const RunHead& head, ByteView record, ByteView payload) {
+void CoreContext::post_large(Outbox& box, HandlerId handler, ByteView record, ByteView payload) {
+  close_block(box);  // what was posted before is applied before
+  make_room(box, sizeof(RunHead));
+  close_block(box);
   const ByteView pad = ByteView(kZeros).first(round_up_8(record.size()) - record.size());
+  const std::uint64_t n_bytes = record.size() + pad.size() + payload.size();
+  const RunHead head{handler, 1, sizeof n_bytes + n_bytes, scope()};
+  if (head.finish != 0) finishes_.add(head.finish, 1);
+  ++counters_.n_posted;
+  ++counters_.n_runs;
   if (!box.is_local) {
-    append_part(box, {bytes_of(head), record, pad, payload});
+    append_part(box, {bytes_of(head), bytes_of(n_bytes), record, pad, payload});
     return;
   }
-  auto block = std::make_unique<Block>(sizeof head + record.size() + pad.size() + payload.size());
+  auto block = std::make_unique<Block>(sizeof head + head.n_bytes);
   std::byte* at = block->bytes.get();
-  for (const ByteView bytes : {bytes_of(head), record, pad, payload})
+  for (const ByteView bytes : {bytes_of(head), bytes_of(n_bytes), record, pad, payload})
     at = put(at, bytes);
   block->n_bytes = block->capacity;
   hand_over(box, std::move(block));
@@ -484,7 +491,7 @@ std::uint64_t CoreContext::apply_some(Incoming& in, const BlockRing::Entry& entr
         handler.has_payload
             ? in.n_left
             : std::min<std::size_t>(in.n_left, (budget - n_records) * handler.stride);
-    const std::uint64_t n = handler.has_payload ? 1 : n_bytes / handler.stride;
+    const std::uint64_t n = handler.has_payload ? in.n_records : n_bytes / handler.stride;
     applied_scope_ = in.finish;
     source_ = entry.from;
     handler.apply(*this, entry.runs + in.at, n_bytes);
@@ -513,6 +520,7 @@ void CoreContext::open_incoming_run(Incoming& in, const BlockRing::Entry& entry)
   in.n_left = head.n_bytes;
   in.handler = &handler;
   in.finish = head.finish;
+  in.n_records = head.n_records;
 }
 
 // --- a slice

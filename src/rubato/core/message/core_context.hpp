@@ -278,6 +278,7 @@ class CoreContext {
     std::size_t n_left = 0;
     const detail::Handler* handler = nullptr;
     FinishId finish = 0;
+    std::uint64_t n_records = 0;
   };
   struct Way {  // to a core of this node
     std::unique_ptr<detail::BlockRing> ring;
@@ -363,8 +364,7 @@ class CoreContext {
   [[nodiscard]] std::byte* begin_record(detail::Outbox& box, HandlerId handler,
                                         std::size_t stride);
   void post_payload(detail::Outbox& box, HandlerId handler, ByteView record, ByteView payload);
-  void post_large(detail::Outbox& box, const detail::RunHead& head, ByteView record,
-                  ByteView payload);
+  void post_large(detail::Outbox& box, HandlerId handler, ByteView record, ByteView payload);
   void make_room(detail::Outbox& box, std::size_t n_bytes);
   [[nodiscard]] bool has_room(const detail::Outbox& box) const;
   void open_run(detail::Outbox& box, HandlerId handler, std::size_t stride, FinishId finish);

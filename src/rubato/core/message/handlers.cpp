@@ -4,6 +4,7 @@
 
 #include "rubato/base/error.hpp"
 #include "rubato/base/random.hpp"
+#include "rubato/core/message/record.hpp"
 
 namespace rubato::core {
 namespace {
@@ -31,6 +32,11 @@ const Handler& handler_at(HandlerId id) {
                 ExitCode::failed);
   }
   return all[id];
+}
+
+void throw_cut_record(std::size_t n_bytes) {
+  throw Error("message that is cut: " + std::to_string(n_bytes) + " bytes are left of its run",
+              ExitCode::failed);
 }
 
 }  // namespace detail

@@ -19,13 +19,13 @@ using HandlerId = std::uint32_t;
 namespace detail {
 
 struct Handler {
-  // Applies the records of a run: `n_records` of them, `stride` bytes apart, or one with a payload.
+  // Applies records of a run: all that lie in `n_bytes`.
   using Apply = void (*)(CoreContext& here, const std::byte* records, std::size_t n_bytes);
 
   std::string_view name;  // lives for ever
   Apply apply = nullptr;
   std::uint32_t stride = 0;   // bytes from one record to the next, a multiple of 8
-  bool has_payload = false;  // one record a run, with bytes behind it
+  bool has_payload = false;  // records of different sizes, each behind its own
 };
 
 // Called by static objects alone.

@@ -13,10 +13,14 @@
 // apply(CoreContext&, ByteView payload) a record takes a payload of any size, valid during the call. A
 // record that says with prefetch(CoreContext&) what it will touch gets it asked for some records ahead.
 //
+// With prefetch_again(CoreContext&) a record with a payload asks once more, half as far ahead, for what the
+// first line said.
+//
 // A function and explicit arguments make a record, too: here.send<&add_edge>(owner, from, to).
 // Pointers, references and views among the arguments are refused by the compiler, since an address means
 // nothing on another node.
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
@@ -43,6 +47,13 @@ concept HasPayload = requires(const R& record, CoreContext& here, ByteView paylo
 template <class R>
 concept HasPrefetch = requires(const R& record, CoreContext& here) { record.prefetch(here); };
 
+// For what lies behind what prefetch() asked for; half as far ahead.
+template <class R>
+concept HasSecondPrefetch =
+    requires(const R& record, CoreContext& here) { record.prefetch_again(here); };
+
+[[noreturn]] void throw_cut_record(std::size_t n_bytes);
+
 constexpr std::size_t round_up_8(std::size_t n) noexcept {
   return (n + 7) / 8 * 8;
 }
@@ -66,7 +77,7 @@ struct Registered {
   static void apply(CoreContext& here, const std::byte* at, std::size_t n_bytes) {
     const std::byte* const end = at + n_bytes;
     if constexpr (HasPayload<R>) {
-      read(at).apply(here, ByteView(at + kStride, n_bytes - kStride));
+      apply_with_payloads(here, at, end);
     } else if constexpr (HasPrefetch<R>) {
       const std::byte* ahead = at;
       const std::byte* const first = n_bytes < kAhead ? end : at + kAhead;
@@ -82,6 +93,45 @@ struct Registered {
       for (; at != end; at += kStride)
         read(at).apply(here);
     }
+  }
+
+  // Records of different sizes: each behind its own, which says how far it is to the next.
+  static void apply_with_payloads(CoreContext& here, const std::byte* at, const std::byte* end) {
+    [[maybe_unused]] const std::byte* first = at;   // not asked for yet
+    [[maybe_unused]] const std::byte* second = at;  // not asked for again yet
+    [[maybe_unused]] std::uint32_t n_ahead = 0;
+    while (at != end) {
+      if constexpr (HasPrefetch<R>) {
+        for (; n_ahead < kPayloadsAhead && first != end; ++n_ahead, first = behind(first, end)) {
+          read(first + kSizeBytes).prefetch(here);
+          if constexpr (HasSecondPrefetch<R>) {
+            if (n_ahead >= kPayloadsAhead / 2) {
+              read(second + kSizeBytes).prefetch_again(here);
+              second = behind(second, end);
+            }
+          }
+        }
+        --n_ahead;
+      }
+      const std::byte* const next = behind(at, end);
+      const std::byte* const record = at + kSizeBytes;
+      read(record).apply(here, ByteView(record + kStride, size_at(at) - kStride));
+      at = next;
+    }
+  }
+  static constexpr std::size_t kSizeBytes = sizeof(std::uint64_t);
+  static constexpr std::uint32_t kPayloadsAhead = 16;
+  [[nodiscard]] static std::uint64_t size_at(const std::byte* at) noexcept {
+    std::uint64_t n_bytes = 0;
+    std::memcpy(&n_bytes, at, sizeof n_bytes);
+    return n_bytes;
+  }
+  [[nodiscard]] static const std::byte* behind(const std::byte* at, const std::byte* end) {
+    const auto left = static_cast<std::size_t>(end - at);
+    if (left < kSizeBytes + kStride) throw_cut_record(left);
+    const std::uint64_t n_bytes = size_at(at);
+    if (n_bytes < kStride || n_bytes > left - kSizeBytes) throw_cut_record(left);
+    return at + std::min(left, kSizeBytes + round_up_8(n_bytes));
   }
 
   // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant

@@ -1,0 +1,133 @@
+#include "rubato/global/hash_map.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/random.hpp"
+#include "rubato/core/sim_host.hpp"
+#include "rubato/global/program.hpp"
+#include "rubato/net/local.hpp"
+
+namespace rubato::global {
+namespace {
+
+constexpr std::size_t kBytesACore = std::size_t{64} << 20;
+
+// Some are longer than what a std::string holds in place.
+std::string key_of(std::uint64_t i) {
+  return "key " + std::to_string(i) + std::string(i % 5 * 8, 'x');
+}
+
+TEST(HashShard, DoesWhatAMapDoesInAnyOrderOfInsertionsAndErasures) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    detail::HashShard<std::string, std::uint64_t> shard;
+    std::map<std::string, std::uint64_t> expected;
+    for (std::uint64_t step = 0; step < 5'000; ++step) {
+      const std::string key = key_of(hash_words(seed, step) % 300);
+      const ByteView bytes = KeyCodec<std::string>::bytes(key);
+      // Few different hashes, so that slots are shared.
+      const std::uint64_t hash = detail::hash_of_key(bytes) & 0xff'0000'0000'003f;
+      if (hash_words(seed, step, 1) % 3 == 0) {
+        EXPECT_EQ(shard.erase(hash, bytes), expected.erase(key) == 1);
+      } else {
+        const auto [value, was_there] = shard.insert(hash, bytes, step);
+        EXPECT_EQ(was_there, !expected.try_emplace(key, step).second);
+        EXPECT_EQ(*value, expected.at(key));
+      }
+      ASSERT_EQ(shard.size(), expected.size()) << "seed " << seed << " step " << step;
+    }
+    for (const auto& [key, value] : expected) {
+      const ByteView bytes = KeyCodec<std::string>::bytes(key);
+      const auto* found = shard.find(detail::hash_of_key(bytes) & 0xff'0000'0000'003f, bytes);
+      ASSERT_NE(found, nullptr) << key;
+      EXPECT_EQ(*found, value);
+    }
+  }
+}
+
+// The main task: counts of keys, compared with a map filled in one loop.
+std::uint64_t n_wrong_counts(std::uint64_t n_keys, std::uint64_t n_upserts) {
+  const auto map = GlobalHashMap<std::string, std::uint64_t>::make();
+  forall(0, n_upserts, [=](std::uint64_t i) {
+    map.async_upsert(key_of(hash_words(i) % n_keys), std::uint64_t{1},
+                     [](std::uint64_t& n, const std::uint64_t& more) { n += more; });
+  });
+  std::map<std::string, std::uint64_t> expected;
+  for (std::uint64_t i = 0; i < n_upserts; ++i)
+    ++expected[key_of(hash_words(i) % n_keys)];
+  std::uint64_t n_wrong = map.size() == expected.size() ? 0 : 1;
+  for (const auto& [key, n] : expected) {
+    if (map.find(key) != n) ++n_wrong;
+  }
+  if (map.find("no such key")) ++n_wrong;
+  // Each key once, at its owner.
+  std::uint64_t sum = 0;
+  forall(map, [total = make_global(sum)](const std::string& key, std::uint64_t& n) {
+    async_call(total, [more = n + key.size()](std::uint64_t& s) { s += more; });
+  });
+  for (const auto& [key, n] : expected)
+    sum -= n + key.size();
+  if (sum != 0) ++n_wrong;
+  if (!map.erase(key_of(0)) || map.erase(key_of(0)) || map.find(key_of(0))) ++n_wrong;
+  map.free();
+  return n_wrong;
+}
+
+TEST(GlobalHashMap, CountsWhatALoopCounts) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    net::SimOptions network_options;
+    network_options.n_nodes = 1 + static_cast<std::uint32_t>(seed % 3);
+    network_options.seed = seed;
+    network_options.profile = net::parse_profile("ec2-large");
+    net::SimNetwork network(network_options);
+    std::vector<std::unique_ptr<Program>> programs;
+    std::vector<core::Engine*> engines;
+    std::uint64_t n_wrong = 1;
+    for (net::NodeId node = 0; node < network_options.n_nodes; ++node) {
+      core::MessageOptions messages;
+      if (seed % 2 == 1) messages = {.block_bytes = 400, .buffer_bytes = 500};
+      programs.push_back(std::make_unique<Program>(core::JobShape{node, network_options.n_nodes, 2},
+                                                   ProgramOptions{messages, kBytesACore}));
+      programs.back()->set_main([&] { n_wrong = n_wrong_counts(200, 2'000); });
+      engines.push_back(&programs.back()->engine());
+    }
+    core::SimHost host(network, {.n_cores = 2, .shuffle = true, .seed = seed});
+    host.run(engines);
+    EXPECT_EQ(n_wrong, 0U) << "seed " << seed;
+  }
+}
+
+TEST(GlobalHashMap, CountsOnRealCoresAsWell) {
+  net::LocalFabric fabric;
+  core::NodeHostOptions options;
+  options.n_cores = 3;
+  options.owns_process = false;
+  core::NodeHost host(fabric, options);
+  std::uint64_t n_wrong = 1;
+  run(host, {.bytes_a_core = kBytesACore}, [&] { n_wrong = n_wrong_counts(3'000, 100'000); });
+  EXPECT_EQ(n_wrong, 0U);
+}
+
+TEST(GlobalHashMap, TakesPlainKeys) {
+  net::LocalFabric fabric;
+  core::NodeHostOptions options;
+  options.n_cores = 2;
+  options.owns_process = false;
+  core::NodeHost host(fabric, options);
+  std::uint64_t n_right = 0;
+  run(host, {.bytes_a_core = kBytesACore}, [&] {
+    const auto map = GlobalHashMap<std::uint64_t, double>::make();
+    forall(0, 1'000, [=](std::uint64_t i) { map.async_insert(i, static_cast<double>(i) / 2); });
+    for (std::uint64_t i = 0; i < 1'000; ++i)
+      n_right += map.find(i) == static_cast<double>(i) / 2 ? 1 : 0;
+    map.free();
+  });
+  EXPECT_EQ(n_right, 1'000U);
+}
+
+}  // namespace
+}  // namespace rubato::global
