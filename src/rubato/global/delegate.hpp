@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "rubato/global/pointer.hpp"
+#include "rubato/global/travel.hpp"
 
 namespace rubato::global {
 
@@ -126,6 +127,7 @@ auto call(GlobalPtr<T> p, const F& f) {
   static_assert(std::is_trivially_copyable_v<R>, "the result of a delegate travels as its bytes");
   CoreContext& here = CoreContext::here();
   if (p.core() == here.core()) return f(p.local());
+  detail::check_travels(here, f);
   detail::Reply<R> reply;
   here.check_may_block();
   here.post(p.core(), detail::CallRecord<T, F>{p.place(), Place::at_address(&reply), f});
@@ -140,7 +142,9 @@ auto call(GlobalPtr<T> p, const F& f) {
 template <class T, class F>
 [[gnu::always_inline]] inline void async_call(GlobalPtr<T> p, const F& f) {
   static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
-  CoreContext::here().post(p.core(), detail::AsyncRecord<T, F>{p.place(), f});
+  CoreContext& here = CoreContext::here();
+  detail::check_travels(here, f);
+  here.post(p.core(), detail::AsyncRecord<T, F>{p.place(), f});
 }
 
 // f(object) on the core that owns it, then then(its result) on this one, without waiting.
@@ -148,7 +152,9 @@ template <class T, class F, class Then>
 [[gnu::always_inline]] inline void fetch_call(GlobalPtr<T> p, const F& f, const Then& then) {
   static_assert(detail::Travels<F> && detail::Travels<Then>,
                 "a delegate and what handles its result must be trivially copyable");
-  CoreContext::here().post(p.core(), detail::FetchRecord<T, F, Then>{p.place(), f, then});
+  CoreContext& here = CoreContext::here();
+  detail::check_travels(here, f);
+  here.post(p.core(), detail::FetchRecord<T, F, Then>{p.place(), f, then});
 }
 template <class T, class Then>
 [[gnu::always_inline]] inline void fetch(GlobalPtr<T> p, const Then& then) {

@@ -232,6 +232,29 @@ TEST(Global, SymmetricSpaceIsGivenBackAndIsZeroAgain) {
   EXPECT_EQ(n_wrong, 0U);
 }
 
+#if !defined(NDEBUG) && !defined(__SANITIZE_THREAD__)
+TEST(GlobalDeathTest, ADelegateThatCapturesAnAddressIsToldWithItsPlace) {
+  EXPECT_DEATH(simulate(2, 1, 1,
+                        [] {
+                          const auto array = GlobalArray<std::uint64_t>::make(2);
+                          std::uint64_t local = 0;
+                          call(array[1], [to = &local](std::uint64_t& x) { *to = x; });
+                        }),
+               "captures an address.*ADelegateThatCapturesAnAddress");
+}
+
+TEST(GlobalDeathTest, ADelegateMustNotWait) {
+  EXPECT_DEATH(simulate(2, 1, 1,
+                        [] {
+                          const auto array = GlobalArray<std::uint64_t>::make(2);
+                          finish([&] {
+                            async_call(array[1], [array](std::uint64_t& x) { x = read(array[0]); });
+                          });
+                        }),
+               "precondition");
+}
+#endif
+
 TEST(SymmetricHeap, JoinsWhatIsGivenBack) {
   SymmetricHeap heap(std::uint64_t{1} << 20);
   std::vector<std::uint64_t> offsets;

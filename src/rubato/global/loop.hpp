@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "rubato/global/pointer.hpp"
+#include "rubato/global/travel.hpp"
 
 namespace rubato::global {
 
@@ -122,6 +123,7 @@ void async_forall(std::uint64_t begin, std::uint64_t end, const Body& body, Loop
                 "the body of a loop is copied to all cores by its bytes: it must capture plain values");
   if (begin >= end) return;
   CoreContext& here = CoreContext::here();
+  detail::check_travels(here, body);
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
   here.post(0, detail::LoopRecord<Body>{begin, end, 0, n_cores, options.threshold, PortablePlace(at), body});
 }
@@ -136,6 +138,7 @@ void async_on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(std::is_trivially_copyable_v<F>,
                 "what runs on all cores is copied there by its bytes: it must capture plain values");
   CoreContext& here = CoreContext::here();
+  detail::check_travels(here, f);
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
   here.post(0, detail::EverywhereRecord<F>{0, n_cores, PortablePlace(at), f});
 }

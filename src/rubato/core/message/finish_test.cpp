@@ -91,6 +91,28 @@ void tell(CoreContext& here, CoreId to) {
   here.send<&add_up>(to, here.local<Tally>().n_done);
 }
 
+void look_at_ends(CoreContext& here, ByteView payload) {
+  auto& tally = here.local<Tally>();
+  tally.n_done += payload.size();
+  if (payload.front() != std::byte{7} || payload.back() != std::byte{7}) ++tally.n_missing;
+}
+
+// As what is applied, which is never made to wait.
+void post_all(CoreContext& here, std::uint64_t n) {
+  for (std::uint64_t i = 0; i < n; ++i)
+    here.send<&add_up>(1, i);
+}
+
+struct Count {
+  void run(CoreContext& here) const { ++here.local<Tally>().n_done; }
+};
+void spawn_all(CoreContext& here, std::uint64_t n) {
+  for (std::uint64_t i = 0; i < n; ++i)
+    here.spawn_pooled(Count{});
+  // None has run: this is applied.
+  here.local<Tally>().n_missing = n - here.local<Tally>().n_done;
+}
+
 void fill(CoreContext& here, std::uint64_t seed, ByteView payload) {
   auto& tally = here.local<Tally>();
   for (std::size_t i = 0; i < payload.size(); ++i) {
@@ -269,6 +291,61 @@ TEST(Messages, TakePayloadsOfAnySizeInTheirOrder) {
     EXPECT_EQ(tally.n_done, n_sent);
     EXPECT_EQ(tally.n_missing, 0U);
   }
+}
+
+TEST(Messages, TakeAPayloadOfAGibibyte) {
+  constexpr std::size_t kGibibyte = std::size_t{1} << 30;
+  for (std::uint32_t n_nodes = 1; n_nodes <= 2; ++n_nodes) {
+    std::vector<std::unique_ptr<Node>> nodes;
+    simulate(n_nodes, 2 / n_nodes, 1, {},
+             [&](CoreContext& here) {
+               Bytes payload(kGibibyte);
+               payload.front() = payload.back() = std::byte{7};
+               here.finish([&] {
+                 here.send<&finish_test::look_at_ends>(1, payload);
+                 here.send<&finish_test::look_at_ends>(1, ByteView(payload).first(1));
+               });
+             },
+             nodes);
+    EXPECT_EQ(nodes.back()->tallies.back().n_done, kGibibyte + 1);
+    EXPECT_EQ(nodes.back()->tallies.back().n_missing, 0U);
+  }
+}
+
+// Far more blocks than the ring has entries, none of which may wait.
+TEST(Messages, WhatIsPostedByWhatIsAppliedIsAlwaysTaken) {
+  std::vector<std::unique_ptr<Node>> nodes;
+  constexpr std::uint64_t kPosts = 20'000;
+  simulate(1, 2, 1, {.block_bytes = 200, .window_blocks = 2},
+           [&](CoreContext& here) { here.send<&finish_test::post_all>(0, kPosts); }, nodes);
+  EXPECT_EQ(nodes[0]->tallies[1].n_missing, kPosts * (kPosts - 1) / 2);
+  EXPECT_GT(nodes[0]->engine.counters().n_blocks, 10 * detail::BlockRing::kEntries);
+}
+
+TEST(BlockRing, RefusesWhatItHasNoRoomForUntilItIsReclaimed) {
+  detail::BlockRing ring;
+  for (std::size_t i = 0; i < detail::BlockRing::kEntries; ++i)
+    EXPECT_TRUE(ring.try_push({nullptr, i, 0, nullptr, nullptr}));
+  EXPECT_FALSE(ring.try_push({}));
+  EXPECT_EQ(ring.front()->n_bytes, 0U);
+  ring.pop();
+  EXPECT_FALSE(ring.try_push({}));  // the entry is read, and not taken back
+  std::size_t n_reclaimed = 0;
+  ring.reclaim([&](const auto& entry) { n_reclaimed += entry.n_bytes + 1; });
+  EXPECT_EQ(n_reclaimed, 1U);
+  EXPECT_TRUE(ring.try_push({}));
+}
+
+TEST(PooledTasks, TenMillionOfThemWaitAndAllRun) {
+  constexpr std::uint64_t kTasks = 10'000'000;
+  std::vector<std::unique_ptr<Node>> nodes;
+  simulate(1, 1, 1, {},
+           [&](CoreContext& here) {
+             here.finish([&] { here.send<&finish_test::spawn_all>(0, kTasks); });
+           },
+           nodes);
+  EXPECT_EQ(nodes[0]->tallies[0].n_missing, kTasks);
+  EXPECT_EQ(nodes[0]->tallies[0].n_done, kTasks);
 }
 
 TEST(Finish, AScopeThatCannotEndIsADeadlockWithTheNameOfWhoWaits) {

@@ -6,6 +6,7 @@
 #include <cxxabi.h>
 
 #include "rubato/base/error.hpp"
+#include "rubato/core/task/overflow.hpp"
 
 namespace rubato::core {
 namespace {
@@ -233,6 +234,7 @@ Scheduler::Progress Scheduler::run_some(std::uint64_t budget, Nanos now) {
   Scheduler* const outer = std::exchange(current_, this);
   exceptions_ = reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
   driver_marks_.begin_thread();
+  detail::watch_for_overflow();
   budget_ = static_cast<std::int64_t>(std::min<std::uint64_t>(budget, INT64_MAX));
   while (budget_ > 0) {
     if (head_ != tail_ && !std::exchange(new_task_first_, false)) {
@@ -254,6 +256,18 @@ void Scheduler::check_stack(const Worker& worker) const {
     return;
   RUBATO_REQUIRE(!"the stack of a task overflowed: give the task a guarded stack, or make small "
                   "ones larger (StackPoolOptions)",
+                 name_of(worker), worker.stack_.n_bytes);
+}
+
+void Scheduler::report_overflow(const void* address) noexcept {
+  if (current_ == nullptr || current_->running_ == nullptr) return;
+  const Worker& worker = *current_->running_;
+  if (worker.stack_.of_class != StackClass::guarded) return;
+  const char* const low = worker.stack_.low;
+  const auto* const at = static_cast<const char*>(address);
+  if (at >= low || at < low - current_->stacks_.guard_bytes()) return;
+  RUBATO_REQUIRE(!"the stack of a task overflowed: make guarded stacks larger "
+                  "(StackPoolOptions::guarded_bytes), or let the task keep less on its stack",
                  name_of(worker), worker.stack_.n_bytes);
 }
 

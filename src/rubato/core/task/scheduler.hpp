@@ -181,6 +181,9 @@ class Scheduler {
   Progress run_some(std::uint64_t budget, Nanos now = 0);
 
   [[nodiscard]] Figures figures() const noexcept;
+  // If `address` lies in the page below the stack of the task that runs on this thread: says which task it is, and
+  // ends the job. For the handler of faults (overflow.hpp).
+  static void report_overflow(const void* address) noexcept;
   // At most `n_most` of the tasks that are suspended.
   [[nodiscard]] std::vector<WaitingTask> waiting(std::size_t n_most) const;
 

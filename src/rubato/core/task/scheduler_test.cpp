@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <csignal>
+
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
@@ -339,7 +341,42 @@ TEST(SchedulerDeathTest, a_small_stack_that_overflows_is_told_with_the_name_of_i
       },
       "overflowed.*task 'deep' spawned at");
 }
+
+TEST(SchedulerDeathTest, a_guarded_stack_that_overflows_is_told_with_the_name_of_its_task) {
+  EXPECT_DEATH(
+      {
+        Scheduler tasks({});
+        tasks.spawn([] { static_cast<void>(deep(1'000)); }, "bottomless");
+        run(tasks);
+      },
+      "overflowed.*task 'bottomless' spawned at .*scheduler_test.cpp");
+}
+
+TEST(SchedulerDeathTest, a_fault_elsewhere_stays_what_it_is) {
+  EXPECT_EXIT(
+      {
+        Scheduler tasks({});
+        tasks.spawn([] {
+          const volatile int* nowhere = nullptr;
+          static_cast<void>(*nowhere);  // NOLINT(clang-analyzer-core.NullDereference)
+        });
+        run(tasks);
+      },
+      ::testing::KilledBySignal(SIGSEGV), "");
+}
 #endif
+
+TEST(Scheduler, ten_million_tasks_wait_in_a_queue_and_all_run) {
+  Scheduler tasks({});
+  std::uint64_t sum = 0;
+  constexpr std::uint64_t kTasks = 10'000'000;
+  for (std::uint64_t i = 0; i < kTasks; ++i)
+    tasks.spawn([&sum, i] { sum += i; });
+  EXPECT_EQ(tasks.figures().n_queued, kTasks);
+  run(tasks);
+  EXPECT_EQ(sum, kTasks * (kTasks - 1) / 2);
+  EXPECT_EQ(tasks.figures().n_workers, 1U);
+}
 
 }  // namespace
 }  // namespace rubato::core

@@ -53,6 +53,8 @@ class StackPool {
            *reinterpret_cast<const std::uint64_t*>(stack.low) == kCanary;
   }
 
+  // Below each guarded stack.
+  [[nodiscard]] std::size_t guard_bytes() const noexcept { return page_bytes_; }
   [[nodiscard]] std::size_t n_guarded() const noexcept { return n_guarded_; }
   [[nodiscard]] std::size_t n_small() const noexcept { return n_small_; }
   [[nodiscard]] const StackPoolOptions& options() const noexcept { return options_; }

@@ -1,0 +1,38 @@
+#include "rubato/global/travel.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace rubato::global::detail {
+namespace {
+
+// Where a process has nothing, and where addresses of a process end.
+constexpr std::uint64_t kLeast = 1 << 16;
+constexpr std::uint64_t kMost = std::uint64_t{1} << 47;
+
+bool is_in_use(std::uint64_t word) {
+  if (word < kLeast || word >= kMost) return false;
+  const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  void* const page = reinterpret_cast<void*>(word / page_bytes * page_bytes);  // NOLINT
+  return msync(page, page_bytes, MS_ASYNC) == 0 || errno != ENOMEM;
+}
+
+}  // namespace
+
+void check_addresses(const void* bytes, std::size_t n_bytes, std::string_view type) {
+  const auto* at = static_cast<const std::byte*>(bytes);
+  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= n_bytes; i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at + i, sizeof word);
+    RUBATO_REQUIRE(!is_in_use(word) &&
+                       "what is sent to other cores captures an address, which means nothing on "
+                       "another node: capture values and GlobalPtrs",
+                   i, type);
+  }
+}
+
+}  // namespace rubato::global::detail
