@@ -88,8 +88,8 @@ Report run(const Options& options) {
   }
   Report report;
   report.cores = kCores;
-  report.rows = {compare_row("reads", "million/s", fetched, "2 threads in place, prefetched", limits,
-                             "value >= 60"),
+  report.rows = {compare_row("reads", "million/s", fetched, "2 threads in place, prefetched",
+                             limits, "value >= 60"),
                  compare_row("blocking-reads", "million/s", blocking,
                              "2 threads in place, prefetched", limits, "reported")};
   return report;

@@ -6,7 +6,8 @@
 namespace rubato::bench {
 
 // The word that update i increments: all bits of i in all bits of the result.
-[[gnu::always_inline]] inline std::uint64_t gups_word(std::uint64_t i, std::uint64_t mask) noexcept {
+[[gnu::always_inline]] inline std::uint64_t gups_word(std::uint64_t i,
+                                                      std::uint64_t mask) noexcept {
   std::uint64_t x = i * 0x9e3779b97f4a7c15;
   x ^= x >> 32;
   x *= 0xd6e8feb86659fd93;

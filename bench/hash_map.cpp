@@ -2,11 +2,12 @@
 // Hypothesis: a key that travels as its bytes and is looked for after its slot and its entry have been asked for is
 // found as fast as one whose address was handed over and which is looked for at once.
 
-#include "bench/hash_map_work.hpp"
+#include "rubato/global/hash_map.hpp"
+
 #include "bench/harness.hpp"
+#include "bench/hash_map_work.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
-#include "rubato/global/hash_map.hpp"
 #include "rubato/global/program.hpp"
 #include "rubato/net/local.hpp"
 
@@ -27,9 +28,10 @@ double upsert_rate(core::NodeHost& host, const std::vector<std::string>& keys, s
                        [](std::uint64_t& count, const std::uint64_t& more) { count += more; });
     });
     time = steady_now() - begin;
-    global::forall(map, [total = global::make_global(sum)](const std::string&, std::uint64_t& count) {
-      global::async_call(total, [count](std::uint64_t& s) { s += count; });
-    });
+    global::forall(map,
+                   [total = global::make_global(sum)](const std::string&, std::uint64_t& count) {
+                     global::async_call(total, [count](std::uint64_t& s) { s += count; });
+                   });
     map.free();
   });
   RUBATO_REQUIRE(sum == n, sum, n);
@@ -60,7 +62,8 @@ Report run(const Options& options) {
 }  // namespace
 
 Benchmark hash_map() {
-  return {"hashmap", "string keys counted in a hash map over all cores: how many in a second?", run};
+  return {"hashmap", "string keys counted in a hash map over all cores: how many in a second?",
+          run};
 }
 
 }  // namespace rubato::bench

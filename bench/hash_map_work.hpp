@@ -13,7 +13,8 @@ namespace rubato::bench {
 [[nodiscard]] inline std::vector<std::string> hash_map_keys(std::uint64_t n) {
   std::vector<std::string> keys;
   for (std::uint64_t i = 0; i < n; ++i)
-    keys.push_back("user" + std::to_string(1'000'000 + gups_word(i, UINT64_MAX) % 1'000'000'000'000));
+    keys.push_back("user" +
+                   std::to_string(1'000'000 + gups_word(i, UINT64_MAX) % 1'000'000'000'000));
   return keys;
 }
 

@@ -21,8 +21,9 @@ constexpr const char* kFolder = RUBATO_BENCH_FOLDER;
 
 // What a job of two nodes says.
 double million_per_second(const std::string& program, const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{tools::own_path(), "launch", "-n", "2", "--mpi", "openmpi", "--",
-                                 std::string(kFolder) + "/" + program};
+  std::vector<std::string> words{
+      tools::own_path(), "launch",  "-n", "2",
+      "--mpi",           "openmpi", "--", std::string(kFolder) + "/" + program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const tools::Finished job = tools::run_program(words);
   const auto json = nlohmann::json::parse(job.out, nullptr, false);
@@ -64,10 +65,10 @@ Report compare(const Options& options, const std::vector<Kind>& kinds, int n_rou
 
 Report run_messages(const Options& options) {
   const std::string n = options.quick ? "5000000" : "50000000";
-  return compare(options,
-                 {{"one-way", {"one-way", n}, "value >= 56"},
-                  {"both-ways", {"both-ways", n}, "value >= 90"}},
-                 options.quick ? 1 : 9);
+  return compare(
+      options,
+      {{"one-way", {"one-way", n}, "value >= 56"}, {"both-ways", {"both-ways", n}, "value >= 90"}},
+      options.quick ? 1 : 9);
 }
 
 Report run_gups_mpi(const Options& options) {
@@ -80,7 +81,8 @@ Report run_gups_mpi(const Options& options) {
 }  // namespace
 
 Benchmark messages() {
-  return {"messages", "messages of 32 bytes between two nodes: how many in a second?", run_messages};
+  return {"messages", "messages of 32 bytes between two nodes: how many in a second?",
+          run_messages};
 }
 
 Benchmark gups_mpi() {

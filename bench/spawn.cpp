@@ -69,8 +69,9 @@ Report run(const Options& options) {
   }
   Report report;
   report.cores = kCores;
-  report.rows = {compare_row("tasks", "million/s", ours, "OpenMP tasks (libgomp)", omp, "value >= 30"),
-                 value_row("other-core", "of the tasks", shares, "reported")};
+  report.rows = {
+      compare_row("tasks", "million/s", ours, "OpenMP tasks (libgomp)", omp, "value >= 30"),
+      value_row("other-core", "of the tasks", shares, "reported")};
   return report;
 }
 

@@ -61,8 +61,8 @@ Nanos walk(std::uint32_t tree, bool is_simulated) {
       global::GlobalArray<UtsCount>::make(global::n_cores() * kLineCounts, kLineCounts);
   const Nanos begin = steady_now();
   global::finish([&] {
-    core::CoreContext::here().spawn_pooled(Visit{uts_root(Visit::tree_of(tree)),
-                                                 is_simulated ? 1U : 0U, tree, counts[0].place()});
+    core::CoreContext::here().spawn_pooled(
+        Visit{uts_root(Visit::tree_of(tree)), is_simulated ? 1U : 0U, tree, counts[0].place()});
   });
   const Nanos time = steady_now() - begin;
   UtsCount all;
@@ -139,8 +139,8 @@ Report run(const Options& options) {
   Report report;
   report.cores = kCores;
   report.rows = {value_row("efficiency", "of 2 cores over 1", over_one, "value >= 0.95"),
-                 compare_row("vertices-a-core", "million/s", two_cores, "a sequential walk", sequential,
-                             "ratio >= 0.9"),
+                 compare_row("vertices-a-core", "million/s", two_cores, "a sequential walk",
+                             sequential, "ratio >= 0.9"),
                  value_row("sim-4-nodes", "of 4 nodes, 500 us apart", simulated, "value >= 0.9")};
   return report;
 }

@@ -94,7 +94,8 @@ std::uint32_t uts_n_children(const UtsTree& tree, const UtsVertex& vertex) {
   }
   if (vertex.depth >= tree.depth_max) return 0;
   const double p = 1.0 / (1.0 + tree.branching);
-  const auto n = static_cast<std::uint32_t>(std::floor(std::log(1 - draw(vertex)) / std::log(1 - p)));
+  const auto n =
+      static_cast<std::uint32_t>(std::floor(std::log(1 - draw(vertex)) / std::log(1 - p)));
   return std::min(n, kChildrenMost);
 }
 

@@ -61,8 +61,14 @@ class Thread {
  public:
   Thread(std::uint64_t* words, std::size_t n_words, std::uint64_t me, std::array<Ring, 2>& rings,
          std::atomic<int>& n_done)
-      : words_(words), mask_(n_words - 1), half_shift_(static_cast<std::uint32_t>(std::countr_zero(n_words)) - 1), me_(me), out_(rings[me]), in_(rings[1 - me]),
-        n_done_(n_done), mine_(new std::uint64_t[kBlockWords]) {}
+      : words_(words),
+        mask_(n_words - 1),
+        half_shift_(static_cast<std::uint32_t>(std::countr_zero(n_words)) - 1),
+        me_(me),
+        out_(rings[me]),
+        in_(rings[1 - me]),
+        n_done_(n_done),
+        mine_(new std::uint64_t[kBlockWords]) {}
 
   void run(std::uint64_t begin, std::uint64_t end) {
     std::size_t n_mine = 0;
@@ -80,7 +86,8 @@ class Thread {
         apply(mine_.get(), std::exchange(n_mine, 0));
         poll();
       }
-      if (n_other == kBlockWords) [[unlikely]] other = send(std::exchange(n_other, 0));
+      if (n_other == kBlockWords) [[unlikely]]
+        other = send(std::exchange(n_other, 0));
     }
     apply(mine_.get(), n_mine);
     if (n_other > 0) send(n_other);

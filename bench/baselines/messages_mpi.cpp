@@ -4,8 +4,6 @@
 //   messages_mpi gups LOG2_WORDS UPDATES          increments of a table of which each node has half
 // Rank 0 prints a line of JSON with "million_per_second".
 
-#include <mpi.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -15,6 +13,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <mpi.h>
 
 #include "bench/gups_work.hpp"
 
@@ -29,7 +29,9 @@ template <class Record, class Apply>
 class Way {
  public:
   Way(int other, Apply apply)
-      : other_(other), apply_(apply), out_(kBuffers, std::vector<Record>(kRecords)),
+      : other_(other),
+        apply_(apply),
+        out_(kBuffers, std::vector<Record>(kRecords)),
         in_(kBuffers, std::vector<Record>(kRecords)) {
     sends_.fill(MPI_REQUEST_NULL);
     for (std::size_t i = 0; i < kBuffers; ++i)

@@ -77,8 +77,7 @@ double messages(core::NodeHost& host, bool both_ways, std::uint64_t n_messages) 
         here.post(1 - here.core(), Message{{i, 1, 2, 3}});
     });
     result = rate(n_messages * (both_ways ? 2 : 1), steady_now() - begin);
-    const global::GlobalPtr<Received> received(
-        1, global::Place::at_offset(Message::kReceived));
+    const global::GlobalPtr<Received> received(1, global::Place::at_offset(Message::kReceived));
     const Received found = global::read(received);
     const std::uint64_t expected = n_messages * (n_messages - 1) / 2 + 6 * n_messages;
     RUBATO_REQUIRE(found.n == n_messages && found.sum == expected, found.n, found.sum, expected);
@@ -92,7 +91,8 @@ int run(const std::vector<std::string>& words) {
   core::Job job(net::make_fabric(), config);
   double result = 0;
   if (words.size() == 3 && words[0] == "gups") {
-    result = gups(job.host(), static_cast<std::uint32_t>(std::stoul(words[1])), std::stoull(words[2]));
+    result =
+        gups(job.host(), static_cast<std::uint32_t>(std::stoul(words[1])), std::stoull(words[2]));
   } else if (words.size() == 2 && (words[0] == "one-way" || words[0] == "both-ways")) {
     if (job.shape().n_nodes != 2) throw Error("messages go between 2 nodes", ExitCode::usage);
     result = messages(job.host(), words[0] == "both-ways", std::stoull(words[1]));

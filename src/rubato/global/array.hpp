@@ -87,7 +87,8 @@ GlobalArray<T> GlobalArray<T>::make(std::uint64_t n, std::uint64_t block) {
   GlobalArray array;
   array.n_ = n;
   array.n_cores_ = n_cores;
-  array.shift_ = static_cast<std::uint8_t>(std::bit_width(std::bit_ceil(std::max<std::uint64_t>(block, 1))) - 1);
+  array.shift_ = static_cast<std::uint8_t>(
+      std::bit_width(std::bit_ceil(std::max<std::uint64_t>(block, 1))) - 1);
   if (std::has_single_bit(n_cores)) {
     array.cores_shift_ = static_cast<std::uint8_t>(std::bit_width(n_cores) - 1);
   }
@@ -120,8 +121,9 @@ struct OwnerLoop {
 template <class T, class Body>
 void async_forall(const GlobalArray<T>& array, const Body& body, LoopOptions options = {},
                   SourcePlace at = SourcePlace::here()) {
-  static_assert(std::is_trivially_copyable_v<Body>,
-                "the body of a loop is copied to all cores by its bytes: it must capture plain values");
+  static_assert(
+      std::is_trivially_copyable_v<Body>,
+      "the body of a loop is copied to all cores by its bytes: it must capture plain values");
   async_on_all_cores(
       [array, body, options, place = PortablePlace(at)] {
         CoreContext& here = CoreContext::here();

@@ -167,8 +167,8 @@ struct CoroutineCallRecord {
   void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
   void apply(CoreContext& here) const {
     using R = ResultOf<F, T>;
-    here.post(here.source(), CoroutineReplyRecord<R>{reply, result_of(f, *reinterpret_cast<T*>(
-                                                                            place.resolve(here)))});
+    here.post(here.source(), CoroutineReplyRecord<R>{
+                                 reply, result_of(f, *reinterpret_cast<T*>(place.resolve(here)))});
   }
 };
 
@@ -183,8 +183,8 @@ struct CallAwaiter {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<Coroutine::promise_type> waiter) {
     reply.waiter = waiter;
-    CoreContext::here().post(
-        p.core(), CoroutineCallRecord<T, F>{p.place(), Place::at_address(&reply), f});
+    CoreContext::here().post(p.core(),
+                             CoroutineCallRecord<T, F>{p.place(), Place::at_address(&reply), f});
   }
   auto await_resume() {
     if constexpr (!std::is_void_v<std::invoke_result_t<const F&, T&>>) {

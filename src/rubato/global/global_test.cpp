@@ -73,8 +73,8 @@ TEST(Global, UpdatesInALoopAreAllThereAfterIt) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::uint64_t n_wrong = 1;
-    simulate(1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 3), seed,
-             [&, seed] { n_wrong = n_wrong_after_updates(100 + seed, 3'000, seed % 5); },
+    simulate(1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 3),
+             seed, [&, seed] { n_wrong = n_wrong_after_updates(100 + seed, 3'000, seed % 5); },
              {.block_bytes = 300, .buffer_bytes = 400, .window_bytes = 2'000});
     EXPECT_EQ(n_wrong, 0U);
   }
@@ -141,8 +141,9 @@ TEST(Global, FetchedValuesComeBackToTheCoreThatAskedBeforeTheScopeEnds) {
     n_right += sum == 3 * 999 * 1'000 / 2 ? 1 : 0;
     bool found = false;
     finish([&] {
-      fetch_call(array[5], [](std::uint64_t& x) { return ++x; },
-                 [&found](std::uint64_t value) { found = value == 16; });
+      fetch_call(
+          array[5], [](std::uint64_t& x) { return ++x; },
+          [&found](std::uint64_t value) { found = value == 16; });
     });
     n_right += found ? 1 : 0;
   });

@@ -235,8 +235,8 @@ class GlobalHashMap {
     static_assert(detail::Travels<F>, "what combines values must be trivially copyable");
     const ByteView bytes = KeyCodec<K>::bytes(key);
     const std::uint64_t hash = detail::hash_of_key(bytes);
-    CoreContext::here().post(
-        owner(hash), detail::UpsertRecord<K, V, F>{offset_, hash, value, combine}, bytes);
+    CoreContext::here().post(owner(hash),
+                             detail::UpsertRecord<K, V, F>{offset_, hash, value, combine}, bytes);
   }
   // The last one wins.
   template <class Key>
@@ -326,8 +326,9 @@ std::uint64_t GlobalHashMap<K, V>::size() const {
 template <class K, class V, class Body>
 void async_forall(const GlobalHashMap<K, V>& map, const Body& body, LoopOptions options = {},
                   SourcePlace at = SourcePlace::here()) {
-  static_assert(std::is_trivially_copyable_v<Body>,
-                "the body of a loop is copied to all cores by its bytes: it must capture plain values");
+  static_assert(
+      std::is_trivially_copyable_v<Body>,
+      "the body of a loop is copied to all cores by its bytes: it must capture plain values");
   async_on_all_cores(
       [map, body, options, place = PortablePlace(at)] {
         auto* const shard = &map.local();

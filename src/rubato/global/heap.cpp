@@ -106,9 +106,10 @@ std::uint64_t allocate_symmetric(std::uint64_t n_bytes) {
   const std::uint64_t offset =
       call(heap(), [n_bytes](SymmetricHeap& h) { return h.allocate(n_bytes); });
   if (offset == SymmetricHeap::kNone) {
-    throw Error("no room for " + std::to_string(n_bytes) +
-                    " bytes on each core: a core has addresses for as much memory as its machine has",
-                ExitCode::failed);
+    throw Error(
+        "no room for " + std::to_string(n_bytes) +
+            " bytes on each core: a core has addresses for as much memory as its machine has",
+        ExitCode::failed);
   }
   return offset;
 }

@@ -117,15 +117,17 @@ struct EverywhereRecord {
 }  // namespace detail
 
 template <class Body>
-void async_forall(std::uint64_t begin, std::uint64_t end, const Body& body, LoopOptions options = {},
-                  SourcePlace at = SourcePlace::here()) {
-  static_assert(std::is_trivially_copyable_v<Body>,
-                "the body of a loop is copied to all cores by its bytes: it must capture plain values");
+void async_forall(std::uint64_t begin, std::uint64_t end, const Body& body,
+                  LoopOptions options = {}, SourcePlace at = SourcePlace::here()) {
+  static_assert(
+      std::is_trivially_copyable_v<Body>,
+      "the body of a loop is copied to all cores by its bytes: it must capture plain values");
   if (begin >= end) return;
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, body);
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
-  here.post(0, detail::LoopRecord<Body>{begin, end, 0, n_cores, options.threshold, PortablePlace(at), body});
+  here.post(0, detail::LoopRecord<Body>{begin, end, 0, n_cores, options.threshold,
+                                        PortablePlace(at), body});
 }
 template <class Body>
 void forall(std::uint64_t begin, std::uint64_t end, const Body& body, LoopOptions options = {},
@@ -135,8 +137,9 @@ void forall(std::uint64_t begin, std::uint64_t end, const Body& body, LoopOption
 
 template <class F>
 void async_on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) {
-  static_assert(std::is_trivially_copyable_v<F>,
-                "what runs on all cores is copied there by its bytes: it must capture plain values");
+  static_assert(
+      std::is_trivially_copyable_v<F>,
+      "what runs on all cores is copied there by its bytes: it must capture plain values");
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, f);
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());

@@ -97,7 +97,8 @@ bool is_forbidden(Litmus litmus, const std::array<std::uint64_t, kRoles>& seen) 
   switch (litmus) {
     case Litmus::message_passing:
     case Litmus::asynchronous_passing:
-      return seen[1] == 10 || seen[2] == 10 || seen[3] == 10;  // y, and not what was written before it
+      return seen[1] == 10 || seen[2] == 10 ||
+             seen[3] == 10;  // y, and not what was written before it
     case Litmus::store_buffering:
       return seen[0] == 10 && seen[1] == 10;  // neither saw the other's
     case Litmus::independent_reads:

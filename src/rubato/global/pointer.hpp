@@ -32,9 +32,7 @@ class Place {
 
   [[nodiscard]] bool is_offset() const noexcept { return word_ >= 0; }
   // REQUIRES: is_offset().
-  [[nodiscard]] std::uint64_t offset() const noexcept {
-    return static_cast<std::uint64_t>(word_);
-  }
+  [[nodiscard]] std::uint64_t offset() const noexcept { return static_cast<std::uint64_t>(word_); }
   // On the core that it is of, which is the calling one.
   [[nodiscard]] std::byte* resolve(CoreContext& here) const noexcept {
     // Without a branch: the compiler makes a conditional move of it.
@@ -78,7 +76,7 @@ class GlobalPtr {
   GlobalPtr& operator+=(std::ptrdiff_t n) noexcept { return *this = *this + n; }
   // A member of what this points to: p.member(&Vertex::degree).
   template <class M, class U>
-  [[nodiscard]] GlobalPtr<M> member(M U::* which) const noexcept {
+  [[nodiscard]] GlobalPtr<M> member(M U::*which) const noexcept {
     static_assert(std::is_same_v<std::remove_const_t<T>, U>);
     // Of a standard-layout type, where the compiler knows the distance.
     alignas(U) static constexpr std::byte kNowhere[sizeof(U)]{};

@@ -24,7 +24,8 @@ namespace detail {
 struct RunHead {
   HandlerId handler = 0;
   std::uint32_t n_records = 0;
-  std::uint64_t n_bytes = 0;  // of the records, with a payload; the next run begins at a multiple of 8
+  std::uint64_t n_bytes =
+      0;  // of the records, with a payload; the next run begins at a multiple of 8
   FinishId finish = 0;
 };
 static_assert(sizeof(RunHead) == 24);

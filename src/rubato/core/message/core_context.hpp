@@ -45,11 +45,12 @@
 namespace rubato::core {
 
 struct MessageOptions {
-  std::size_t block_bytes = std::size_t{32} << 10;   // between cores of a node
-  std::uint32_t window_blocks = 8;                   // to each of them
-  std::size_t buffer_bytes = std::size_t{64} << 10;  // a buffer to another node leaves when it holds so much
-  std::size_t window_bytes = std::size_t{4} << 20;   // of a core, to each node
-  Nanos deadline = 100 * kMicrosecond;               // a buffer leaves at that age at the latest
+  std::size_t block_bytes = std::size_t{32} << 10;  // between cores of a node
+  std::uint32_t window_blocks = 8;                  // to each of them
+  std::size_t buffer_bytes = std::size_t{64}
+                             << 10;  // a buffer to another node leaves when it holds so much
+  std::size_t window_bytes = std::size_t{4} << 20;  // of a core, to each node
+  Nanos deadline = 100 * kMicrosecond;              // a buffer leaves at that age at the latest
   Nanos slice = 50 * kMicrosecond;  // what a core does at a stretch, if its tasks let it
   Scheduler::Options tasks{};
   // Virtual costs: of a record that is applied, a turn of a task, a buffer that is sent or taken.
@@ -60,7 +61,7 @@ struct MessageOptions {
 
 // Of everything since the start; counted by block and by run.
 struct CoreCounters {
-  std::uint64_t n_posted = 0;   // records
+  std::uint64_t n_posted = 0;  // records
   std::uint64_t n_applied = 0;
   std::uint64_t n_runs = 0;
   std::uint64_t n_blocks = 0;       // that left, to cores of the node and to others
@@ -341,9 +342,9 @@ class CoreContext {
 
   template <auto F, class P, std::size_t... I, class T>
   void send_all(CoreId to, std::index_sequence<I...> /*plain*/, const T& arguments) {
-    static_assert((std::is_convertible_v<std::tuple_element_t<I, T>, std::tuple_element_t<I, P>> &&
-                   ...),
-                  "an argument does not convert to what the handler takes");
+    static_assert(
+        (std::is_convertible_v<std::tuple_element_t<I, T>, std::tuple_element_t<I, P>> && ...),
+        "an argument does not convert to what the handler takes");
     const auto record = detail::CallRecord<F>::of(
         static_cast<std::tuple_element_t<I, P>>(std::get<I>(arguments))...);
     if constexpr (detail::Signature<decltype(F)>::has_payload()) {
@@ -361,8 +362,7 @@ class CoreContext {
   }
   [[nodiscard]] detail::Outbox& find_outbox(CoreId to);
   // Where the next record goes; a run of its kind is open.
-  [[nodiscard]] std::byte* begin_record(detail::Outbox& box, HandlerId handler,
-                                        std::size_t stride);
+  [[nodiscard]] std::byte* begin_record(detail::Outbox& box, HandlerId handler, std::size_t stride);
   void post_payload(detail::Outbox& box, HandlerId handler, ByteView record, ByteView payload);
   void post_large(detail::Outbox& box, HandlerId handler, ByteView record, ByteView payload);
   void make_room(detail::Outbox& box, std::size_t n_bytes);
@@ -381,7 +381,8 @@ class CoreContext {
   void forward_parcels();
   void wake_for_room();
   [[nodiscard]] std::uint64_t apply_incoming(std::uint64_t budget);
-  [[nodiscard]] bool apply_from(std::uint32_t local, std::uint64_t budget, std::uint64_t& n_applied);
+  [[nodiscard]] bool apply_from(std::uint32_t local, std::uint64_t budget,
+                                std::uint64_t& n_applied);
   [[nodiscard]] std::uint64_t apply_some(Incoming& in, const detail::BlockRing::Entry& entry,
                                          std::uint64_t budget);
   void open_incoming_run(Incoming& in, const detail::BlockRing::Entry& entry);
@@ -430,7 +431,7 @@ class CoreContext {
   std::vector<std::unique_ptr<detail::Block>> spare_;
   std::map<NodeId, Lane> lanes_;
   std::vector<std::pair<NodeId, Bytes>> full_;  // buffers that wait for the end of the slice
-  std::vector<Way> ways_;  // [n_cores]
+  std::vector<Way> ways_;                       // [n_cores]
   std::uint64_t n_backlog_ = 0;
   std::uint64_t n_waiters_ = 0;  // tasks that wait for room
   std::vector<detail::Outbox*> waited_for_;
@@ -447,19 +448,20 @@ class CoreContext {
   std::uint32_t n_in_task_ = 0;     // of them: in a pooled task
   bool has_queued_runner_ = false;  // which has not begun
   bool is_hungry_ = false;
-  bool knows_of_tasks_ = false;  // there are pooled tasks in this run
-  std::vector<CoreId> beggars_;         // cores of other nodes that asked for tasks
-  std::vector<CoreId> lifelines_;       // those that this one asks
-  std::vector<bool> has_asked_;         // [lifelines]
+  bool knows_of_tasks_ = false;    // there are pooled tasks in this run
+  std::vector<CoreId> beggars_;    // cores of other nodes that asked for tasks
+  std::vector<CoreId> lifelines_;  // those that this one asks
+  std::vector<bool> has_asked_;    // [lifelines]
 
   // In.
-  std::vector<Incoming> incoming_;                             // [n_cores]
-  std::vector<std::atomic<std::uint64_t>> signals_;            // a bit a core that has pushed
-  std::vector<std::uint64_t> pending_;                         // those that have been seen
-  std::deque<std::unique_ptr<detail::Parcel>> parcels_;        // to be brought to their cores
+  std::vector<Incoming> incoming_;                              // [n_cores]
+  std::vector<std::atomic<std::uint64_t>> signals_;             // a bit a core that has pushed
+  std::vector<std::uint64_t> pending_;                          // those that have been seen
+  std::deque<std::unique_ptr<detail::Parcel>> parcels_;         // to be brought to their cores
   std::deque<std::unique_ptr<detail::Parcel>> parcels_on_way_;  // some of their parts are in rings
   std::vector<detail::FinishTable::Acknowledgement> due_;
-  std::vector<std::pair<CoreId, std::uint64_t>> applied_from_;  // bytes of parcels, to be acknowledged
+  std::vector<std::pair<CoreId, std::uint64_t>>
+      applied_from_;  // bytes of parcels, to be acknowledged
 };
 
 }  // namespace rubato::core

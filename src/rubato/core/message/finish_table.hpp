@@ -59,7 +59,7 @@ class FinishTable {
     bool is_home = false;
     bool is_engaged = false;
     bool is_touched = false;
-    CoreId parent = 0;             // if it is engaged
+    CoreId parent = 0;              // if it is engaged
     std::uint64_t n_to_parent = 0;  // acknowledged when nothing is open any more
     Worker* waiter = nullptr;
   };

@@ -15,7 +15,7 @@ namespace finish_test {
 
 // What each core of the tests keeps.
 struct Tally {
-  std::uint64_t n_done = 0;    // of the scope under way
+  std::uint64_t n_done = 0;     // of the scope under way
   std::uint64_t n_missing = 0;  // things that had not ended when a scope had
   std::uint64_t n_scopes = 0;
 };
@@ -185,10 +185,13 @@ TEST(Finish, WaitsForAllThatWasStartedInItOnAllCores) {
     const auto n_nodes = 1 + static_cast<std::uint32_t>(seed % 4);
     const auto n_cores = 1 + static_cast<std::uint32_t>(seed % 3);
     std::vector<std::unique_ptr<Node>> nodes;
-    simulate(n_nodes, n_cores, seed,
-             {.block_bytes = 200 + 20 * seed, .window_blocks = 2, .buffer_bytes = 200 + 30 * seed,
-              .window_bytes = 1'000 + 100 * seed},
-             [seed](CoreContext& here) { grow_trees(here, seed, 4); }, nodes);
+    simulate(
+        n_nodes, n_cores, seed,
+        {.block_bytes = 200 + 20 * seed,
+         .window_blocks = 2,
+         .buffer_bytes = 200 + 30 * seed,
+         .window_bytes = 1'000 + 100 * seed},
+        [seed](CoreContext& here) { grow_trees(here, seed, 4); }, nodes);
     EXPECT_EQ(nodes[0]->tallies[0].n_scopes, 4U);
     for (const auto& node : nodes)
       moved.add(node->engine.counters());
@@ -250,24 +253,25 @@ TEST(PooledTasks, WorkOfOneCoreIsSpreadOverAllNodes) {
 TEST(Finish, WaitsBeforeItThrowsOn) {
   std::vector<std::unique_ptr<Node>> nodes;
   std::uint64_t n_seen = 0;
-  simulate(1, 1, 1, {},
-           [&](CoreContext& here) {
-             std::uint64_t n = 0;
-             try {
-               here.finish([&] {
-                 for (int i = 0; i < 10; ++i) {
-                   here.spawn([&] {
-                     here.yield();
-                     ++n;
-                   });
-                 }
-                 throw Error("no");
-               });
-             } catch (const Error&) {
-               n_seen = n;
-             }
-           },
-           nodes);
+  simulate(
+      1, 1, 1, {},
+      [&](CoreContext& here) {
+        std::uint64_t n = 0;
+        try {
+          here.finish([&] {
+            for (int i = 0; i < 10; ++i) {
+              here.spawn([&] {
+                here.yield();
+                ++n;
+              });
+            }
+            throw Error("no");
+          });
+        } catch (const Error&) {
+          n_seen = n;
+        }
+      },
+      nodes);
   EXPECT_EQ(n_seen, 10U);
 }
 
@@ -275,18 +279,19 @@ TEST(Messages, TakePayloadsOfAnySizeInTheirOrder) {
   for (std::uint32_t n_nodes = 1; n_nodes <= 2; ++n_nodes) {
     std::vector<std::unique_ptr<Node>> nodes;
     std::uint64_t n_sent = 0;
-    simulate(n_nodes, 2, 1, {},
-             [&](CoreContext& here) {
-               const auto last = static_cast<CoreId>(here.shape().n_cores_total() - 1);
-               for (std::uint64_t n = 0; n < 5'000'000; n = 2 * n + 1) {
-                 Bytes payload(n);
-                 for (std::size_t i = 0; i < n; ++i)
-                   payload[i] = static_cast<std::byte>(n + i);
-                 n_sent += n;
-                 here.send<&finish_test::fill>(last, n, payload);
-               }
-             },
-             nodes);
+    simulate(
+        n_nodes, 2, 1, {},
+        [&](CoreContext& here) {
+          const auto last = static_cast<CoreId>(here.shape().n_cores_total() - 1);
+          for (std::uint64_t n = 0; n < 5'000'000; n = 2 * n + 1) {
+            Bytes payload(n);
+            for (std::size_t i = 0; i < n; ++i)
+              payload[i] = static_cast<std::byte>(n + i);
+            n_sent += n;
+            here.send<&finish_test::fill>(last, n, payload);
+          }
+        },
+        nodes);
     const Tally& tally = nodes.back()->tallies.back();
     EXPECT_EQ(tally.n_done, n_sent);
     EXPECT_EQ(tally.n_missing, 0U);
@@ -297,16 +302,17 @@ TEST(Messages, TakeAPayloadOfAGibibyte) {
   constexpr std::size_t kGibibyte = std::size_t{1} << 30;
   for (std::uint32_t n_nodes = 1; n_nodes <= 2; ++n_nodes) {
     std::vector<std::unique_ptr<Node>> nodes;
-    simulate(n_nodes, 2 / n_nodes, 1, {},
-             [&](CoreContext& here) {
-               Bytes payload(kGibibyte);
-               payload.front() = payload.back() = std::byte{7};
-               here.finish([&] {
-                 here.send<&finish_test::look_at_ends>(1, payload);
-                 here.send<&finish_test::look_at_ends>(1, ByteView(payload).first(1));
-               });
-             },
-             nodes);
+    simulate(
+        n_nodes, 2 / n_nodes, 1, {},
+        [&](CoreContext& here) {
+          Bytes payload(kGibibyte);
+          payload.front() = payload.back() = std::byte{7};
+          here.finish([&] {
+            here.send<&finish_test::look_at_ends>(1, payload);
+            here.send<&finish_test::look_at_ends>(1, ByteView(payload).first(1));
+          });
+        },
+        nodes);
     EXPECT_EQ(nodes.back()->tallies.back().n_done, kGibibyte + 1);
     EXPECT_EQ(nodes.back()->tallies.back().n_missing, 0U);
   }
@@ -316,8 +322,9 @@ TEST(Messages, TakeAPayloadOfAGibibyte) {
 TEST(Messages, WhatIsPostedByWhatIsAppliedIsAlwaysTaken) {
   std::vector<std::unique_ptr<Node>> nodes;
   constexpr std::uint64_t kPosts = 20'000;
-  simulate(1, 2, 1, {.block_bytes = 200, .window_blocks = 2},
-           [&](CoreContext& here) { here.send<&finish_test::post_all>(0, kPosts); }, nodes);
+  simulate(
+      1, 2, 1, {.block_bytes = 200, .window_blocks = 2},
+      [&](CoreContext& here) { here.send<&finish_test::post_all>(0, kPosts); }, nodes);
   EXPECT_EQ(nodes[0]->tallies[1].n_missing, kPosts * (kPosts - 1) / 2);
   EXPECT_GT(nodes[0]->engine.counters().n_blocks, 10 * detail::BlockRing::kEntries);
 }
@@ -339,11 +346,12 @@ TEST(BlockRing, RefusesWhatItHasNoRoomForUntilItIsReclaimed) {
 TEST(PooledTasks, TenMillionOfThemWaitAndAllRun) {
   constexpr std::uint64_t kTasks = 10'000'000;
   std::vector<std::unique_ptr<Node>> nodes;
-  simulate(1, 1, 1, {},
-           [&](CoreContext& here) {
-             here.finish([&] { here.send<&finish_test::spawn_all>(0, kTasks); });
-           },
-           nodes);
+  simulate(
+      1, 1, 1, {},
+      [&](CoreContext& here) {
+        here.finish([&] { here.send<&finish_test::spawn_all>(0, kTasks); });
+      },
+      nodes);
   EXPECT_EQ(nodes[0]->tallies[0].n_missing, kTasks);
   EXPECT_EQ(nodes[0]->tallies[0].n_done, kTasks);
 }
@@ -352,11 +360,12 @@ TEST(Finish, AScopeThatCannotEndIsADeadlockWithTheNameOfWhoWaits) {
   std::vector<std::unique_ptr<Node>> nodes;
   FullEmpty<int> never;
   try {
-    simulate(2, 2, 1, {},
-             [&](CoreContext& here) {
-               here.finish([&] { here.spawn([&] { (void)never.read_ff(); }, {"reader"}); });
-             },
-             nodes);
+    simulate(
+        2, 2, 1, {},
+        [&](CoreContext& here) {
+          here.finish([&] { here.spawn([&] { (void)never.read_ff(); }, {"reader"}); });
+        },
+        nodes);
     FAIL() << "no deadlock";
   } catch (const Error& error) {
     const std::string text = error.what();

@@ -24,7 +24,7 @@ struct Handler {
 
   std::string_view name;  // lives for ever
   Apply apply = nullptr;
-  std::uint32_t stride = 0;   // bytes from one record to the next, a multiple of 8
+  std::uint32_t stride = 0;  // bytes from one record to the next, a multiple of 8
   bool has_payload = false;  // records of different sizes, each behind its own
 };
 

@@ -139,7 +139,8 @@ TEST(Messages, WalksOverAllCoresEndWhereTheyDoInOneLoop) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto n_nodes = 1 + static_cast<std::uint32_t>(seed % 5);
     const auto n_cores = 1 + static_cast<std::uint32_t>(seed % 3);
-    const auto nodes = simulate(n_nodes, n_cores, seed, {.block_bytes = 200 + 50 * seed, .buffer_bytes = 200 + 100 * seed},
+    const auto nodes = simulate(n_nodes, n_cores, seed,
+                                {.block_bytes = 200 + 50 * seed, .buffer_bytes = 200 + 100 * seed},
                                 [](Node& n) { n.engine.set_on_start(start_walks); });
     const auto sums = expected_sums(std::uint64_t{n_nodes} * n_cores);
     std::uint64_t n_applied = 0;
@@ -219,8 +220,8 @@ TEST(Messages, ABufferLeavesAtItsDeadlineThoughItsCoreIsBusy) {
   std::vector<std::unique_ptr<MessageEngine>> owned;
   std::vector<Engine*> engines;
   for (NodeId node = 0; node < 2; ++node) {
-    owned.push_back(std::make_unique<MessageEngine>(
-        JobShape{node, 2, 1}, MessageOptions{.apply_cost = 1'000}));
+    owned.push_back(
+        std::make_unique<MessageEngine>(JobShape{node, 2, 1}, MessageOptions{.apply_cost = 1'000}));
     owned[node]->core(0).set_local(backlog);
     engines.push_back(owned[node].get());
   }

@@ -21,8 +21,8 @@ struct Outbox {
   // The open run.
   std::byte* head = nullptr;
   std::byte* counted = nullptr;  // what the scope's count knows of
-  std::uint32_t stride = 0;    // 0: of records with payloads, which are counted one by one
-  std::uint64_t n_records = 0;  // of those
+  std::uint32_t stride = 0;      // 0: of records with payloads, which are counted one by one
+  std::uint64_t n_records = 0;   // of those
   std::uint64_t n_counted = 0;
 
   std::unique_ptr<Block> block;

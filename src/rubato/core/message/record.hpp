@@ -45,12 +45,15 @@ concept HasPayload = requires(const R& record, CoreContext& here, ByteView paylo
   record.apply(here, payload);
 };
 template <class R>
-concept HasPrefetch = requires(const R& record, CoreContext& here) { record.prefetch(here); };
+concept HasPrefetch = requires(const R& record, CoreContext& here) {
+  record.prefetch(here);
+};
 
 // For what lies behind what prefetch() asked for; half as far ahead.
 template <class R>
-concept HasSecondPrefetch =
-    requires(const R& record, CoreContext& here) { record.prefetch_again(here); };
+concept HasSecondPrefetch = requires(const R& record, CoreContext& here) {
+  record.prefetch_again(here);
+};
 
 [[noreturn]] void throw_cut_record(std::size_t n_bytes);
 
@@ -226,14 +229,10 @@ struct CallRecord {
     return std::tuple<std::tuple_element_t<I, typename Sig::Arguments>...>{
         in.get<std::tuple_element_t<I, typename Sig::Arguments>>()...};
   }
-  void apply(CoreContext& here) const
-  requires(!Sig::has_payload())
-  {
+  void apply(CoreContext& here) const requires(!Sig::has_payload()) {
     std::apply([&](const auto&... plain) { F(here, plain...); }, arguments(Plain{}));
   }
-  void apply(CoreContext& here, ByteView payload) const
-  requires(Sig::has_payload())
-  {
+  void apply(CoreContext& here, ByteView payload) const requires(Sig::has_payload()) {
     std::apply([&](const auto&... plain) { F(here, plain..., payload); }, arguments(Plain{}));
   }
 };

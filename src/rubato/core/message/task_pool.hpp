@@ -27,9 +27,10 @@ namespace rubato::core {
 class CoreContext;
 
 template <class R>
-concept PooledTask =
-    std::is_trivially_copyable_v<R> && alignof(R) <= 8 &&
-    requires(const R& record, CoreContext& here) { record.run(here); };
+concept PooledTask = std::is_trivially_copyable_v<R> && alignof(R) <= 8 &&
+                     requires(const R& record, CoreContext& here) {
+  record.run(here);
+};
 
 namespace detail {
 
@@ -55,7 +56,8 @@ using TaskChunkPtr = std::unique_ptr<TaskChunk>;
 // What the cores of a node know of each other; each counter in a line of its own.
 struct NodeHunger {
   alignas(64) std::atomic<std::uint32_t> n_hungry{0};  // cores that have nothing to do
-  alignas(64) std::atomic<std::uint32_t> n_shared{0};  // chunks that have been published and not taken
+  alignas(64) std::atomic<std::uint32_t> n_shared{
+      0};  // chunks that have been published and not taken
 };
 
 // Of one core; only take_from() is called by others.
@@ -120,7 +122,7 @@ class TaskPool {
 
   NodeHunger& hunger_;
   std::size_t n_ = 0;
-  std::deque<TaskChunkPtr> chunks_;   // the oldest first
+  std::deque<TaskChunkPtr> chunks_;  // the oldest first
   std::vector<TaskChunkPtr> spare_;
   alignas(64) std::mutex shared_mutex_;
   std::deque<TaskChunkPtr> shared_;  // under it

@@ -1,11 +1,10 @@
 #include "rubato/core/task/scheduler.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <csignal>
 
 #include <gtest/gtest.h>
 

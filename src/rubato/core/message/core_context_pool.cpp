@@ -1,0 +1,171 @@
+// Pooled tasks of a core: running them, giving them away, asking for some.
+
+#include <algorithm>
+
+#include "rubato/core/message/core_context.hpp"
+
+namespace rubato::core {
+namespace {
+
+constexpr std::size_t kGivenMost = 2048;     // pooled tasks to another node at a time
+constexpr std::uint64_t kBatchesASlice = 8;  // of pooled tasks, between which others are looked at
+
+}  // namespace
+
+// A core of another node has nothing to do.
+struct Beg {
+  void apply(CoreContext& here) const { here.beggars_.push_back(here.source()); }
+};
+
+// Somewhere there are pooled tasks, so that idle cores are to ask for some.
+struct TasksExist {
+  void apply(CoreContext& here) const { here.spread_that_tasks_exist(); }
+};
+
+// --- pooled tasks
+// -------------------------------------------------------------------------------------
+
+// In the middle of a push: the record is there.
+void CoreContext::began_chunk() {
+  queue_runner();
+  if (!knows_of_tasks_ && shape_.n_nodes > 1) spread_that_tasks_exist();
+  // Who fills pools without end lets those who could help see it.
+  if (tasks_.running_or_null() != nullptr && !is_applying_ && n_posted_in_slice() > budget_) {
+    tasks_.yield_to_driver();
+  }
+}
+
+void CoreContext::queue_runner() {
+  // One that is between two tasks goes on by itself.
+  if (has_queued_runner_ || n_runners_ > n_in_task_ || n_runners_ >= kRunnersMost) return;
+  has_queued_runner_ = true;
+  tasks_.spawn([this] { run_pooled(); }, "pooled tasks");
+}
+
+// A runner. It ends when the pools are empty, or another one is free to go on.
+void CoreContext::run_pooled() {
+  has_queued_runner_ = false;
+  if (n_runners_ > n_in_task_) return;
+  ++n_runners_;
+  while (!bound_.empty() || !pool_.empty()) {
+    // What this one runs may wait: then the next one begins.
+    ++n_in_task_;
+    queue_runner();
+    const std::uint64_t n_most = std::max<std::uint64_t>(budget_ / kBatchesASlice, 1);
+    for (std::uint64_t n = 0; n < n_most && charged_ < options_.slice; ++n) {
+      if (bound_.empty() && pool_.empty()) break;
+      run_next(bound_.empty() ? pool_ : bound_);
+    }
+    --n_in_task_;
+    if (n_runners_ > n_in_task_ + 1) break;
+    tasks_.yield_to_driver();
+  }
+  --n_runners_;
+  tasks_.running().scope = 0;
+}
+
+void CoreContext::run_next(detail::TaskPool& pool) {
+  detail::TaskChunk& chunk = pool.top();
+  const FinishId finish = chunk.finish;
+  tasks_.running().scope = finish;
+  pool_of_next_ = &pool;
+  chunk.kind->run(*this, chunk.bytes + (chunk.n - 1) * chunk.kind->stride);
+  if (finish != 0) finishes_.end(finish, 1);
+}
+
+void CoreContext::set_hungry(bool is_hungry) noexcept {
+  if (std::exchange(is_hungry_, is_hungry) == is_hungry) return;
+  hunger_.n_hungry.fetch_add(is_hungry ? 1U : UINT32_MAX);
+}
+
+// Gives others of what this core cannot run at once; true if it did.
+bool CoreContext::share() {
+  bool gave = false;
+  if (pool_.size() > 1) {
+    const std::uint32_t n_hungry = hunger_.n_hungry.load(std::memory_order_relaxed);
+    gave = n_hungry > hunger_.n_shared.load(std::memory_order_relaxed);
+    if (gave) pool_.share_half();
+  }
+  while (!beggars_.empty() && pool_.size() > 1) {
+    give_to_beggar();
+    gave = true;
+  }
+  return gave;
+}
+
+void CoreContext::give_to_beggar() {
+  const CoreId to = beggars_.back();
+  beggars_.pop_back();
+  for (const detail::TaskChunkPtr& chunk : pool_.take_half(kGivenMost)) {
+    applied_scope_ = chunk->finish;
+    chunk->kind->send(*this, to, chunk->bytes, chunk->n);
+    // They are messages from now on, which are counted as such.
+    if (chunk->finish != 0) finishes_.end(chunk->finish, chunk->n);
+    counters_.n_given += chunk->n;
+  }
+  applied_scope_ = 0;
+  close_block(outbox(to));
+  const NodeId node = shape_.node_of(to);
+  send_lane(node, lanes_[node]);
+}
+
+// For a core that has nothing left. True if there is something now.
+bool CoreContext::find_tasks() {
+  if (pool_.has_shared() && pool_.take_back()) {
+    queue_runner();
+    return true;
+  }
+  if (hunger_.n_shared.load(std::memory_order_relaxed) == 0) {
+    if (knows_of_tasks_) beg();
+    return false;
+  }
+  const std::uint32_t me = shape_.local_of(core_);
+  for (std::uint32_t i = 1; i < shape_.n_cores; ++i) {
+    CoreContext& victim = *siblings_[(me + i) % shape_.n_cores];
+    const bool found = pool_.take_from(victim.pool_, [&](const detail::TaskChunk& chunk) {
+      counters_.n_stolen += chunk.n;
+      if (chunk.finish == 0) return;
+      // As if it had sent them here, and they had begun as tasks of this core.
+      finishes_.add(chunk.finish, chunk.n);
+      finishes_.note_applied(chunk.finish, victim.core_, chunk.n);
+    });
+    if (!found) continue;
+    queue_runner();
+    return true;
+  }
+  return false;
+}
+
+// Programs without such tasks do not pay for the questions of idle cores.
+void CoreContext::spread_that_tasks_exist() {
+  if (std::exchange(knows_of_tasks_, true)) return;
+  const FinishId finish = std::exchange(applied_scope_, 0);
+  Worker* const task = tasks_.running_or_null() != nullptr ? &tasks_.running() : nullptr;
+  const FinishId of_task = task != nullptr ? std::exchange(task->scope, 0) : 0;
+  for (const CoreId core : lifelines_)
+    post(core, TasksExist{});
+  for (CoreId core = shape_.first_core(); core < shape_.first_core() + shape_.n_cores; ++core) {
+    if (core != core_) post(core, TasksExist{});
+  }
+  applied_scope_ = finish;
+  if (task != nullptr) task->scope = of_task;
+}
+
+// Once; whoever is asked remembers it until there is something to give. So idle cores are silent, and the run can be
+// seen to end.
+void CoreContext::beg() {
+  for (std::size_t i = 0; i < lifelines_.size(); ++i) {
+    if (has_asked_[i]) continue;
+    has_asked_[i] = true;
+    ++counters_.n_begs;
+    post(lifelines_[i], Beg{});
+  }
+}
+
+void CoreContext::note_given(CoreId by) {
+  for (std::size_t i = 0; i < lifelines_.size(); ++i) {
+    if (lifelines_[i] == by) has_asked_[i] = false;
+  }
+}
+
+}  // namespace rubato::core
