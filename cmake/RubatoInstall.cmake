@@ -43,4 +43,7 @@ if(RUBATO_TESTS)
   rubato_external_example(hops 04_hops build "hops local: 5 ticks .* 2 virtual nodes"
                           --ticks 5 --simulate 2 --labels text --from Reykjavik
                           --input ${PROJECT_SOURCE_DIR}/examples/04_hops/flights.txt)
+  rubato_external_example(letters 05_letters install "e 7.*s 8")
+  rubato_external_example(updates 06_updates build "1000000 updates of 4096 words" 12 1)
+  rubato_external_example(words 07_words build "the 3.*and 2")
 endif()

@@ -100,28 +100,36 @@ struct Registered {
 
   // Records of different sizes: each behind its own, which says how far it is to the next.
   static void apply_with_payloads(CoreContext& here, const std::byte* at, const std::byte* end) {
-    [[maybe_unused]] const std::byte* first = at;   // not asked for yet
-    [[maybe_unused]] const std::byte* second = at;  // not asked for again yet
-    [[maybe_unused]] std::uint32_t n_ahead = 0;
+    [[maybe_unused]] Ahead ahead{at, at};
     while (at != end) {
-      if constexpr (HasPrefetch<R>) {
-        for (; n_ahead < kPayloadsAhead && first != end; ++n_ahead, first = behind(first, end)) {
-          read(first + kSizeBytes).prefetch(here);
-          if constexpr (HasSecondPrefetch<R>) {
-            if (n_ahead >= kPayloadsAhead / 2) {
-              read(second + kSizeBytes).prefetch_again(here);
-              second = behind(second, end);
-            }
-          }
-        }
-        --n_ahead;
-      }
+      if constexpr (HasPrefetch<R>) ahead.ask(here, end);
       const std::byte* const next = behind(at, end);
       const std::byte* const record = at + kSizeBytes;
       read(record).apply(here, ByteView(record + kStride, size_at(at) - kStride));
       at = next;
     }
   }
+  // What has been asked for ahead of the record that is applied next, and what has been asked for again.
+  struct Ahead {
+    const std::byte* first;
+    const std::byte* second;
+    std::uint32_t n = 0;
+
+    void ask(CoreContext& here, const std::byte* end) {
+      for (; n < kPayloadsAhead && first != end; ++n) {
+        read(first + kSizeBytes).prefetch(here);
+        first = behind(first, end);
+        if (n >= kPayloadsAhead / 2) ask_again(here, end);
+      }
+      --n;
+    }
+    void ask_again([[maybe_unused]] CoreContext& here, [[maybe_unused]] const std::byte* end) {
+      if constexpr (HasSecondPrefetch<R>) {
+        read(second + kSizeBytes).prefetch_again(here);
+        second = behind(second, end);
+      }
+    }
+  };
   static constexpr std::size_t kSizeBytes = sizeof(std::uint64_t);
   static constexpr std::uint32_t kPayloadsAhead = 16;
   [[nodiscard]] static std::uint64_t size_at(const std::byte* at) noexcept {
