@@ -57,7 +57,7 @@ class FramePool {
 // What a coroutine returns to whoever makes it; start() runs it.
 class Coroutine {
  public:
-  struct promise_type {
+  struct promise_type {  // NOLINT(readability-identifier-naming): the standard's name
     core::FinishId scope = 0;
 
     Coroutine get_return_object() noexcept {

@@ -36,7 +36,8 @@ class Place {
   // On the core that it is of, which is the calling one.
   [[nodiscard]] std::byte* resolve(CoreContext& here) const noexcept {
     // Without a branch: the compiler makes a conditional move of it.
-    std::byte* const address = reinterpret_cast<std::byte*>(~static_cast<std::uintptr_t>(word_));
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one
+    auto* const address = reinterpret_cast<std::byte*>(~static_cast<std::uintptr_t>(word_));
     return word_ >= 0 ? here.memory() + word_ : address;
   }
   // `n` bytes further on.

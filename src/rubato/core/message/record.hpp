@@ -117,16 +117,16 @@ struct Registered {
 
     void ask(CoreContext& here, const std::byte* end) {
       for (; n < kPayloadsAhead && first != end; ++n) {
-        read(first + kSizeBytes).prefetch(here);
-        first = behind(first, end);
+        const std::byte* const next = behind(first, end);
+        read(std::exchange(first, next) + kSizeBytes).prefetch(here);
         if (n >= kPayloadsAhead / 2) ask_again(here, end);
       }
       --n;
     }
     void ask_again([[maybe_unused]] CoreContext& here, [[maybe_unused]] const std::byte* end) {
       if constexpr (HasSecondPrefetch<R>) {
-        read(second + kSizeBytes).prefetch_again(here);
-        second = behind(second, end);
+        const std::byte* const next = behind(second, end);
+        read(std::exchange(second, next) + kSizeBytes).prefetch_again(here);
       }
     }
   };
