@@ -256,7 +256,7 @@ class GlobalHashMap {
   }
   // True if it was there.
   template <class Key>
-  bool erase(const Key& key) const {
+  bool erase(const Key& key) const {  // NOLINT(modernize-use-nodiscard): many do not care
     return call_owner(key, [](Shard& shard, std::uint64_t hash, ByteView bytes) {
       return shard.erase(hash, bytes);
     });
@@ -277,7 +277,7 @@ class GlobalHashMap {
     return static_cast<CoreId>((hash >> 32) * n_cores_ >> 32);
   }
   template <class Key, class F>
-  auto call_owner(const Key& key, const F& f) const {
+  [[nodiscard]] auto call_owner(const Key& key, const F& f) const {
     using R = std::invoke_result_t<const F&, Shard&, std::uint64_t, ByteView>;
     const ByteView bytes = KeyCodec<K>::bytes(key);
     const std::uint64_t hash = detail::hash_of_key(bytes);

@@ -44,32 +44,35 @@ struct GrowTask {
   }
 };
 
+void grow_child(CoreContext& here, std::uint64_t child, std::uint32_t depth) {
+  const auto in_task = [child, depth] { grow(CoreContext::here(), child, depth); };
+  switch (hash_words(child, 3) % 5) {
+    case 0:
+      here.send<&grow>(static_cast<CoreId>(hash_words(child, 4) % here.shape().n_cores_total()),
+                       child, depth);
+      return;
+    case 1:
+      here.spawn([in_task] {
+        CoreContext::here().yield();
+        in_task();
+      });
+      return;
+    case 2:
+      here.spawn_pooled(GrowTask{child, depth, hash_words(child, 6) % 3 == 0});
+      return;
+    case 3:
+      here.spawn_bound(GrowTask{child, depth, false});
+      return;
+    default:
+      here.spawn([in_task] { CoreContext::here().finish(in_task); });
+  }
+}
+
 void grow_children(CoreContext& here, std::uint64_t value, std::uint32_t depth) {
   if (depth == 0) return;
   const std::uint64_t n_children = hash_words(value, 1) % 4;
-  const std::uint64_t n_cores = here.shape().n_cores_total();
-  for (std::uint64_t i = 0; i < n_children; ++i) {
-    const std::uint64_t child = hash_words(value, i, 2);
-    const std::uint64_t kind = hash_words(child, 3) % 5;
-    if (kind == 0) {
-      here.send<&grow>(static_cast<CoreId>(hash_words(child, 4) % n_cores), child, depth - 1);
-    } else if (kind == 1) {
-      here.spawn([child, depth] {
-        CoreContext& core = CoreContext::here();
-        core.yield();
-        grow(core, child, depth - 1);
-      });
-    } else if (kind == 2) {
-      here.spawn_pooled(GrowTask{child, depth - 1, hash_words(child, 6) % 3 == 0});
-    } else if (kind == 3) {
-      here.spawn_bound(GrowTask{child, depth - 1, false});
-    } else {
-      here.spawn([child, depth] {
-        CoreContext& core = CoreContext::here();
-        core.finish([&] { grow(core, child, depth - 1); });
-      });
-    }
-  }
+  for (std::uint64_t i = 0; i < n_children; ++i)
+    grow_child(here, hash_words(value, i, 2), depth - 1);
 }
 
 void grow(CoreContext& here, std::uint64_t value, std::uint32_t depth) {
@@ -201,24 +204,25 @@ TEST(Finish, WaitsForAllThatWasStartedInItOnAllCores) {
   EXPECT_GT(moved.n_given, 100U);
 }
 
+// One of two nodes of two cores each; the scopes that core 0 has found complete.
+std::uint64_t n_complete_scopes(net::Fabric& fabric, std::uint64_t seed) {
+  NodeHostOptions options;
+  options.n_cores = 2;
+  options.owns_process = false;
+  NodeHost host(fabric, options);
+  Node node(host.shape(), {.block_bytes = 300, .buffer_bytes = 500});
+  node.engine.set_on_start([seed](CoreContext& here) {
+    if (here.core() == 0) grow_trees(here, seed, 20);
+  });
+  host.run(node.engine);
+  return node.tallies[0].n_scopes;
+}
+
 TEST(Finish, WaitsOnRealCoresAsWell) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     ThreadHub hub(2);
     std::atomic<std::uint64_t> n_scopes{0};
-    hub.run([&](NodeId id) {
-      NodeHostOptions options;
-      options.n_cores = 2;
-      options.owns_process = false;
-      NodeHost host(hub.fabric(id), options);
-      Node node(host.shape(), {.block_bytes = 300, .buffer_bytes = 500});
-      if (id == 0) {
-        node.engine.set_on_start([seed](CoreContext& here) {
-          if (here.core() == 0) grow_trees(here, seed, 20);
-        });
-      }
-      host.run(node.engine);
-      n_scopes += node.tallies[0].n_scopes;
-    });
+    hub.run([&](NodeId id) { n_scopes += n_complete_scopes(hub.fabric(id), seed); });
     EXPECT_EQ(n_scopes, 20U) << "seed " << seed;
   }
 }
@@ -250,28 +254,31 @@ TEST(PooledTasks, WorkOfOneCoreIsSpreadOverAllNodes) {
   }
 }
 
+// How many of ten tasks have ended when an error leaves their scope.
+std::uint64_t n_ended_before_error(CoreContext& here) {
+  std::uint64_t n = 0;
+  const auto count_later = [&] {
+    here.yield();
+    ++n;
+  };
+  const auto fail = [&] {
+    for (int i = 0; i < 10; ++i)
+      here.spawn(count_later);
+    throw Error("no");
+  };
+  try {
+    here.finish(fail);
+  } catch (const Error&) {
+    return n;
+  }
+  return 0;
+}
+
 TEST(Finish, WaitsBeforeItThrowsOn) {
   std::vector<std::unique_ptr<Node>> nodes;
   std::uint64_t n_seen = 0;
   simulate(
-      1, 1, 1, {},
-      [&](CoreContext& here) {
-        std::uint64_t n = 0;
-        try {
-          here.finish([&] {
-            for (int i = 0; i < 10; ++i) {
-              here.spawn([&] {
-                here.yield();
-                ++n;
-              });
-            }
-            throw Error("no");
-          });
-        } catch (const Error&) {
-          n_seen = n;
-        }
-      },
-      nodes);
+      1, 1, 1, {}, [&](CoreContext& here) { n_seen = n_ended_before_error(here); }, nodes);
   EXPECT_EQ(n_seen, 10U);
 }
 

@@ -69,7 +69,8 @@ class HandlerStack {
 }  // namespace
 
 void watch_for_overflow() {
-  static thread_local const HandlerStack kStack;
+  static thread_local HandlerStack stack;
+  static_cast<void>(stack);
 }
 
 #endif
