@@ -49,9 +49,9 @@ struct Visit {
     }
   }
   static const UtsTree& tree_of(std::uint32_t index) {
-    static const UtsTree* const kTrees[] = {&uts_tree(kNames[0]), &uts_tree(kNames[1]),
-                                            &uts_tree(kNames[2]), &uts_tree(kNames[3])};
-    return *kTrees[index];
+    static const UtsTree* const trees[] = {&uts_tree(kNames[0]), &uts_tree(kNames[1]),
+                                           &uts_tree(kNames[2]), &uts_tree(kNames[3])};
+    return *trees[index];
   }
 };
 

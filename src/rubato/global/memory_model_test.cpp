@@ -1,5 +1,6 @@
 // The litmus tests of the memory model in README.md: what may be seen, and that what may not never is.
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -116,23 +117,35 @@ struct Verdict {
   std::uint64_t n_interesting = 0;  // instances in which somebody saw something half done
 };
 
-// The main task: all instances at once, each task of them on a core and after a time that follow from `seed`.
+// A task of an instance, on a core and after a time that follow from `seed`.
+struct Player {
+  Litmus litmus;
+  Instance in;
+  std::uint64_t seed;
+  std::uint32_t role;
+
+  [[nodiscard]] CoreId core() const {
+    return static_cast<CoreId>(hash_words(seed, in.i, role) % n_cores());
+  }
+  void operator()() const {
+    CoreContext& here = CoreContext::here();
+    for (std::uint64_t n = hash_words(seed, in.i, role + 10) % 8; n > 0; --n) {
+      here.charge(static_cast<Nanos>(hash_words(seed, in.i, n) % 20'000));
+      here.yield();
+    }
+    finish([&] { play(litmus, in, role); });
+  }
+};
+
+// The main task: all instances at once.
 Verdict play_all(Litmus litmus, std::uint64_t seed) {
   const auto words = GlobalArray<std::uint64_t>::make(2 * kInstances);
   const auto seen = GlobalArray<std::uint64_t>::make(kRoles * kInstances);
   on_all_cores([=] {
-    for (std::uint64_t i = 0; i < kInstances; ++i) {
-      for (std::uint32_t role = 0; role < kRoles; ++role) {
-        if (hash_words(seed, i, role) % n_cores() != this_core()) continue;
-        spawn([=] {
-          CoreContext& here = CoreContext::here();
-          for (std::uint64_t n = hash_words(seed, i, role + 10) % 8; n > 0; --n) {
-            here.charge(static_cast<Nanos>(hash_words(seed, i, n) % 20'000));
-            here.yield();
-          }
-          finish([&] { play(litmus, Instance{words, seen, i}, role); });
-        });
-      }
+    for (std::uint64_t n = 0; n < kRoles * kInstances; ++n) {
+      const Player player{
+          litmus, {words, seen, n / kRoles}, seed, static_cast<std::uint32_t>(n % kRoles)};
+      if (player.core() == this_core()) spawn(player);
     }
   });
   Verdict verdict;
@@ -141,12 +154,10 @@ Verdict play_all(Litmus litmus, std::uint64_t seed) {
     for (std::uint32_t role = 0; role < kRoles; ++role)
       values[role] = read(seen[i * kRoles + role]);
     if (is_forbidden(litmus, values)) ++verdict.n_forbidden;
-    for (const std::uint64_t value : values) {
-      if (value == 1 || value == 10 || value == 12 || value == 21) {
-        ++verdict.n_interesting;
-        break;
-      }
-    }
+    const auto is_interesting = [](std::uint64_t value) {
+      return value == 1 || value == 10 || value == 12 || value == 21;
+    };
+    if (std::ranges::any_of(values, is_interesting)) ++verdict.n_interesting;
   }
   return verdict;
 }
