@@ -10,8 +10,9 @@
 namespace rubato::global::detail {
 namespace {
 
-// Where a process has nothing, and where addresses of a process end.
-constexpr std::uint64_t kLeast = 1 << 16;
+// Programs, heaps and stacks lie above this on x86-64 and aarch64 (position-independent executables, 47 bits or more);
+// numbers that mean something else seldom do.
+constexpr std::uint64_t kLeast = std::uint64_t{1} << 45;
 constexpr std::uint64_t kMost = std::uint64_t{1} << 47;
 
 bool is_in_use(std::uint64_t word) {
