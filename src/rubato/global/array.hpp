@@ -83,7 +83,8 @@ class GlobalArray {
 template <class T>
 GlobalArray<T> GlobalArray<T>::make(std::uint64_t n, std::uint64_t block) {
   const auto n_cores = static_cast<std::uint32_t>(CoreContext::here().shape().n_cores_total());
-  if (block == 0) block = (n + n_cores - 1) / n_cores;
+  if (block == 0) block = n / n_cores + (n % n_cores != 0 ? 1 : 0);
+  block = std::min(block, std::uint64_t{1} << 62);
   GlobalArray array;
   array.n_ = n;
   array.n_cores_ = n_cores;
@@ -93,7 +94,9 @@ GlobalArray<T> GlobalArray<T>::make(std::uint64_t n, std::uint64_t block) {
     array.cores_shift_ = static_cast<std::uint8_t>(std::bit_width(n_cores) - 1);
   }
   // Core 0 has the most.
-  array.offset_ = allocate_symmetric(array.n_of(0) * sizeof(T));
+  const std::uint64_t n_most = array.n_of(0);
+  array.offset_ =
+      allocate_symmetric(n_most > UINT64_MAX / 2 / sizeof(T) ? UINT64_MAX : n_most * sizeof(T));
   return array;
 }
 

@@ -8,7 +8,7 @@
 //
 // A coroutine takes its frame, some 150 bytes, where a task with a stack takes a page; it waits at co_await alone, so
 // whatever it calls must not wait. It runs on the core that started it, in the scope of who did, between
-// the messages of that core. Frames come from lists by size, without a lock: they never leave their core.
+// the messages of that core. Made on that core.
 
 #include <array>
 #include <bit>
@@ -22,37 +22,6 @@
 #include "rubato/global/delegate.hpp"
 
 namespace rubato::global {
-
-namespace detail {
-
-// Frames of ended coroutines, by size, for the next ones; of a thread.
-class FramePool {
- public:
-  FramePool() = default;
-  FramePool(const FramePool&) = delete;
-  FramePool& operator=(const FramePool&) = delete;
-  ~FramePool();
-
-  [[nodiscard]] static void* allocate(std::size_t n_bytes);
-  static void deallocate(void* frame, std::size_t n_bytes) noexcept;
-
- private:
-  static constexpr std::size_t kStep = 32;
-  static constexpr std::size_t kClasses = 32;  // up to 1 KiB
-  static constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
-  struct Free {
-    Free* next;
-  };
-
-  std::array<Free*, kClasses> free_{};
-  std::byte* next_ = nullptr;  // in the newest block
-  std::byte* end_ = nullptr;
-  Free* blocks_ = nullptr;  // linked through their first word
-
-  static thread_local FramePool pool;
-};
-
-}  // namespace detail
 
 // What a coroutine returns to whoever makes it; start() runs it.
 class Coroutine {
@@ -73,10 +42,19 @@ class Coroutine {
     // Leaves resume(): the failure is that of whoever runs it, and ends the run.
     void unhandled_exception() const { throw; }
 
-    static void* operator new(std::size_t n_bytes) { return detail::FramePool::allocate(n_bytes); }
-    static void operator delete(void* frame, std::size_t n_bytes) noexcept {
-      detail::FramePool::deallocate(frame, n_bytes);
+    // In front of each frame stands the pool that it is of: it may end when no core runs.
+    static void* operator new(std::size_t n_bytes) {
+      core::detail::FramePool& pool = CoreContext::here().frames();
+      auto* const frame = static_cast<std::byte*>(pool.allocate(n_bytes + kPrefix));
+      ::new (static_cast<void*>(frame)) core::detail::FramePool*(&pool);
+      return frame + kPrefix;
     }
+    static void operator delete(void* at, std::size_t n_bytes) noexcept {
+      std::byte* const frame = static_cast<std::byte*>(at) - kPrefix;
+      (*std::launder(reinterpret_cast<core::detail::FramePool**>(frame)))
+          ->deallocate(frame, n_bytes + kPrefix);
+    }
+    static constexpr std::size_t kPrefix = 16;
   };
 
   Coroutine(Coroutine&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}

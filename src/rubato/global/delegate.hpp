@@ -126,7 +126,10 @@ auto call(GlobalPtr<T> p, const F& f) {
   using R = detail::ResultOf<F, T>;
   static_assert(std::is_trivially_copyable_v<R>, "the result of a delegate travels as its bytes");
   CoreContext& here = CoreContext::here();
-  if (p.core() == here.core()) return f(p.local());
+  if (p.core() == here.core()) {
+    const CoreContext::InPlace inside(here);
+    return f(p.local());
+  }
   detail::check_travels(here, f);
   detail::Reply<R> reply;
   here.check_may_block();

@@ -217,6 +217,27 @@ TEST(Global, CoroutinesWalkAndEndBeforeTheirScopeDoes) {
   }
 }
 
+// Each counts twice within a delegate, and posts in between, which waits for nobody there.
+TEST(Global, DelegatesInPlaceAreAtomicThoughTheyPost) {
+  std::uint64_t n_odd = 1;
+  simulate(2, 1, 1,
+           [&] {
+             const auto words = GlobalArray<std::uint64_t>::make(4);
+             forall(0, 2'000, [=](std::uint64_t) {
+               const std::uint64_t seen = call(words[this_core()], [words](std::uint64_t& x) {
+                 const std::uint64_t before = x++;
+                 async_call(words[2 + (this_core() + 1) % 2], [](std::uint64_t& y) { ++y; });
+                 ++x;
+                 return before;
+               });
+               if (seen % 2 != 0) async_call(words[2], [](std::uint64_t& y) { y += 1'000'000; });
+             });
+             n_odd = (read(words[2]) + read(words[3])) / 1'000'000;
+           },
+           {.block_bytes = 100, .window_blocks = 1, .buffer_bytes = 100, .window_bytes = 200});
+  EXPECT_EQ(n_odd, 0U);
+}
+
 TEST(Global, SymmetricSpaceIsGivenBackAndIsZeroAgain) {
   std::uint64_t n_wrong = 0;
   run_here(2, [&] {

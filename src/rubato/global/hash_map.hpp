@@ -51,6 +51,18 @@ struct KeyCodec<std::string> {
 
 namespace detail {
 
+// The key as one whose bytes last as long as the result: itself, a view of a string, or converted.
+template <class K, class Key>
+[[nodiscard]] decltype(auto) as_key(const Key& key) {
+  if constexpr (std::is_same_v<K, Key>) {
+    return (key);
+  } else if constexpr (std::is_same_v<K, std::string>) {
+    return std::string_view(key);
+  } else {
+    return static_cast<K>(key);
+  }
+}
+
 // The same on all machines.
 [[nodiscard]] std::uint64_t hash_of_key(ByteView bytes) noexcept;
 [[noreturn]] void throw_too_many_keys();
@@ -233,7 +245,8 @@ class GlobalHashMap {
   template <class Key, class F>
   void async_upsert(const Key& key, const V& value, const F& combine) const {
     static_assert(detail::Travels<F>, "what combines values must be trivially copyable");
-    const ByteView bytes = KeyCodec<K>::bytes(key);
+    const auto& whole = detail::as_key<K>(key);
+    const ByteView bytes = KeyCodec<K>::bytes(whole);
     const std::uint64_t hash = detail::hash_of_key(bytes);
     CoreContext::here().post(owner(hash),
                              detail::UpsertRecord<K, V, F>{offset_, hash, value, combine}, bytes);
@@ -279,10 +292,14 @@ class GlobalHashMap {
   template <class Key, class F>
   [[nodiscard]] auto call_owner(const Key& key, const F& f) const {
     using R = std::invoke_result_t<const F&, Shard&, std::uint64_t, ByteView>;
-    const ByteView bytes = KeyCodec<K>::bytes(key);
+    const auto& whole = detail::as_key<K>(key);
+    const ByteView bytes = KeyCodec<K>::bytes(whole);
     const std::uint64_t hash = detail::hash_of_key(bytes);
     CoreContext& here = CoreContext::here();
-    if (owner(hash) == here.core()) return f(local(), hash, bytes);
+    if (owner(hash) == here.core()) {
+      const CoreContext::InPlace inside(here);
+      return f(local(), hash, bytes);
+    }
     detail::Reply<R> reply;
     here.check_may_block();
     here.post(owner(hash),

@@ -124,9 +124,15 @@ TEST(GlobalHashMap, TakesPlainKeys) {
     forall(0, 1'000, [=](std::uint64_t i) { map.async_insert(i, static_cast<double>(i) / 2); });
     for (std::uint64_t i = 0; i < 1'000; ++i)
       n_right += map.find(i) == static_cast<double>(i) / 2 ? 1 : 0;
+    // Numbers of another type, and text that is no std::string.
+    n_right += map.find(7) == 3.5 ? 1 : 0;
+    const auto words = GlobalHashMap<std::string, int>::make();
+    finish([&] { words.async_insert("seven", 7); });
+    n_right += words.find(std::string_view("seven")) == 7 ? 1 : 0;
+    words.free();
     map.free();
   });
-  EXPECT_EQ(n_right, 1'000U);
+  EXPECT_EQ(n_right, 1'002U);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "rubato/core/message/core_context.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace rubato::core {
 
@@ -39,6 +38,7 @@ void CoreCounters::add(const CoreCounters& other) noexcept {
   n_bytes += other.n_bytes;
   n_room_waits += other.n_room_waits;
   n_pooled += other.n_pooled;
+  n_pooled_run += other.n_pooled_run;
   n_stolen += other.n_stolen;
   n_given += other.n_given;
   n_begs += other.n_begs;
@@ -84,19 +84,37 @@ CoreContext::~CoreContext() {
 // -----------------------------------------------------------------------------------------
 
 std::uint64_t CoreContext::apply_incoming(std::uint64_t budget) {
-  std::uint64_t n_applied = 0;
   for (std::size_t word = 0; word < signals_.size(); ++word) {
-    if (signals_[word].load(std::memory_order_relaxed) != 0) {
-      pending_[word] |= signals_[word].exchange(0, std::memory_order_acq_rel);  // with push()
-    }
-    for (std::uint64_t left = pending_[word]; left != 0; left &= left - 1) {
-      const auto bit = static_cast<std::uint32_t>(std::countr_zero(left));
-      const auto local = static_cast<std::uint32_t>(word * 64) + bit;
-      if (!apply_from(local, budget, n_applied)) return n_applied;
-      pending_[word] &= ~(std::uint64_t{1} << bit);
-    }
+    if (signals_[word].load(std::memory_order_relaxed) == 0) continue;
+    pending_[word] |= signals_[word].exchange(0, std::memory_order_acq_rel);  // with push()
+  }
+  // From where the budget ended the last time, so that nobody's messages keep those of others out.
+  std::uint64_t n_applied = 0;
+  const std::uint32_t first = apply_first_;
+  if (apply_pending(first, shape_.n_cores, budget, n_applied)) {
+    static_cast<void>(apply_pending(0, first, budget, n_applied));
   }
   return n_applied;
+}
+
+// What came from the cores [first, last) of this node; false if the budget is used up.
+bool CoreContext::apply_pending(std::uint32_t first, std::uint32_t last, std::uint64_t budget,
+                                std::uint64_t& n_applied) {
+  for (std::uint32_t local = first; local < last; ++local) {
+    std::uint64_t& word = pending_[local / 64];
+    if (word == 0) {
+      local |= 63U;  // the loop goes on with the next word
+      continue;
+    }
+    const std::uint64_t bit = std::uint64_t{1} << (local % 64);
+    if ((word & bit) == 0) continue;
+    if (!apply_from(local, budget, n_applied)) {
+      apply_first_ = (local + 1) % shape_.n_cores;
+      return false;
+    }
+    word &= ~bit;
+  }
+  return true;
 }
 
 // False if the budget is used up and more may be there.
@@ -171,7 +189,7 @@ void CoreContext::turn() {
   ++counters_.n_slices;
   n_applied_in_slice_ = n_turns_in_slice_ = 0;
   charged_ = 0;
-  n_posted_before_slice_ = counters_.n_posted + counters_.n_pooled;
+  n_units_before_slice_ = n_units_of_tasks();
   forward_parcels();
   std::uint64_t left = budget_;
   for (;;) {
@@ -181,16 +199,15 @@ void CoreContext::turn() {
     if (share()) break;  // the host wakes who can help
     const std::uint64_t n_applied = apply_incoming(left);
     const std::uint64_t turn = tasks_.n_turns();
-    const std::uint64_t posted = counters_.n_posted + counters_.n_pooled;
-    if (n_applied < left) {
-      tasks_.run_some(std::min((left - n_applied) / kTurnUnits + 1, kTurnsAtOnce), now_);
-    }
+    const std::uint64_t n_units = n_units_of_tasks();
+    // However much comes, tasks go on.
+    tasks_.run_some(std::min((left - std::min(left, n_applied)) / kTurnUnits + 1, kTurnsAtOnce),
+                    now_);
     const std::uint64_t n_turns = tasks_.n_turns() - turn;
     n_applied_in_slice_ += n_applied;
     counters_.n_applied += n_applied;
     n_turns_in_slice_ += n_turns;
-    const std::uint64_t spent =
-        n_applied + n_turns * kTurnUnits + counters_.n_posted + counters_.n_pooled - posted;
+    const std::uint64_t spent = n_applied + n_turns * kTurnUnits + n_units_of_tasks() - n_units;
     if (spent >= left || !full_.empty() || charged_ >= options_.slice) break;
     left -= spent;
     if (spent > 0) continue;
@@ -202,9 +219,11 @@ void CoreContext::turn() {
     return;
   }
   settle_scopes();
-  // If the budget ended together with the work, nobody would come back for what is open.
-  close_blocks(has_work());
-  if (!has_work()) set_hungry(true);
+  // If the budget ended together with the work, nobody would come back for what is open. What others have shared is
+  // no reason: it may be gone when this core is asked next.
+  if (!has_own_work()) static_cast<void>(find_tasks());
+  close_blocks(has_own_work());
+  if (!has_own_work()) set_hungry(true);
 }
 
 void CoreContext::count_open_runs() {
@@ -222,8 +241,12 @@ void CoreContext::settle_scopes() {
 }
 
 bool CoreContext::has_work() const noexcept {
+  return has_own_work() || hunger_.n_shared.load(std::memory_order_relaxed) > 0;
+}
+
+// Of what no other core can take away.
+bool CoreContext::has_own_work() const noexcept {
   if (tasks_.is_ready() || !parcels_.empty() || tasks_.next_time() <= now_) return true;
-  if (hunger_.n_shared.load(std::memory_order_relaxed) > 0) return true;
   const auto is_set = [](const auto& word) { return word != 0; };
   if (std::ranges::any_of(pending_, is_set) || std::ranges::any_of(signals_, is_set)) return true;
   return (n_backlog_ > 0 || n_waiters_ > 0 || !parcels_on_way_.empty()) && returned_;

@@ -36,6 +36,7 @@
 #include "rubato/core/job_shape.hpp"
 #include "rubato/core/message/block.hpp"
 #include "rubato/core/message/finish_table.hpp"
+#include "rubato/core/message/frame_pool.hpp"
 #include "rubato/core/message/outbox.hpp"
 #include "rubato/core/message/record.hpp"
 #include "rubato/core/message/task_pool.hpp"
@@ -50,7 +51,7 @@ struct MessageOptions {
   std::size_t buffer_bytes = std::size_t{64}
                              << 10;  // a buffer to another node leaves when it holds so much
   std::size_t window_bytes = std::size_t{4} << 20;  // of a core, to each node
-  Nanos deadline = 100 * kMicrosecond;              // a buffer leaves at that age at the latest
+  Nanos deadline = 100 * kMicrosecond;              // and with the slice in which it has that age
   Nanos slice = 50 * kMicrosecond;  // what a core does at a stretch, if its tasks let it
   Scheduler::Options tasks{};
   // Virtual costs: of a record that is applied, a turn of a task, a buffer that is sent or taken.
@@ -70,6 +71,7 @@ struct CoreCounters {
   std::uint64_t n_bytes = 0;        // in blocks
   std::uint64_t n_room_waits = 0;   // of tasks
   std::uint64_t n_pooled = 0;       // pooled tasks, when they entered a pool
+  std::uint64_t n_pooled_run = 0;   // those that this core ran
   std::uint64_t n_stolen = 0;       // of those of other cores of the node
   std::uint64_t n_given = 0;        // of those to other nodes
   std::uint64_t n_begs = 0;         // questions for tasks to other nodes
@@ -202,6 +204,21 @@ class CoreContext {
     FinishId& scope_;
     FinishId outer_;
   };
+  // While a task runs a delegate in place: as if it were applied, so that it neither waits nor makes way for others.
+  class InPlace {
+   public:
+    explicit InPlace(CoreContext& core) noexcept
+        : core_(core), outer_(std::exchange(core.is_applying_, true)) {}
+    InPlace(const InPlace&) = delete;
+    InPlace& operator=(const InPlace&) = delete;
+    ~InPlace() { core_.is_applying_ = outer_; }
+
+   private:
+    CoreContext& core_;
+    bool outer_;
+  };
+  // Of coroutines of this core.
+  [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }
   // Lets this core look for messages, and others run.
   void yield() { tasks_.yield_to_driver(); }
 
@@ -211,8 +228,9 @@ class CoreContext {
   // Of what apply() applies: the core that posted it.
   [[nodiscard]] CoreId source() const noexcept { return source_; }
   // Before the running code waits. It must be a task; what apply() calls must not wait.
-  void check_may_block() const {
-    RUBATO_REQUIRE(!is_applying_ && tasks_.running_or_null() != nullptr, core_);
+  void check_may_block() const { RUBATO_REQUIRE(may_wait(), core_); }
+  [[nodiscard]] bool may_wait() const noexcept {
+    return !is_applying_ && tasks_.running_or_null() != nullptr;
   }
 
   // Adds to what the work of this core costs in virtual time; nothing on real cores.
@@ -331,10 +349,15 @@ class CoreContext {
               const std::vector<std::unique_ptr<CoreContext>>& siblings,
               detail::NodeHunger& hunger);
   void turn();
-  [[nodiscard]] std::uint64_t n_posted_in_slice() const noexcept {
-    return counters_.n_posted + counters_.n_pooled - n_posted_before_slice_;
+  // What tasks have done so far, in units of the budget: records and pooled tasks.
+  [[nodiscard]] std::uint64_t n_units_of_tasks() const noexcept {
+    return counters_.n_posted + counters_.n_pooled + counters_.n_pooled_run;
+  }
+  [[nodiscard]] std::uint64_t n_units_in_slice() const noexcept {
+    return n_units_of_tasks() - n_units_before_slice_;
   }
   [[nodiscard]] bool has_work() const noexcept;
+  [[nodiscard]] bool has_own_work() const noexcept;
   [[nodiscard]] bool is_quiet() const noexcept;
   void take_parcel(CoreId from, Bytes bytes);
   void hear_room(NodeId node, std::uint64_t n_bytes);
@@ -381,6 +404,8 @@ class CoreContext {
   void forward_parcels();
   void wake_for_room();
   [[nodiscard]] std::uint64_t apply_incoming(std::uint64_t budget);
+  [[nodiscard]] bool apply_pending(std::uint32_t first, std::uint32_t last, std::uint64_t budget,
+                                   std::uint64_t& n_applied);
   [[nodiscard]] bool apply_from(std::uint32_t local, std::uint64_t budget,
                                 std::uint64_t& n_applied);
   [[nodiscard]] std::uint64_t apply_some(Incoming& in, const detail::BlockRing::Entry& entry,
@@ -409,6 +434,7 @@ class CoreContext {
   JobShape shape_;
   const MessageOptions& options_;
   const std::vector<std::unique_ptr<CoreContext>>& siblings_;
+  detail::FramePool frames_;  // outlives the tasks, which may hold coroutines
   Scheduler tasks_;
   detail::FinishTable finishes_;
   std::byte* memory_ = nullptr;
@@ -420,7 +446,8 @@ class CoreContext {
   Nanos charged_ = 0;
   std::uint64_t n_applied_in_slice_ = 0;
   std::uint64_t n_turns_in_slice_ = 0;
-  std::uint64_t n_posted_before_slice_ = 0;
+  std::uint64_t n_units_before_slice_ = 0;
+  std::uint32_t apply_first_ = 0;  // the core whose messages are applied first
   CoreCounters counters_;
   std::map<std::type_index, void*> locals_;
 

@@ -7,7 +7,8 @@
 namespace rubato::core {
 namespace {
 
-constexpr std::size_t kGivenMost = 2048;     // pooled tasks to another node at a time
+constexpr std::size_t kGivenMost = 2048;  // pooled tasks to another node at a time
+constexpr std::uint64_t kBatchMost = 256;
 constexpr std::uint64_t kBatchesASlice = 8;  // of pooled tasks, between which others are looked at
 
 }  // namespace
@@ -30,7 +31,7 @@ void CoreContext::began_chunk() {
   queue_runner();
   if (!knows_of_tasks_ && shape_.n_nodes > 1) spread_that_tasks_exist();
   // Who fills pools without end lets those who could help see it.
-  if (tasks_.running_or_null() != nullptr && !is_applying_ && n_posted_in_slice() > budget_) {
+  if (may_wait() && n_units_in_slice() > budget_) {
     tasks_.yield_to_driver();
   }
 }
@@ -51,7 +52,7 @@ void CoreContext::run_pooled() {
     // What this one runs may wait: then the next one begins.
     ++n_in_task_;
     queue_runner();
-    const std::uint64_t n_most = std::max<std::uint64_t>(budget_ / kBatchesASlice, 1);
+    const std::uint64_t n_most = std::clamp<std::uint64_t>(budget_ / kBatchesASlice, 1, kBatchMost);
     for (std::uint64_t n = 0; n < n_most && charged_ < options_.slice; ++n) {
       if (bound_.empty() && pool_.empty()) break;
       run_next(bound_.empty() ? pool_ : bound_);
@@ -71,6 +72,7 @@ void CoreContext::run_next(detail::TaskPool& pool) {
   pool_of_next_ = &pool;
   chunk.kind->run(*this, chunk.bytes + (chunk.n - 1) * chunk.kind->stride);
   if (finish != 0) finishes_.end(finish, 1);
+  ++counters_.n_pooled_run;
 }
 
 void CoreContext::set_hungry(bool is_hungry) noexcept {

@@ -75,13 +75,12 @@ void CoreContext::make_room(Outbox& box, std::size_t n_bytes) {
       ++counters_.n_full_blocks;
       close_block(box);
       // A full buffer leaves at the end of the slice, so that whoever waits for it can begin.
-      if (tasks_.running_or_null() != nullptr &&
-          (!full_.empty() || n_posted_in_slice() > budget_)) {
+      if (may_wait() && (!full_.empty() || n_units_in_slice() > budget_)) {
         tasks_.yield_to_driver();
         continue;
       }
     }
-    if (tasks_.running_or_null() != nullptr && !has_room(box)) {
+    if (may_wait() && !has_room(box)) {
       ++counters_.n_room_waits;
       ++n_waiters_;
       if (!std::exchange(box.is_waited_for, true)) waited_for_.push_back(&box);

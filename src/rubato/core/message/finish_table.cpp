@@ -5,12 +5,13 @@
 namespace rubato::core::detail {
 
 FinishId FinishTable::open() {
-  ++n_opened_;
-  const FinishId id = FinishId{core_} << 32 | n_opened_;
-  State& state = state_of(id);
   // After 2^32 scopes numbers come again.
-  RUBATO_ASSERT(!state.is_home && n_opened_ != 0, core_, n_opened_);
-  state.is_home = true;
+  FinishId id = 0;
+  do {
+    ++n_opened_;
+    id = FinishId{core_} << 32 | n_opened_;
+  } while (n_opened_ == 0 || scopes_.contains(id));
+  state_of(id).is_home = true;
   return id;
 }
 

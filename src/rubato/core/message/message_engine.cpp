@@ -88,14 +88,14 @@ void MessageEngine::on_finished(Port& port, const Work& work) {
     owed_[from] += n_bytes;
   core.applied_from_.clear();
   // With nothing left to do, the core is about to be idle: what has gathered leaves.
-  const bool idles = !core.has_work() && arrived_[work.index].empty();
+  const bool idles = !core.has_own_work() && arrived_[work.index].empty();
   acknowledge(port);
   flush(port, core, idles || port.now() >= core.flush_at_);
   if (core.tasks_.next_time() != kNever) port.wake_at(core.tasks_.next_time());
 }
 
 void MessageEngine::adapt(CoreContext& core, Nanos took) const {
-  const std::uint64_t spent = core.n_applied_in_slice_ + core.n_posted_in_slice() +
+  const std::uint64_t spent = core.n_applied_in_slice_ + core.n_units_in_slice() +
                               core.n_turns_in_slice_ * CoreContext::kTurnUnits;
   if (spent * 2 < core.budget_ && took < options_.slice) return;  // it had nothing else to do
   const double wanted = static_cast<double>(spent) * static_cast<double>(options_.slice) /
@@ -124,8 +124,9 @@ void MessageEngine::flush(Port& port, CoreContext& core, bool all) {
   }
   if (is_empty) {
     core.flush_at_ = kNever;
-  } else if (core.flush_at_ == kNever) {
-    core.flush_at_ = port.now() + options_.deadline;
+  } else {
+    // Asked for each time: a timer that came while this core ran is gone.
+    if (core.flush_at_ == kNever) core.flush_at_ = port.now() + options_.deadline;
     port.wake_at(core.flush_at_);
   }
 }
