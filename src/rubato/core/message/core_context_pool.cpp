@@ -46,7 +46,8 @@ void CoreContext::queue_runner() {
 // A runner. It ends when the pools are empty, or another one is free to go on.
 void CoreContext::run_pooled() {
   has_queued_runner_ = false;
-  if (n_runners_ > n_in_task_) return;
+  // While tasks wait for room to send, more of them would only wait as well: wake_for_room() comes back.
+  if (n_runners_ > n_in_task_ || n_waiters_ > 0) return;
   ++n_runners_;
   while (!bound_.empty() || !pool_.empty()) {
     // What this one runs may wait: then the next one begins.

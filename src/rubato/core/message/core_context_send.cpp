@@ -323,12 +323,13 @@ void CoreContext::reclaim() {
 }
 
 void CoreContext::wake_for_room() {
-  std::erase_if(waited_for_, [&](Outbox* box) {
+  const std::size_t n_woken = std::erase_if(waited_for_, [&](Outbox* box) {
     if (!has_room(*box)) return false;
     box->is_waited_for = false;
     box->waiters.wake_all();
     return true;
   });
+  if (n_woken > 0 && !(pool_.empty() && bound_.empty())) queue_runner();
 }
 
 void CoreContext::hear_room(NodeId node, std::uint64_t n_bytes) {
