@@ -6,7 +6,7 @@
 //   }
 //   finish([&] { for (..) start(walk(p)); });
 //
-// A coroutine takes its frame, some 150 bytes, where a task with a stack takes a page; it waits at co_await alone, so
+// A coroutine takes its frame, some 190 bytes, where a task with a stack takes a page; it waits at co_await alone, so
 // whatever it calls must not wait. It runs on the core that started it, in the scope of who did, between
 // the messages of that core. Made on that core.
 
