@@ -1,12 +1,12 @@
 // GUPS: how many random words of a table over all cores can be incremented in a second?
 //   updates [LOG2_WORDS] [MILLIONS]
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/time.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/main.hpp"
@@ -18,12 +18,12 @@ int main(int argc, char** argv) {
   const std::uint64_t n_updates = 1'000'000 * (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
   return run_main([=] {
     const auto table = GlobalArray<std::uint64_t>::make(n_words);
-    const auto begin = std::chrono::steady_clock::now();
+    const rubato::Nanos begin = rubato::steady_now();
     // A scope ends when all updates have been made, on whatever core; forall is one.
     forall(0, n_updates, [=](std::uint64_t i) {
       async_call(table[rubato::hash_words(i) % n_words], [](std::uint64_t& word) { ++word; });
     });
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    const double time = static_cast<double>(rubato::steady_now() - begin) / rubato::kSecond;
     // The words of a core are an array in its memory.
     const auto sum = GlobalArray<std::uint64_t>::make(1);
     on_all_cores([=] {
@@ -34,6 +34,6 @@ int main(int argc, char** argv) {
     });
     std::printf("%lu updates of %lu words\n", read(sum[0]), n_words);
     std::fprintf(stderr, "%.1f million a second on %u cores\n",
-                 static_cast<double>(n_updates) / time.count() / 1e6, n_cores());
+                 static_cast<double>(n_updates) / time / 1e6, n_cores());
   });
 }
