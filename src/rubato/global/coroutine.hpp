@@ -10,11 +10,8 @@
 // whatever it calls must not wait. It runs on the core that started it, in the scope of who did, between
 // the messages of that core. Made on that core.
 
-#include <array>
-#include <bit>
 #include <coroutine>
 #include <cstddef>
-#include <exception>
 #include <new>
 #include <optional>
 #include <utility>
@@ -138,19 +135,6 @@ struct CoroutineReplyRecord {
 };
 
 template <class T, class F>
-struct CoroutineCallRecord {
-  Place place;
-  Place reply;
-  [[no_unique_address]] F f;
-  void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
-  void apply(CoreContext& here) const {
-    using R = ResultOf<F, T>;
-    here.post(here.source(), CoroutineReplyRecord<R>{
-                                 reply, result_of(f, *reinterpret_cast<T*>(place.resolve(here)))});
-  }
-};
-
-template <class T, class F>
 struct CallAwaiter {
   using R = ResultOf<F, T>;
   GlobalPtr<T> p;
@@ -161,8 +145,8 @@ struct CallAwaiter {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<Coroutine::promise_type> waiter) {
     reply.waiter = waiter;
-    CoreContext::here().post(p.core(),
-                             CoroutineCallRecord<T, F>{p.place(), Place::at_address(&reply), f});
+    CoreContext::here().post(
+        p.core(), CallRecord<T, F, CoroutineReplyRecord>{p.place(), Place::at_address(&reply), f});
   }
   auto await_resume() {
     if constexpr (!std::is_void_v<std::invoke_result_t<const F&, T&>>) {

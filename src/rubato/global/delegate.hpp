@@ -71,7 +71,8 @@ auto result_of(const F& f, T& x) {
 template <class F, class T>
 using ResultOf = decltype(result_of(std::declval<const F&>(), std::declval<T&>()));
 
-template <class T, class F>
+// Answer<R> is the record that takes the result to whoever waits for it.
+template <class T, class F, template <class> class Answer = ReplyRecord>
 struct CallRecord {
   Place place;
   Place reply;
@@ -80,7 +81,7 @@ struct CallRecord {
   void apply(CoreContext& here) const {
     using R = ResultOf<F, T>;
     here.post(here.source(),
-              ReplyRecord<R>{reply, result_of(f, *reinterpret_cast<T*>(place.resolve(here)))});
+              Answer<R>{reply, result_of(f, *reinterpret_cast<T*>(place.resolve(here)))});
   }
 };
 
