@@ -8,9 +8,9 @@
 //
 // Messages gather in a block for each core that is sent to, as runs of records of one kind [Grappa 3.3,
 // message aggregation, whose messages are linked lists of closures instead]. A block leaves when it is
-// full, when it is a slice old, or when this core has nothing else to do. To a core of the same node it goes
+// full, at the end of the slice after its own, or when this core has nothing else to do. To a core of the same node it goes
 // through a ring, in place. To another node it goes into a buffer for that node, which leaves when it is
-// full, when its deadline passes or when the core idles; there, one core brings the parts of the buffer to
+// full, with the slice in which its deadline passes, or when the core idles; there, one core brings the parts of the buffer to
 // their cores through its own rings. Messages of a pair of cores are applied in their order, those that
 // are posted by one task or within one apply() at least.
 //
@@ -23,7 +23,6 @@
 
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <new>
