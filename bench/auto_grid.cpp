@@ -1,5 +1,6 @@
-// Question: does policy auto find, on its own, a policy about as good as the best of its candidates,
-// whatever the network and however long a tick is? And is it ever worse than waiting for neighbours?
+// Question: does policy auto find, on its own, a policy about as good as the best of its
+// candidates, whatever the network and however long a tick is? And is it ever worse than waiting
+// for neighbours?
 // Hypothesis: a forecast from what was measured in the first ticks tells the candidates apart where
 // they differ by more than a tenth; where they do not, it matters little which one is taken.
 

@@ -1,7 +1,7 @@
 #pragma once
 // Points as one would write them by hand for one thread: arrays sorted by cell each tick, the 3 x 3
-// block of a cell copied into one run, cell after cell, tuple after tuple. The formulas of one tuple
-// are those of its model, with the same order of summation and the same bits.
+// block of a cell copied into one run, cell after cell, tuple after tuple. The formulas of one
+// tuple are those of its model, with the same order of summation and the same bits.
 //
 // What `tick-fish` and `tick-nbody` compare the engine with: whatever the engine adds to this loop
 // (regions, versions, tiles, checks) is what it costs.

@@ -1,6 +1,6 @@
 // Question: what does it cost to save a run every 2 s while it goes on?
-// Hypothesis: regions are copied right after their step, when they are in the cache, and written by a
-// thread of their own, so that a state of 134 MB takes no more than a twentieth of the time.
+// Hypothesis: regions are copied right after their step, when they are in the cache, and written by
+// a thread of their own, so that a state of 134 MB takes no more than a twentieth of the time.
 
 #include <filesystem>
 

@@ -1,6 +1,8 @@
-// Question: how many random reads of a table over all cores are done in a second, each with its value used?
-// Hypothesis: a read that hands its value to a function when it comes, without a task that waits for it, costs
-// twice an update: 16 bytes there and 16 back, each in runs that are prefetched and applied in one loop.
+// Question: how many random reads of a table over all cores are done in a second, each with its
+// value used?
+// Hypothesis: a read that hands its value to a function when it comes, without a task that waits
+// for it, costs twice an update: 16 bytes there and 16 back, each in runs that are prefetched and
+// applied in one loop.
 
 #include "bench/gups_work.hpp"
 #include "bench/harness.hpp"

@@ -1,7 +1,8 @@
-// Question: how many random increments of a table over all cores are done in a second, each an asynchronous
-// delegate with a lambda, in a scope?
-// Hypothesis: increments that travel as runs of 8 bytes, are prefetched and applied in a loop that the
-// compiler has seen whole cost two to three times what a program does that was written for that job alone.
+// Question: how many random increments of a table over all cores are done in a second, each an
+// asynchronous delegate with a lambda, in a scope?
+// Hypothesis: increments that travel as runs of 8 bytes, are prefetched and applied in a loop that
+// the compiler has seen whole cost two to three times what a program does that was written for that
+// job alone.
 
 #include "bench/gups_work.hpp"
 #include "bench/harness.hpp"

@@ -15,13 +15,13 @@ namespace rubato::bench {
   return x & mask;
 }
 
-// Million updates a second of a table of 2^log2_words words by two threads: each owns half of the words, sends
-// updates of the other half in blocks of 32 KiB through a ring, and prefetches what it applies. Blocks; checks
-// that all updates are there.
+// Million updates a second of a table of 2^log2_words words by two threads: each owns half of the
+// words, sends updates of the other half in blocks of 32 KiB through a ring, and prefetches what it
+// applies. Blocks; checks that all updates are there.
 [[nodiscard]] double gups_owner_computes(std::uint32_t log2_words, std::uint64_t n_updates);
 
-// Million random reads a second by two threads that read one table in place, without owners or messages, and
-// prefetch: what gather is held against. Blocks; checks the sum.
+// Million random reads a second by two threads that read one table in place, without owners or
+// messages, and prefetch: what gather is held against. Blocks; checks the sum.
 [[nodiscard]] double gather_in_place(std::uint32_t log2_words, std::uint64_t n_reads);
 
 }  // namespace rubato::bench

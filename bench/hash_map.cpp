@@ -1,6 +1,7 @@
 // Question: how many times a second can string keys be counted in a hash map over all cores?
-// Hypothesis: a key that travels as its bytes and is looked for after its slot and its entry have been asked for is
-// found as fast as one whose address was handed over and which is looked for at once.
+// Hypothesis: a key that travels as its bytes and is looked for after its slot and its entry have
+// been asked for is found as fast as one whose address was handed over and which is looked for at
+// once.
 
 #include "rubato/global/hash_map.hpp"
 

@@ -1,5 +1,6 @@
 #pragma once
-// The upserts of `hashmap`, and the baseline beside them: two threads and a map each, written by hand.
+// The upserts of `hashmap`, and the baseline beside them: two threads and a map each, written by
+// hand.
 
 #include <cstdint>
 #include <string>
@@ -18,8 +19,8 @@ namespace rubato::bench {
   return keys;
 }
 
-// Million upserts a second: each thread counts the keys that its half of the hashes is of, in a tsl::robin_map, and
-// hands pointers to the others' keys over in blocks. Blocks; checks the counts.
+// Million upserts a second: each thread counts the keys that its half of the hashes is of, in a
+// tsl::robin_map, and hands pointers to the others' keys over in blocks. Blocks; checks the counts.
 [[nodiscard]] double robin_map_upserts(const std::vector<std::string>& keys, std::uint64_t n);
 
 }  // namespace rubato::bench

@@ -1,8 +1,8 @@
-// Question: how many small messages go from node to node in a second, and how many random increments, with an
-// MPI between two processes of a core each?
-// Hypothesis: buffers of 64 KiB of typed runs are bound by copying, not by messages; each byte is copied into a
-// block, a buffer and the MPI's memory and out of it, which costs half of what a program reaches that was
-// written by hand for one kind of message.
+// Question: how many small messages go from node to node in a second, and how many random
+// increments, with an MPI between two processes of a core each?
+// Hypothesis: buffers of 64 KiB of typed runs are bound by copying, not by messages; each byte is
+// copied into a block, a buffer and the MPI's memory and out of it, which costs half of what a
+// program reaches that was written by hand for one kind of message.
 
 #include <functional>
 #include <string>

@@ -28,7 +28,8 @@ struct Ticks {
   tick::Tick all = 4 * kSkewEpoch;
 };
 
-// What each piece costs at each tick, from a run on one node, and what no schedule can be faster than.
+// What each piece costs at each tick, from a run on one node, and what no schedule can be faster
+// than.
 class Bound final : public core::Observer {
  public:
   void on_work(core::NodeId /*node*/, std::uint32_t /*core*/, const core::Work& work, Nanos begin,

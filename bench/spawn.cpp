@@ -1,6 +1,6 @@
 // Question: how many empty tasks can one core start in a second, if both run them?
-// Hypothesis: a task of 8 bytes is written and read where it lies, and a core that is hungry takes hundreds at a
-// time, so that neither cores nor tasks wait for each other.
+// Hypothesis: a task of 8 bytes is written and read where it lies, and a core that is hungry takes
+// hundreds at a time, so that neither cores nor tasks wait for each other.
 
 #include "bench/baselines/omp_spawn.hpp"
 #include "bench/harness.hpp"

@@ -1,6 +1,6 @@
 // Question: what does a task take of the machine's memory while it waits?
-// Hypothesis: one with a stack a page, since its small stack lies beside the others in huge pages; one without, a
-// coroutine, its frame.
+// Hypothesis: one with a stack a page, since its small stack lies beside the others in huge pages;
+// one without, a coroutine, its frame.
 
 #include <fstream>
 

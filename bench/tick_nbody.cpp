@@ -1,5 +1,6 @@
 // Question: what does the engine cost a million bodies with a cutoff on one node?
-// Hypothesis: as for `tick-fish`: tiles that fit a core's cache pay for versions, regions and checks.
+// Hypothesis: as for `tick-fish`: tiles that fit a core's cache pay for versions, regions and
+// checks.
 
 #include "bench/cell_list_bench.hpp"
 #include "rubato/models/nbody.hpp"

@@ -29,7 +29,8 @@ double simulated(const SimHeat& problem, const char* policy, tick::Tick ticks,
 
 Report run(const Options& options) {
   const std::int64_t block = 1000;
-  // In 500 ticks the ratio of the max-plus model itself is within 3.3 and 3.4 for half of the seeds.
+  // In 500 ticks the ratio of the max-plus model itself is within 3.3 and 3.4 for half of the
+  // seeds.
   const tick::Tick ticks = options.quick ? 120 : 2000;
   const int n_rounds = options.quick ? 1 : 3;
   const net::Profile profile = net::parse_profile("ec2-large,rate=1000");

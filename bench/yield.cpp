@@ -1,7 +1,7 @@
 // Question: what does it cost to go from one task to the next, and does it grow with their number?
-// Hypothesis: a switch saves a few registers, so that 2 tasks are bound by that; and who asks for the
-// stacks of those who come next is bound by memory bandwidth, not latency, however many there are
-// [Grappa 3.2].
+// Hypothesis: a switch saves a few registers, so that 2 tasks are bound by that; and who asks for
+// the stacks of those who come next is bound by memory bandwidth, not latency, however many there
+// are [Grappa 3.2].
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
-// The baseline of `messages` and `gups-mpi`: what one writes by hand with MPI for two nodes: buffers of 64 KiB, several
-// on their way, applied where they arrive.
+// The baseline of `messages` and `gups-mpi`: what one writes by hand with MPI for two nodes:
+// buffers of 64 KiB, several on their way, applied where they arrive.
 //   messages_mpi one-way|both-ways MESSAGES       messages of 32 bytes
 //   messages_mpi gups LOG2_WORDS UPDATES          increments of a table of which each node has half
 // Rank 0 prints a line of JSON with "million_per_second".

@@ -1,5 +1,6 @@
-// The jobs of benchmarks whose nodes are processes: message_job gups LOG2_WORDS UPDATES, or message_job
-// one-way|both-ways MESSAGES. One core a node. Node 0 prints a line of JSON with "million_per_second".
+// The jobs of benchmarks whose nodes are processes: message_job gups LOG2_WORDS UPDATES, or
+// message_job one-way|both-ways MESSAGES. One core a node. Node 0 prints a line of JSON with
+// "million_per_second".
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// How often each character is in a text: a parallel loop over characters that lie on all cores adds one to
-// counters that lie on all cores [Grappa, figure 1].
+// How often each character is in a text: a parallel loop over characters that lie on all cores adds
+// one to counters that lie on all cores [Grappa, figure 1].
 
 #include <cstdint>
 #include <cstdio>

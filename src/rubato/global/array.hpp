@@ -6,7 +6,8 @@
 //   forall(a, [](std::uint64_t i, std::uint64_t& x) { x = i; });       at the owners, in place
 //   a.free();
 //
-// A handle: copied and sent as it is; the elements live until free(). Elements are plain values, and 0 at first.
+// A handle: copied and sent as it is; the elements live until free(). Elements are plain values,
+// and 0 at first.
 
 #include <bit>
 #include <cstdint>
@@ -26,8 +27,9 @@ class GlobalArray {
  public:
   GlobalArray() = default;
 
-  // `n` elements, `block` of them at a time on a core (rounded up to a power of two; 0: a core's share in one
-  // piece, rounded up as well). Called by a task; waits. Throws Error if there is no room.
+  // `n` elements, `block` of them at a time on a core (rounded up to a power of two; 0: a core's
+  // share in one piece, rounded up as well). Called by a task; waits. Throws Error if there is no
+  // room.
   [[nodiscard]] static GlobalArray make(std::uint64_t n, std::uint64_t block = 1);
   // Called by a task when nobody uses it any more; waits.
   void free() const { deallocate_symmetric(offset_); }
@@ -53,7 +55,8 @@ class GlobalArray {
     return {static_cast<CoreId>(core), Place::at_offset(offset_ + at * sizeof(T))};
   }
 
-  // Elements of `core`, in its memory one after the other: the k-th of them has the index index_of(core, k).
+  // Elements of `core`, in its memory one after the other: the k-th of them has the index
+  // index_of(core, k).
   [[nodiscard]] std::uint64_t n_of(CoreId core) const noexcept {
     const std::uint64_t n_blocks = n_ >> shift_;
     const std::uint64_t rest = n_ & ((std::uint64_t{1} << shift_) - 1);
@@ -119,8 +122,8 @@ struct OwnerLoop {
 
 }  // namespace detail
 
-// Calls body(element) or body(index, element) for each element, on the core that owns it. The surrounding
-// finish() waits.
+// Calls body(element) or body(index, element) for each element, on the core that owns it. The
+// surrounding finish() waits.
 template <class T, class Body>
 void async_forall(const GlobalArray<T>& array, const Body& body, LoopOptions options = {},
                   SourcePlace at = SourcePlace::here()) {

@@ -6,9 +6,9 @@
 //   }
 //   finish([&] { for (..) start(walk(p)); });
 //
-// A coroutine takes its frame, some 190 bytes, where a task with a stack takes a page; it waits at co_await alone, so
-// whatever it calls must not wait. It runs on the core that started it, in the scope of who did, between
-// the messages of that core. Made on that core.
+// A coroutine takes its frame, some 190 bytes, where a task with a stack takes a page; it waits at
+// co_await alone, so whatever it calls must not wait. It runs on the core that started it, in the
+// scope of who did, between the messages of that core. Made on that core.
 
 #include <coroutine>
 #include <cstddef>
@@ -67,8 +67,8 @@ class Coroutine {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// Runs it until it waits for the first time, in the scope of the caller. Called by tasks, by coroutines and by what
-// delegates run.
+// Runs it until it waits for the first time, in the scope of the caller. Called by tasks, by
+// coroutines and by what delegates run.
 inline void start(Coroutine&& coroutine) {
   CoreContext& here = CoreContext::here();
   const auto handle = std::exchange(coroutine.handle_, nullptr);
@@ -104,7 +104,8 @@ class CoroutineEvent {
 
   [[nodiscard]] Awaiter operator co_await() noexcept { return Awaiter(*this); }
   [[nodiscard]] bool is_set() const noexcept { return is_set_; }
-  // From now on nobody waits; those who do go on, within this call, until they wait for something else.
+  // From now on nobody waits; those who do go on, within this call, until they wait for something
+  // else.
   void set();
 
  private:

@@ -8,13 +8,13 @@
 //   fetch(p, [](const T& value) { .. }), fetch_call(p, [](T& x) { return ..; }, [](R result) { .. })
 //       the value comes back to this core, and is handed to the last function here; finish() waits
 //
-// An operation runs on the owner's core between two others, so that all operations on one address are in one
-// order. It must not block. It may start others (async_call, spawn), which belong to the same scope. What it
-// captures travels as it is: plain values and GlobalPtrs, no addresses. What handles a result of fetch() stays
-// on this core and may capture what outlives the scope.
+// An operation runs on the owner's core between two others, so that all operations on one address
+// are in one order. It must not block. It may start others (async_call, spawn), which belong to the
+// same scope. What it captures travels as it is: plain values and GlobalPtrs, no addresses. What
+// handles a result of fetch() stays on this core and may capture what outlives the scope.
 //
-// Operations on the calling core's own memory: those that wait run at once, in place; asynchronous ones are
-// queued as all others.
+// Operations on the calling core's own memory: those that wait run at once, in place; asynchronous
+// ones are queued as all others.
 
 #include <optional>
 #include <type_traits>

@@ -1,55 +1,17 @@
-#include <atomic>
-#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
-#include "rubato/core/sim_host.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
-#include "rubato/global/program.hpp"
-#include "rubato/net/local.hpp"
+#include "rubato/global/simulate_test.hpp"
 
 namespace rubato::global {
 namespace {
 
-constexpr std::size_t kBytesACore = std::size_t{64} << 20;
 constexpr std::uint64_t kWords = 500;  // of the table that coroutines walk through
-
-// A program on virtual nodes, with a network and orders drawn from the seed.
-template <class F>
-void simulate(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed, F main,
-              core::MessageOptions messages = {}) {
-  net::SimOptions network_options;
-  network_options.n_nodes = n_nodes;
-  network_options.seed = seed;
-  network_options.profile = net::parse_profile(seed % 3 == 0 ? "ec2-large" : "const");
-  network_options.shuffle_ties = true;
-  net::SimNetwork network(network_options);
-  std::vector<std::unique_ptr<Program>> programs;
-  std::vector<core::Engine*> engines;
-  for (net::NodeId node = 0; node < n_nodes; ++node) {
-    programs.push_back(std::make_unique<Program>(core::JobShape{node, n_nodes, n_cores},
-                                                 ProgramOptions{messages, kBytesACore}));
-    programs.back()->set_main(main);
-    engines.push_back(&programs.back()->engine());
-  }
-  core::SimHost host(network,
-                     {.n_cores = n_cores, .shuffle = true, .seed = seed, .extra_delay_max = 5'000});
-  host.run(engines);
-}
-
-template <class F>
-void run_here(std::uint32_t n_cores, F main) {
-  net::LocalFabric fabric;
-  core::NodeHostOptions options;
-  options.n_cores = n_cores;
-  options.owns_process = false;
-  core::NodeHost host(fabric, options);
-  run(host, {.bytes_a_core = kBytesACore}, main);
-}
 
 // Increments of random elements, then each element is compared with a loop over the same numbers.
 std::uint64_t n_wrong_after_updates(std::uint64_t n_words, std::uint64_t n_updates,
@@ -73,9 +35,10 @@ TEST(Global, UpdatesInALoopAreAllThereAfterIt) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::uint64_t n_wrong = 1;
-    simulate(1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 3),
-             seed, [&, seed] { n_wrong = n_wrong_after_updates(100 + seed, 3'000, seed % 5); },
-             {.block_bytes = 300, .buffer_bytes = 400, .window_bytes = 2'000});
+    simulate_seed(1 + static_cast<std::uint32_t>(seed % 4),
+                  1 + static_cast<std::uint32_t>(seed % 3), seed,
+                  [&, seed] { n_wrong = n_wrong_after_updates(100 + seed, 3'000, seed % 5); },
+                  {.block_bytes = 300, .buffer_bytes = 400, .window_bytes = 2'000});
     EXPECT_EQ(n_wrong, 0U);
   }
 }
@@ -102,7 +65,7 @@ TEST(Global, EachElementOfAnArrayHasOnePlaceAndOneOwner) {
   for (const std::uint64_t n : {1ULL, 7ULL, 64ULL, 1'000ULL}) {
     for (const std::uint64_t block : {0ULL, 1ULL, 3ULL, 8ULL}) {
       std::uint64_t n_wrong = 1;
-      simulate(3, 2, n + block, [&] { n_wrong = n_wrong_elements(n, block); });
+      simulate_seed(3, 2, n + block, [&] { n_wrong = n_wrong_elements(n, block); });
       EXPECT_EQ(n_wrong, 0U) << n << " elements, blocks of " << block;
     }
   }
@@ -111,7 +74,7 @@ TEST(Global, EachElementOfAnArrayHasOnePlaceAndOneOwner) {
 TEST(Global, DelegatesOnOneWordAreSerialised) {
   std::uint64_t total = 0;
   std::uint64_t n_locked = 0;
-  simulate(3, 2, 7, [&] {
+  simulate_seed(3, 2, 7, [&] {
     const auto word = GlobalArray<std::uint64_t>::make(2);
     forall(0, 300, [=](std::uint64_t) { fetch_add(word[1], std::uint64_t{1}); });
     total = read(word[1]);
@@ -130,7 +93,7 @@ TEST(Global, DelegatesOnOneWordAreSerialised) {
 
 TEST(Global, FetchedValuesComeBackToTheCoreThatAskedBeforeTheScopeEnds) {
   std::uint64_t n_right = 0;
-  simulate(2, 2, 3, [&] {
+  simulate_seed(2, 2, 3, [&] {
     const auto array = GlobalArray<std::uint64_t>::make(1'000);
     forall(array, [](std::uint64_t i, std::uint64_t& x) { x = 3 * i; });
     std::uint64_t sum = 0;
@@ -152,7 +115,7 @@ TEST(Global, FetchedValuesComeBackToTheCoreThatAskedBeforeTheScopeEnds) {
 
 TEST(Global, ALocalObjectOfATaskIsReachedThroughItsAddress) {
   std::vector<std::uint64_t> seen;
-  simulate(2, 2, 4, [&] {
+  simulate_seed(2, 2, 4, [&] {
     std::uint64_t counter = 0;
     const GlobalPtr<std::uint64_t> p = make_global(counter);
     on_all_cores([p] { fetch_add(p, std::uint64_t{this_core() + 1}); });
@@ -164,23 +127,11 @@ TEST(Global, ALocalObjectOfATaskIsReachedThroughItsAddress) {
 
 TEST(Global, BodiesThatWaitRunSideBySide) {
   // One after the other, 400 reads of 100 us there and back would take 40 ms and more.
-  net::SimOptions network_options;
-  network_options.n_nodes = 2;
-  network_options.profile = net::parse_profile("const");
-  net::SimNetwork network(network_options);
-  std::vector<std::unique_ptr<Program>> programs;
-  std::vector<core::Engine*> engines;
-  for (net::NodeId node = 0; node < 2; ++node) {
-    programs.push_back(
-        std::make_unique<Program>(core::JobShape{node, 2, 1}, ProgramOptions{{}, kBytesACore}));
-    programs.back()->set_main([] {
-      const auto array = GlobalArray<std::uint64_t>::make(64);
-      forall(0, 400, [=](std::uint64_t i) { static_cast<void>(read(array[i % 64])); });
-    });
-    engines.push_back(&programs.back()->engine());
-  }
-  core::SimHost host(network, {});
-  EXPECT_LT(host.run(engines).wall, 5 * kMillisecond);
+  const auto run = simulate([] {
+    const auto array = GlobalArray<std::uint64_t>::make(64);
+    forall(0, 400, [=](std::uint64_t i) { static_cast<void>(read(array[i % 64])); });
+  });
+  EXPECT_LT(run.wall, 5 * kMillisecond);
 }
 
 // A walk through a table: each word says where to go on.
@@ -194,7 +145,7 @@ Coroutine walk(GlobalArray<std::uint64_t> table, std::uint64_t at, std::uint32_t
 TEST(Global, CoroutinesWalkAndEndBeforeTheirScopeDoes) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     std::uint64_t found = 0;
-    simulate(1 + static_cast<std::uint32_t>(seed % 3), 2, seed, [&] {
+    simulate_seed(1 + static_cast<std::uint32_t>(seed % 3), 2, seed, [&] {
       const auto table = GlobalArray<std::uint64_t>::make(kWords, 4);
       const auto sum = GlobalArray<std::uint64_t>::make(1);
       forall(table, [](std::uint64_t i, std::uint64_t& x) { x = hash_words(i) % kWords; });
@@ -220,21 +171,22 @@ TEST(Global, CoroutinesWalkAndEndBeforeTheirScopeDoes) {
 // Each counts twice within a delegate, and posts in between, which waits for nobody there.
 TEST(Global, DelegatesInPlaceAreAtomicThoughTheyPost) {
   std::uint64_t n_odd = 1;
-  simulate(2, 1, 1,
-           [&] {
-             const auto words = GlobalArray<std::uint64_t>::make(4);
-             forall(0, 2'000, [=](std::uint64_t) {
-               const std::uint64_t seen = call(words[this_core()], [words](std::uint64_t& x) {
-                 const std::uint64_t before = x++;
-                 async_call(words[2 + (this_core() + 1) % 2], [](std::uint64_t& y) { ++y; });
-                 ++x;
-                 return before;
-               });
-               if (seen % 2 != 0) async_call(words[2], [](std::uint64_t& y) { y += 1'000'000; });
-             });
-             n_odd = (read(words[2]) + read(words[3])) / 1'000'000;
-           },
-           {.block_bytes = 100, .window_blocks = 1, .buffer_bytes = 100, .window_bytes = 200});
+  simulate_seed(2, 1, 1,
+                [&] {
+                  const auto words = GlobalArray<std::uint64_t>::make(4);
+                  forall(0, 2'000, [=](std::uint64_t) {
+                    const std::uint64_t seen = call(words[this_core()], [words](std::uint64_t& x) {
+                      const std::uint64_t before = x++;
+                      async_call(words[2 + (this_core() + 1) % 2], [](std::uint64_t& y) { ++y; });
+                      ++x;
+                      return before;
+                    });
+                    if (seen % 2 != 0)
+                      async_call(words[2], [](std::uint64_t& y) { y += 1'000'000; });
+                  });
+                  n_odd = (read(words[2]) + read(words[3])) / 1'000'000;
+                },
+                {.block_bytes = 100, .window_blocks = 1, .buffer_bytes = 100, .window_bytes = 200});
   EXPECT_EQ(n_odd, 0U);
 }
 
@@ -256,23 +208,24 @@ TEST(Global, SymmetricSpaceIsGivenBackAndIsZeroAgain) {
 
 #if !defined(NDEBUG) && !defined(__SANITIZE_THREAD__)
 TEST(GlobalDeathTest, ADelegateThatCapturesAnAddressIsToldWithItsPlace) {
-  EXPECT_DEATH(simulate(2, 1, 1,
-                        [] {
-                          const auto array = GlobalArray<std::uint64_t>::make(2);
-                          std::uint64_t local = 0;
-                          call(array[1], [to = &local](std::uint64_t& x) { *to = x; });
-                        }),
+  EXPECT_DEATH(simulate_seed(2, 1, 1,
+                             [] {
+                               const auto array = GlobalArray<std::uint64_t>::make(2);
+                               std::uint64_t local = 0;
+                               call(array[1], [to = &local](std::uint64_t& x) { *to = x; });
+                             }),
                "captures an address.*ADelegateThatCapturesAnAddress");
 }
 
 TEST(GlobalDeathTest, ADelegateMustNotWait) {
-  EXPECT_DEATH(simulate(2, 1, 1,
-                        [] {
-                          const auto array = GlobalArray<std::uint64_t>::make(2);
-                          finish([&] {
-                            async_call(array[1], [array](std::uint64_t& x) { x = read(array[0]); });
-                          });
-                        }),
+  EXPECT_DEATH(simulate_seed(2, 1, 1,
+                             [] {
+                               const auto array = GlobalArray<std::uint64_t>::make(2);
+                               finish([&] {
+                                 async_call(array[1],
+                                            [array](std::uint64_t& x) { x = read(array[0]); });
+                               });
+                             }),
                "precondition");
 }
 #endif

@@ -7,10 +7,10 @@
 //   forall(counts, [](const std::string& word, std::uint64_t& n) { .. });      at the owners, in place
 //   counts.free();
 //
-// A handle: copied and sent as it is. Keys are strings or plain values, or any type with a KeyCodec; values are plain.
-// Operations on one key are delegates of its owner, so each is atomic and all are in one order. Tables grow as
-// they are filled. An insertion asks for what it will touch some records ahead: where its hash points, then what
-// lies there.
+// A handle: copied and sent as it is. Keys are strings or plain values, or any type with a
+// KeyCodec; values are plain. Operations on one key are delegates of its owner, so each is atomic
+// and all are in one order. Tables grow as they are filled. An insertion asks for what it will
+// touch some records ahead: where its hash points, then what lies there.
 
 #include <bit>
 #include <cstdint>
@@ -25,6 +25,7 @@
 
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
+#include "rubato/global/reduce.hpp"
 
 namespace rubato::global {
 
@@ -49,6 +50,9 @@ struct KeyCodec<std::string> {
   }
 };
 
+template <class K, class V>
+class GlobalHashMap;
+
 namespace detail {
 
 // The key as one whose bytes last as long as the result: itself, a view of a string, or converted.
@@ -67,8 +71,8 @@ template <class K, class Key>
 [[nodiscard]] std::uint64_t hash_of_key(ByteView bytes) noexcept;
 [[noreturn]] void throw_too_many_keys();
 
-// The keys of one core: entries one after the other, and a table of where they are, with a part of their hash, so
-// that a search seldom looks at an entry that is not the one.
+// The keys of one core: entries one after the other, and a table of where they are, with a part of
+// their hash, so that a search seldom looks at an entry that is not the one.
 template <class K, class V>
 class HashShard {
  public:
@@ -108,6 +112,12 @@ class HashShard {
     hashes_.push_back(hash);
     return {&entries_.back().value, false};
   }
+  void clear() noexcept {
+    std::ranges::fill(slots_, kFree);
+    entries_.clear();
+    hashes_.clear();
+  }
+  [[nodiscard]] std::uint64_t hash(std::size_t i) const noexcept { return hashes_[i]; }
   bool erase(std::uint64_t hash, ByteView key) {
     const std::size_t at = search(hash, key);
     if (slots_[at] == kFree) return false;
@@ -220,6 +230,66 @@ struct KeyCallRecord {
   }
 };
 
+// Upserts that a core holds back, to combine those of one key: of one map, one function and one
+// scope at a time.
+template <class K, class V, class F>
+class HeldUpserts final : public core::Combiner {
+ public:
+  static constexpr std::size_t kKeysMost = 4096;
+
+  void upsert(CoreContext& here, const GlobalHashMap<K, V>& map, ByteView key, const V& value,
+              const F& combine) {
+    Held old;
+    const bool is_other = !(map == held_.map && here.scope() == held_.scope);
+    if (is_other || held_.keys.size() >= kKeysMost) old = take(map, here.scope(), combine);
+    const std::uint64_t hash = hash_of_key(key);
+    const auto [found, was_there] = held_.keys.insert(hash, key, value);
+    if (was_there) {
+      combine(*found, value);
+      here.note_combined();
+    } else if (held_.keys.size() == 1) {
+      here.begin_in_scope(held_.scope);
+      here.hold_back(*this);
+    }
+    send(here, old);  // last: it may wait, and others come here meanwhile
+  }
+  void flush(CoreContext& here) override {
+    Held old = take(held_.map, held_.scope, *held_.combine);
+    send(here, old);
+  }
+
+ private:
+  struct Held {
+    GlobalHashMap<K, V> map;
+    core::FinishId scope = 0;
+    std::optional<F> combine;
+    HashShard<K, V> keys;
+  };
+
+  Held take(const GlobalHashMap<K, V>& map, core::FinishId scope, const F& combine) {
+    Held next{map, scope, combine, std::move(spare_)};
+    spare_ = {};
+    return std::exchange(held_, std::move(next));
+  }
+  void send(CoreContext& here, Held& old) {
+    if (old.keys.size() == 0) return;
+    {
+      const CoreContext::RunningScope inside(here, old.scope);
+      for (std::size_t i = 0; i < old.keys.size(); ++i) {
+        auto& entry = old.keys.entry(i);
+        old.map.post_upsert(here, old.keys.hash(i), KeyCodec<K>::bytes(entry.key), entry.value,
+                            *old.combine);
+      }
+    }
+    here.end_in_scope(old.scope);
+    old.keys.clear();
+    spare_ = std::move(old.keys);
+  }
+
+  Held held_;
+  HashShard<K, V> spare_;
+};
+
 template <class V>
 struct Found {
   V value;
@@ -240,16 +310,25 @@ class GlobalHashMap {
   // Called by a task when nobody uses it any more; waits.
   void free() const;
 
-  // Inserts the value, or combine(value that is there, value); the surrounding finish() waits. What `combine`
-  // captures travels.
+  // Inserts the value, or combine(value that is there, value); the surrounding finish() waits. What
+  // `combine` captures travels.
   template <class Key, class F>
   void async_upsert(const Key& key, const V& value, const F& combine) const {
     static_assert(detail::Travels<F>, "what combines values must be trivially copyable");
     const auto& whole = detail::as_key<K>(key);
     const ByteView bytes = KeyCodec<K>::bytes(whole);
-    const std::uint64_t hash = detail::hash_of_key(bytes);
-    CoreContext::here().post(owner(hash),
-                             detail::UpsertRecord<K, V, F>{offset_, hash, value, combine}, bytes);
+    post_upsert(CoreContext::here(), detail::hash_of_key(bytes), bytes, value, combine);
+  }
+  // The same for keys that come again and again: upserts of a key on this core are combined, by
+  // `combine`, which is associative and commutative, and sent as one when there are many keys, or
+  // the core has nothing else to do.
+  template <class Key, class F>
+  void async_combine(const Key& key, const V& value, const F& combine) const {
+    static_assert(detail::Travels<F>, "what combines values must be trivially copyable");
+    const auto& whole = detail::as_key<K>(key);
+    CoreContext& here = CoreContext::here();
+    here.local_or_make<detail::HeldUpserts<K, V, F>>().upsert(
+        here, *this, KeyCodec<K>::bytes(whole), value, combine);
   }
   // The last one wins.
   template <class Key>
@@ -267,6 +346,14 @@ class GlobalHashMap {
     if (!found.is_there) return std::nullopt;
     return found.value;
   }
+  // Leaves a value that is there; true if there was none.
+  template <class Key>
+  // NOLINTNEXTLINE(modernize-use-nodiscard): many do not care
+  bool insert(const Key& key, const V& value) const {
+    return call_owner(key, [value](Shard& shard, std::uint64_t hash, ByteView bytes) {
+      return !shard.insert(hash, bytes, value).second;
+    });
+  }
   // True if it was there.
   template <class Key>
   bool erase(const Key& key) const {  // NOLINT(modernize-use-nodiscard): many do not care
@@ -281,13 +368,22 @@ class GlobalHashMap {
   [[nodiscard]] detail::HashShard<K, V>& local() const {
     return detail::shard_at<K, V>(CoreContext::here(), offset_);
   }
+  bool operator==(const GlobalHashMap&) const = default;
 
  private:
+  template <class K2, class V2, class F2>
+  friend class detail::HeldUpserts;
+
   using Shard = detail::HashShard<K, V>;
 
   // By the upper half, since the lower one is the place in the owner's table.
   [[nodiscard]] CoreId owner(std::uint64_t hash) const noexcept {
     return static_cast<CoreId>((hash >> 32) * n_cores_ >> 32);
+  }
+  template <class F>
+  void post_upsert(CoreContext& here, std::uint64_t hash, ByteView key, const V& value,
+                   const F& combine) const {
+    here.post(owner(hash), detail::UpsertRecord<K, V, F>{offset_, hash, value, combine}, key);
   }
   template <class Key, class F>
   [[nodiscard]] auto call_owner(const Key& key, const F& f) const {
@@ -331,15 +427,11 @@ void GlobalHashMap<K, V>::free() const {
 
 template <class K, class V>
 std::uint64_t GlobalHashMap<K, V>::size() const {
-  std::uint64_t n = 0;
-  on_all_cores([map = *this, total = make_global(n)] {
-    async_call(total, [mine = map.local().size()](std::uint64_t& x) { x += mine; });
-  });
-  return n;
+  return reduce_cores([map = *this] { return std::uint64_t{map.local().size()}; }, std::plus<>{});
 }
 
-// Calls body(key, value) for each, on the core that has it; nobody inserts or erases meanwhile. The surrounding
-// finish() waits.
+// Calls body(key, value) for each, on the core that has it; nobody inserts or erases meanwhile. The
+// surrounding finish() waits.
 template <class K, class V, class Body>
 void async_forall(const GlobalHashMap<K, V>& map, const Body& body, LoopOptions options = {},
                   SourcePlace at = SourcePlace::here()) {

@@ -1,21 +1,16 @@
 #include "rubato/global/hash_map.hpp"
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
-#include "rubato/core/sim_host.hpp"
-#include "rubato/global/program.hpp"
-#include "rubato/net/local.hpp"
+#include "rubato/global/simulate_test.hpp"
 
 namespace rubato::global {
 namespace {
-
-constexpr std::size_t kBytesACore = std::size_t{64} << 20;
 
 // Some are longer than what a std::string holds in place.
 std::string key_of(std::uint64_t i) {
@@ -79,47 +74,24 @@ std::uint64_t n_wrong_counts(std::uint64_t n_keys, std::uint64_t n_upserts) {
 
 TEST(GlobalHashMap, CountsWhatALoopCounts) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    net::SimOptions network_options;
-    network_options.n_nodes = 1 + static_cast<std::uint32_t>(seed % 3);
-    network_options.seed = seed;
-    network_options.profile = net::parse_profile("ec2-large");
-    net::SimNetwork network(network_options);
-    std::vector<std::unique_ptr<Program>> programs;
-    std::vector<core::Engine*> engines;
     std::uint64_t n_wrong = 1;
-    for (net::NodeId node = 0; node < network_options.n_nodes; ++node) {
-      core::MessageOptions messages;
-      if (seed % 2 == 1) messages = {.block_bytes = 400, .buffer_bytes = 500};
-      programs.push_back(std::make_unique<Program>(core::JobShape{node, network_options.n_nodes, 2},
-                                                   ProgramOptions{messages, kBytesACore}));
-      programs.back()->set_main([&] { n_wrong = n_wrong_counts(200, 2'000); });
-      engines.push_back(&programs.back()->engine());
-    }
-    core::SimHost host(network, {.n_cores = 2, .shuffle = true, .seed = seed});
-    host.run(engines);
+    simulate_seed(
+        1 + static_cast<std::uint32_t>(seed % 3), 2, seed,
+        [&] { n_wrong = n_wrong_counts(200, 2'000); },
+        seed % 2 == 1 ? tiny_windows() : core::MessageOptions{});
     EXPECT_EQ(n_wrong, 0U) << "seed " << seed;
   }
 }
 
 TEST(GlobalHashMap, CountsOnRealCoresAsWell) {
-  net::LocalFabric fabric;
-  core::NodeHostOptions options;
-  options.n_cores = 3;
-  options.owns_process = false;
-  core::NodeHost host(fabric, options);
   std::uint64_t n_wrong = 1;
-  run(host, {.bytes_a_core = kBytesACore}, [&] { n_wrong = n_wrong_counts(3'000, 100'000); });
+  run_here(3, [&] { n_wrong = n_wrong_counts(3'000, 100'000); });
   EXPECT_EQ(n_wrong, 0U);
 }
 
 TEST(GlobalHashMap, TakesPlainKeys) {
-  net::LocalFabric fabric;
-  core::NodeHostOptions options;
-  options.n_cores = 2;
-  options.owns_process = false;
-  core::NodeHost host(fabric, options);
   std::uint64_t n_right = 0;
-  run(host, {.bytes_a_core = kBytesACore}, [&] {
+  run_here(2, [&] {
     const auto map = GlobalHashMap<std::uint64_t, double>::make();
     forall(0, 1'000, [=](std::uint64_t i) { map.async_insert(i, static_cast<double>(i) / 2); });
     for (std::uint64_t i = 0; i < 1'000; ++i)

@@ -1,10 +1,10 @@
 #pragma once
 // Memory of the job: each core has a region of its own, which the others reach through GlobalPtrs.
 //
-// Regions are reserved and not taken: pages come with their first use, so nobody sizes a heap. Space in them is
-// symmetric [Grappa 3.1.1]: what is allocated has the same offset on all cores, handed out by an allocator that
-// lives on core 0. Differs from the paper, whose symmetric objects have equal addresses in processes of
-// their own: here cores are threads, or virtual.
+// Regions are reserved and not taken: pages come with their first use, so nobody sizes a heap.
+// Space in them is symmetric [Grappa 3.1.1]: what is allocated has the same offset on all cores,
+// handed out by an allocator that lives on core 0. Differs from the paper, whose symmetric objects
+// have equal addresses in processes of their own: here cores are threads, or virtual.
 
 #include <cstddef>
 #include <cstdint>
@@ -58,8 +58,8 @@ class SymmetricHeap {
   std::uint64_t n_used_ = 0;
 };
 
-// Space for `n_bytes` on every core at one offset; its bytes are 0. Called by a task; waits for core 0.
-// Throws Error if there is none.
+// Space for `n_bytes` on every core at one offset; its bytes are 0. Called by a task; waits for
+// core 0. Throws Error if there is none.
 [[nodiscard]] std::uint64_t allocate_symmetric(std::uint64_t n_bytes);
 // Gives it back, with its pages on all cores. Called by a task, and waits.
 void deallocate_symmetric(std::uint64_t offset);

@@ -5,10 +5,12 @@
 //   on_all_cores([=] { ... });                    a task on each core; waits
 //   async_forall, async_on_all_cores              the same; the surrounding finish() waits
 //
-// What they capture is copied to all cores, so it is plain: values, GlobalPtrs, arrays; no references.
+// What they capture is copied to all cores, so it is plain: values, GlobalPtrs, arrays; no
+// references.
 //
-// Each core gets its share of the iterations, and halves it until a task has `threshold` of them; cores that have
-// nothing left take from others. A body may wait in each iteration: meanwhile its core runs the next ones.
+// Each core gets its share of the iterations, and halves it until a task has `threshold` of them;
+// cores that have nothing left take from others. A body may wait in each iteration: meanwhile its
+// core runs the next ones.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +21,8 @@
 
 namespace rubato::global {
 
-// How the iterations of a loop are cut: tasks of `threshold` iterations, or 0: as many as suit their number.
+// How the iterations of a loop are cut: tasks of `threshold` iterations, or 0: as many as suit
+// their number.
 struct LoopOptions {
   std::uint64_t threshold = 0;
 };
@@ -78,7 +81,8 @@ struct LoopRecord {
   PortablePlace at;
   [[no_unique_address]] Body body;
 
-  // Half of the cores to the first of them, and so on: as many steps as the logarithm of their number.
+  // Half of the cores to the first of them, and so on: as many steps as the logarithm of their
+  // number.
   void apply(CoreContext& here) const {
     LoopRecord mine = *this;
     while (mine.last - mine.first > 1) {

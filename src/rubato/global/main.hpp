@@ -5,8 +5,8 @@
 //     return rubato::global::run_main([] { ... forall(...); ... });
 //   }
 //
-// On a laptop it uses the cores of the machine (RUBATO_CORES for another number); under `rubato launch`, mpirun or
-// srun the job has a node for each process, and the same bits come out.
+// On a laptop it uses the cores of the machine (RUBATO_CORES for another number); under `rubato
+// launch`, mpirun or srun the job has a node for each process, and the same bits come out.
 
 #include <functional>
 
@@ -14,8 +14,8 @@
 
 namespace rubato::global {
 
-// Collective: makes the job, runs `main` as a task on core 0, and ends when all that it started has. Returns the
-// exit code for the process; an Error, of any node, is said once, on stderr.
+// Collective: makes the job, runs `main` as a task on core 0, and ends when all that it started
+// has. Returns the exit code for the process; an Error, of any node, is said once, on stderr.
 [[nodiscard]] int run_main(const std::function<void()>& main, const ProgramOptions& options = {},
                            SourcePlace at = SourcePlace::here());
 

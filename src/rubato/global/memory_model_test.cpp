@@ -1,23 +1,20 @@
-// The litmus tests of the memory model in README.md: what may be seen, and that what may not never is.
+// The litmus tests of the memory model in README.md: what may be seen, and that what may not never
+// is.
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
-#include "rubato/core/sim_host.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
-#include "rubato/global/program.hpp"
-#include "rubato/net/local.hpp"
+#include "rubato/global/simulate_test.hpp"
 
 namespace rubato::global {
 namespace {
 
-constexpr std::size_t kBytesACore = std::size_t{16} << 20;
 constexpr std::uint64_t kInstances = 60;
 constexpr std::uint32_t kRoles = 4;
 
@@ -162,44 +159,30 @@ Verdict play_all(Litmus litmus, std::uint64_t seed) {
   return verdict;
 }
 
-Verdict simulate(Litmus litmus, std::uint64_t seed) {
-  net::SimOptions network_options;
-  network_options.n_nodes = 3;
-  network_options.seed = seed;
-  network_options.profile = net::parse_profile(seed % 2 == 0 ? "ec2-large" : "const,base=30");
-  network_options.shuffle_ties = true;
-  net::SimNetwork network(network_options);
-  std::vector<std::unique_ptr<Program>> programs;
-  std::vector<core::Engine*> engines;
+Verdict simulate_litmus(Litmus litmus, std::uint64_t seed) {
   Verdict verdict;
-  for (net::NodeId node = 0; node < 3; ++node) {
-    programs.push_back(
-        std::make_unique<Program>(core::JobShape{node, 3, 2}, ProgramOptions{{}, kBytesACore}));
-    programs.back()->set_main([&, seed] { verdict = play_all(litmus, seed); });
-    engines.push_back(&programs.back()->engine());
-  }
-  core::SimHost host(network,
-                     {.n_cores = 2, .shuffle = true, .seed = seed, .extra_delay_max = 20'000});
-  host.run(engines);
+  simulate([&] { verdict = play_all(litmus, seed); },
+           {.n_nodes = 3,
+            .n_cores = 2,
+            .profile = seed % 2 == 0 ? "ec2-large" : "const,base=30",
+            .seed = seed,
+            .shuffle = true,
+            .extra_delay_max = 20'000,
+            .program = {{}, kTestBytesACore}});
   return verdict;
 }
 
 void expect_never(Litmus litmus) {
   std::uint64_t n_interesting = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const Verdict verdict = simulate(litmus, seed);
+    const Verdict verdict = simulate_litmus(litmus, seed);
     EXPECT_EQ(verdict.n_forbidden, 0U) << "seed " << seed;
     n_interesting += verdict.n_interesting;
   }
   EXPECT_GT(n_interesting, 20U);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    net::LocalFabric fabric;
-    core::NodeHostOptions options;
-    options.n_cores = 3;
-    options.owns_process = false;
-    core::NodeHost host(fabric, options);
     Verdict verdict;
-    run(host, {.bytes_a_core = kBytesACore}, [&] { verdict = play_all(litmus, seed); });
+    run_here(3, [&] { verdict = play_all(litmus, seed); });
     EXPECT_EQ(verdict.n_forbidden, 0U) << "real cores, seed " << seed;
   }
 }
@@ -220,7 +203,7 @@ TEST(MemoryModel, AllSeeTheWritesOfOneWordInOneOrder) {
 TEST(MemoryModel, AsynchronousWritesOfOneTaskMayBeSeenInAnyOrder) {
   std::uint64_t n_forbidden = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed)
-    n_forbidden += simulate(Litmus::asynchronous_passing, seed).n_forbidden;
+    n_forbidden += simulate_litmus(Litmus::asynchronous_passing, seed).n_forbidden;
   EXPECT_GT(n_forbidden, 0U);
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// GlobalPtr: an address in the memory of the whole job [Grappa 3.1.1, global addressing]: a core, and
-// where on that core.
+// GlobalPtr: an address in the memory of the whole job [Grappa 3.1.1, global addressing]: a core,
+// and where on that core.
 //
-// Where is either an offset into the symmetric memory of the core (heap.hpp), or the address of any local
-// object that its core has exported, one on a task's stack too. Addresses are kept inverted, so that no
-// word of a GlobalPtr looks like a local address, which must not travel otherwise.
+// Where is either an offset into the symmetric memory of the core (heap.hpp), or the address of any
+// local object that its core has exported, one on a task's stack too. Addresses are kept inverted,
+// so that no word of a GlobalPtr looks like a local address, which must not travel otherwise.
 
 #include <compare>
 #include <cstddef>
@@ -39,6 +39,10 @@ class Place {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one
     auto* const address = reinterpret_cast<std::byte*>(~static_cast<std::uintptr_t>(word_));
     return word_ >= 0 ? here.memory() + word_ : address;
+  }
+  // For hashing.
+  [[nodiscard]] constexpr std::uint64_t word() const noexcept {
+    return static_cast<std::uint64_t>(word_);
   }
   // `n` bytes further on.
   [[nodiscard]] constexpr Place moved(std::int64_t n) const noexcept {

@@ -5,8 +5,8 @@
 //   program.set_main([] { ... forall(...); ... });
 //   host.run(program.engine());
 //
-// Made on all nodes, with the same main. Tasks, scopes and messages are those of core/message, which is
-// what drives it; CoreContext::here() is the core that the caller runs on.
+// Made on all nodes, with the same main. Tasks, scopes and messages are those of core/message,
+// which is what drives it; CoreContext::here() is the core that the caller runs on.
 
 #include <memory>
 #include <utility>
@@ -44,7 +44,8 @@ class Program {
   SymmetricHeap* heap_ = nullptr;  // on node 0
 };
 
-// Collective: runs main as a program of this job, and blocks until it and all that it started has ended.
+// Collective: runs main as a program of this job, and blocks until it and all that it started has
+// ended.
 template <class F>
 core::NodeFigures run(core::NodeHost& host, const ProgramOptions& options, F&& main,
                       SourcePlace at = SourcePlace::here()) {

@@ -10,8 +10,8 @@
 namespace rubato::global::detail {
 namespace {
 
-// Programs, heaps and stacks lie above this on x86-64 and aarch64 (position-independent executables, 47 bits or more);
-// numbers that mean something else seldom do.
+// Programs, heaps and stacks lie above this on x86-64 and aarch64 (position-independent
+// executables, 47 bits or more); numbers that mean something else seldom do.
 constexpr std::uint64_t kLeast = std::uint64_t{1} << 45;
 constexpr std::uint64_t kMost = std::uint64_t{1} << 47;
 

@@ -1,8 +1,8 @@
 #pragma once
-// What is sent to other nodes must not hold addresses of this one. The compiler refuses references, pointers among
-// arguments and what is not trivially copyable; what a lambda has captured it cannot see. So checked builds look
-// at each word of what travels in a job of several nodes, and end the job if it is an address in use here.
-// GlobalPtrs and arrays hold none (pointer.hpp).
+// What is sent to other nodes must not hold addresses of this one. The compiler refuses references,
+// pointers among arguments and what is not trivially copyable; what a lambda has captured it cannot
+// see. So checked builds look at each word of what travels in a job of several nodes, and end the
+// job if it is an address in use here. GlobalPtrs and arrays hold none (pointer.hpp).
 
 #include <cstddef>
 #include <string_view>
@@ -17,7 +17,8 @@
 
 namespace rubato::global::detail {
 
-// Ends the job, with the place of the lambda, if a word of it is the address of memory that is in use.
+// Ends the job, with the place of the lambda, if a word of it is the address of memory that is in
+// use.
 void check_addresses(const void* bytes, std::size_t n_bytes, std::string_view type);
 
 template <class F>

@@ -1,8 +1,8 @@
 #pragma once
 // Blocks: memory that one core fills with records for another, and the ring that takes them there.
 //
-// A block is a sequence of runs, each of records of one kind: a head, then the records. So a kind is
-// looked up once a run, and its records are applied in a loop that the compiler has seen whole.
+// A block is a sequence of runs, each of records of one kind: a head, then the records. So a kind
+// is looked up once a run, and its records are applied in a loop that the compiler has seen whole.
 
 #include <atomic>
 #include <cstddef>
@@ -19,8 +19,8 @@ using FinishId = std::uint64_t;
 
 namespace detail {
 
-// In front of the records of a run. Blocks stay in the memory of the executable that wrote them, or go to
-// another process that runs the same one.
+// In front of the records of a run. Blocks stay in the memory of the executable that wrote them, or
+// go to another process that runs the same one.
 struct RunHead {
   HandlerId handler = 0;
   std::uint32_t n_records = 0;
@@ -37,7 +37,8 @@ struct Block {
   std::unique_ptr<std::byte[]> bytes;
 };
 
-// What came from another node in one piece; whoever brought it to its cores has it until they are done.
+// What came from another node in one piece; whoever brought it to its cores has it until they are
+// done.
 struct Parcel {
   Bytes bytes;
   CoreId from = 0;

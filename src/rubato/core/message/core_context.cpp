@@ -21,6 +21,11 @@ constexpr std::uint64_t kTurnsAtOnce = 1024;
 
 }  // namespace
 
+std::size_t detail::next_local_slot() {
+  static std::atomic<std::size_t> n_slots{0};
+  return n_slots++;
+}
+
 // What ends in a scope on other cores.
 struct FinishDone {
   FinishId finish;
@@ -43,6 +48,7 @@ void CoreCounters::add(const CoreCounters& other) noexcept {
   n_given += other.n_given;
   n_begs += other.n_begs;
   n_slices += other.n_slices;
+  n_combined += other.n_combined;
 }
 
 CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
@@ -63,8 +69,8 @@ CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOption
       pending_(signals_.size(), 0) {
   std::ranges::fill(cached_, &no_outbox());
   set_hungry(true);
-  // The same core of the nodes whose number differs in one bit: few, and work comes to everybody by way of them
-  // [Saraswat et al., "Lifeline-based global load balancing", PPoPP 2011].
+  // The same core of the nodes whose number differs in one bit: few, and work comes to everybody by
+  // way of them [Saraswat et al., "Lifeline-based global load balancing", PPoPP 2011].
   for (NodeId bit = 1; bit != 0 && bit < shape.n_nodes; bit <<= 1) {
     const NodeId node = shape.node ^ bit;
     if (node < shape.n_nodes) lifelines_.push_back(node * shape.n_cores + shape.local_of(core));
@@ -211,16 +217,17 @@ void CoreContext::turn() {
     if (spent >= left || !full_.empty() || charged_ >= options_.slice) break;
     left -= spent;
     if (spent > 0) continue;
-    if (find_tasks()) continue;
+    if (find_tasks() || flush_combiners()) continue;
     settle_scopes();
     close_blocks(false);
     if (has_work()) continue;
     set_hungry(true);
     return;
   }
+  if (now_ - held_since_ >= options_.combining_age) flush_combiners();
   settle_scopes();
-  // If the budget ended together with the work, nobody would come back for what is open. What others have shared is
-  // no reason: it may be gone when this core is asked next.
+  // If the budget ended together with the work, nobody would come back for what is open. What
+  // others have shared is no reason: it may be gone when this core is asked next.
   if (!has_own_work()) static_cast<void>(find_tasks());
   close_blocks(has_own_work());
   if (!has_own_work()) set_hungry(true);
@@ -240,6 +247,18 @@ void CoreContext::settle_scopes() {
     post(due.to, FinishDone{due.finish, due.n});
 }
 
+// False if there was none.
+bool CoreContext::flush_combiners() {
+  if (combiners_.empty()) return false;
+  std::vector<Combiner*> all;
+  all.swap(combiners_);
+  for (Combiner* combiner : all) {
+    combiner->is_listed_ = false;
+    combiner->flush(*this);
+  }
+  return true;
+}
+
 bool CoreContext::has_work() const noexcept {
   return has_own_work() || hunger_.n_shared.load(std::memory_order_relaxed) > 0;
 }
@@ -247,6 +266,7 @@ bool CoreContext::has_work() const noexcept {
 // Of what no other core can take away.
 bool CoreContext::has_own_work() const noexcept {
   if (tasks_.is_ready() || !parcels_.empty() || tasks_.next_time() <= now_) return true;
+  if (!combiners_.empty()) return true;
   const auto is_set = [](const auto& word) { return word != 0; };
   if (std::ranges::any_of(pending_, is_set) || std::ranges::any_of(signals_, is_set)) return true;
   return (n_backlog_ > 0 || n_waiters_ > 0 || !parcels_on_way_.empty()) && returned_;

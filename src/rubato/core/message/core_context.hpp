@@ -6,27 +6,29 @@
 //   here.spawn([=] { ... });                         a task of this core
 //   here.finish([&] { ... });                        waits for all that was started in it, everywhere
 //
-// Messages gather in a block for each core that is sent to, as runs of records of one kind [Grappa 3.3,
-// message aggregation, whose messages are linked lists of closures instead]. A block leaves when it is
-// full, at the end of the slice after its own, or when this core has nothing else to do. To a core of the same node it goes
-// through a ring, in place. To another node it goes into a buffer for that node, which leaves when it is
-// full, with the slice in which its deadline passes, or when the core idles; there, one core brings the parts of the buffer to
-// their cores through its own rings. Messages of a pair of cores are applied in their order, those that
-// are posted by one task or within one apply() at least.
+// Messages gather in a block for each core that is sent to, as runs of records of one kind [Grappa
+// 3.3, message aggregation, whose messages are linked lists of closures instead]. A block leaves
+// when it is full, at the end of the slice after its own, or when this core has nothing else to do.
+// To a core of the same node it goes through a ring, in place. To another node it goes into a
+// buffer for that node, which leaves when it is full, with the slice in which its deadline passes,
+// or when the core idles; there, one core brings the parts of the buffer to their cores through its
+// own rings. Messages of a pair of cores are applied in their order, those that are posted by one
+// task or within one apply() at least.
 //
 // Bounds: to each core of the node `window_blocks` blocks may be under way, to each other node
-// `window_bytes` until they have been applied. A task that posts beyond that waits; what apply() posts is
-// always taken, since its number is bounded by the asking side. (A task of the same core that posts to the
-// same place while another one waits may be first.)
+// `window_bytes` until they have been applied. A task that posts beyond that waits; what apply()
+// posts is always taken, since its number is bounded by the asking side. (A task of the same core
+// that posts to the same place while another one waits may be first.)
 //
-// Used by its own core alone, which is driven by MessageEngine: turn() and what follows in the list.
+// Used by its own core alone, which is driven by MessageEngine: turn() and what follows in the
+// list.
 
 #include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
 #include <new>
-#include <typeindex>
+#include <typeinfo>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -51,6 +53,8 @@ struct MessageOptions {
                              << 10;  // a buffer to another node leaves when it holds so much
   std::size_t window_bytes = std::size_t{4} << 20;  // of a core, to each node
   Nanos deadline = 100 * kMicrosecond;              // and with the slice in which it has that age
+  Nanos combining_age =
+      5 * kMillisecond;             // what is held back to be combined leaves in a slice after that
   Nanos slice = 50 * kMicrosecond;  // what a core does at a stretch, if its tasks let it
   Scheduler::Options tasks{};
   // Virtual costs: of a record that is applied, a turn of a task, a buffer that is sent or taken.
@@ -75,11 +79,42 @@ struct CoreCounters {
   std::uint64_t n_given = 0;        // of those to other nodes
   std::uint64_t n_begs = 0;         // questions for tasks to other nodes
   std::uint64_t n_slices = 0;
+  std::uint64_t n_combined = 0;  // operations that were added to one that was held back
 
   void add(const CoreCounters& other) noexcept;
 };
 
 class MessageEngine;
+class CoreContext;
+
+namespace detail {
+
+// Where the cores' own objects of a type are among those of other types.
+[[nodiscard]] std::size_t next_local_slot();
+template <class T>
+struct LocalSlot {
+  // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
+  static inline const std::size_t kIndex = next_local_slot();
+};
+
+}  // namespace detail
+
+// Holds back what is to be sent, so that more can be combined with it.
+class Combiner {
+ public:
+  Combiner() = default;
+  Combiner(const Combiner&) = delete;
+  Combiner& operator=(const Combiner&) = delete;
+  virtual ~Combiner() = default;
+
+  // Sends all that it holds. Called when its core has nothing else to do, or
+  // MessageOptions::combining_age after hold_back().
+  virtual void flush(CoreContext& here) = 0;
+
+ private:
+  friend class CoreContext;
+  bool is_listed_ = false;
+};
 
 class CoreContext {
  public:
@@ -101,14 +136,22 @@ class CoreContext {
   // The core's own object of type T. REQUIRES: set_local<T>() was called.
   template <class T>
   [[nodiscard]] T& local() {
-    const auto found = locals_.find(std::type_index(typeid(T)));
-    RUBATO_REQUIRE(found != locals_.end(), typeid(T).name(), core_);
-    return *static_cast<T*>(found->second);
+    std::shared_ptr<void>& place = local_at(detail::LocalSlot<T>::kIndex);
+    RUBATO_REQUIRE(place != nullptr, typeid(T).name(), core_);
+    return *static_cast<T*>(place.get());
   }
   // `object` outlives the engine.
   template <class T>
   void set_local(T& object) {
-    locals_[std::type_index(typeid(T))] = &object;
+    local_at(detail::LocalSlot<T>::kIndex) = std::shared_ptr<void>(&object, [](void*) {});
+  }
+  // The same, made when it is asked for first.
+  template <class T>
+  [[nodiscard]] T& local_or_make() {
+    std::shared_ptr<void>& place = local_at(detail::LocalSlot<T>::kIndex);
+    if (place == nullptr) [[unlikely]]
+      place = std::make_shared<T>();
+    return *static_cast<T*>(place.get());
   }
 
   // --- messages
@@ -124,7 +167,8 @@ class CoreContext {
         static_cast<std::size_t>(box.limit - at) < kStride) [[unlikely]] {
       at = begin_record(box, detail::Registered<R>::kId, kStride);
     }
-    // Not memcpy, which would go by way of the stack: narrow stores, then wide loads that wait for them.
+    // Not memcpy, which would go by way of the stack: narrow stores, then wide loads that wait for
+    // them.
     ::new (static_cast<void*>(at)) R(record);
     box.end = at + kStride;
   }
@@ -146,8 +190,8 @@ class CoreContext {
 
   // --- scopes and tasks
 
-  // Runs f, and waits until all that was started in it has ended, on all cores: tasks, messages, and what
-  // those started. Called by a task. If f throws, waits and throws on.
+  // Runs f, and waits until all that was started in it has ended, on all cores: tasks, messages,
+  // and what those started. Called by a task. If f throws, waits and throws on.
   template <class F>
   void finish(F&& f) {
     const FinishScope inside(*this);
@@ -166,7 +210,8 @@ class CoreContext {
         },
         options, at);
   }
-  // A task that any core of the job may run, in the scope of the caller; the newest of a core first.
+  // A task that any core of the job may run, in the scope of the caller; the newest of a core
+  // first.
   template <PooledTask R>
   void spawn_pooled(const R& record) {
     push_pooled(pool_, record);
@@ -203,7 +248,8 @@ class CoreContext {
     FinishId& scope_;
     FinishId outer_;
   };
-  // While a task runs a delegate in place: as if it were applied, so that it neither waits nor makes way for others.
+  // While a task runs a delegate in place: as if it were applied, so that it neither waits nor
+  // makes way for others.
   class InPlace {
    public:
     explicit InPlace(CoreContext& core) noexcept
@@ -218,6 +264,14 @@ class CoreContext {
   };
   // Of coroutines of this core.
   [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }
+  // `combiner`, which outlives the run, holds something: it will be told to send it. While it does,
+  // what it holds is open in a scope (begin_in_scope).
+  void hold_back(Combiner& combiner) {
+    if (std::exchange(combiner.is_listed_, true)) return;
+    if (combiners_.empty()) held_since_ = now_;
+    combiners_.push_back(&combiner);
+  }
+  void note_combined() noexcept { ++counters_.n_combined; }
   // Lets this core look for messages, and others run.
   void yield() { tasks_.yield_to_driver(); }
 
@@ -410,7 +464,12 @@ class CoreContext {
   [[nodiscard]] std::uint64_t apply_some(Incoming& in, const detail::BlockRing::Entry& entry,
                                          std::uint64_t budget);
   void open_incoming_run(Incoming& in, const detail::BlockRing::Entry& entry);
+  [[nodiscard]] std::shared_ptr<void>& local_at(std::size_t slot) {
+    if (slot >= locals_.size()) locals_.resize(slot + 1);
+    return locals_[slot];
+  }
   void settle_scopes();
+  bool flush_combiners();
   void count_open_runs();
   bool close_blocks(bool old_ones_only);
   void wait_for_scope(FinishId finish);
@@ -448,7 +507,9 @@ class CoreContext {
   std::uint64_t n_units_before_slice_ = 0;
   std::uint32_t apply_first_ = 0;  // the core whose messages are applied first
   CoreCounters counters_;
-  std::map<std::type_index, void*> locals_;
+  std::vector<std::shared_ptr<void>> locals_;  // [LocalSlot]
+  std::vector<Combiner*> combiners_;           // that hold something
+  Nanos held_since_ = 0;                       // the first of them
 
   // Out.
   detail::Outbox* cached_[kCached];
@@ -464,8 +525,8 @@ class CoreContext {
   std::atomic<bool> returned_{false};  // another core is done with an entry of ours
   Nanos flush_at_ = kNever;            // the deadline of the lanes
 
-  // Pooled tasks. Runners are the tasks that run them, one after the other; one whose task waits is another
-  // one's reason to begin.
+  // Pooled tasks. Runners are the tasks that run them, one after the other; one whose task waits is
+  // another one's reason to begin.
   detail::NodeHunger& hunger_;
   detail::TaskPool pool_;
   detail::TaskPool bound_;

@@ -46,7 +46,8 @@ void CoreContext::queue_runner() {
 // A runner. It ends when the pools are empty, or another one is free to go on.
 void CoreContext::run_pooled() {
   has_queued_runner_ = false;
-  // While tasks wait for room to send, more of them would only wait as well: wake_for_room() comes back.
+  // While tasks wait for room to send, more of them would only wait as well: wake_for_room() comes
+  // back.
   if (n_runners_ > n_in_task_ || n_waiters_ > 0) return;
   ++n_runners_;
   while (!bound_.empty() || !pool_.empty()) {
@@ -154,8 +155,8 @@ void CoreContext::spread_that_tasks_exist() {
   if (task != nullptr) task->scope = of_task;
 }
 
-// Once; whoever is asked remembers it until there is something to give. So idle cores are silent, and the run can be
-// seen to end.
+// Once; whoever is asked remembers it until there is something to give. So idle cores are silent,
+// and the run can be seen to end.
 void CoreContext::beg() {
   for (std::size_t i = 0; i < lifelines_.size(); ++i) {
     if (has_asked_[i]) continue;

@@ -94,7 +94,8 @@ void CoreContext::make_room(Outbox& box, std::size_t n_bytes) {
 
 bool CoreContext::has_room(const Outbox& box) const {
   if (box.is_local) {
-    // What a core sends to itself is applied when its tasks pause: the less, the more of it is in cache.
+    // What a core sends to itself is applied when its tasks pause: the less, the more of it is in
+    // cache.
     return box.n_under_way < (box.to == core_ ? 1 : options_.window_blocks);
   }
   const auto lane = lanes_.find(shape_.node_of(box.to));

@@ -1,15 +1,15 @@
 #pragma once
 // FinishTable: what one core knows of the finish scopes that it takes part in.
 //
-// A finish scope waits for everything that was started in it, on all cores, and by what that started.
-// Found by counting, after Dijkstra and Scholten ["Termination detection for diffusing computations",
-// 1980]: a core counts for each scope what it has started and not heard the end of, tasks of its own and
-// messages. An applied message is acknowledged to its sender, at once if it left nothing open here;
-// otherwise the core is engaged, and its first open message is acknowledged when its own count is 0. The
-// core that opened the scope has the root of that tree.
+// A finish scope waits for everything that was started in it, on all cores, and by what that
+// started. Found by counting, after Dijkstra and Scholten ["Termination detection for diffusing
+// computations", 1980]: a core counts for each scope what it has started and not heard the end of,
+// tasks of its own and messages. An applied message is acknowledged to its sender, at once if it
+// left nothing open here; otherwise the core is engaged, and its first open message is acknowledged
+// when its own count is 0. The core that opened the scope has the root of that tree.
 //
-// Counts are of whole runs and acknowledgements of many runs together, so that a message in a scope costs
-// nothing but its share of a run's head.
+// Counts are of whole runs and acknowledgements of many runs together, so that a message in a scope
+// costs nothing but its share of a run's head.
 
 #include <cstdint>
 #include <map>

@@ -20,8 +20,8 @@ struct Tally {
   std::uint64_t n_scopes = 0;
 };
 
-// A tree of things to do whose shape follows from its root: messages, tasks that yield, tasks with scopes
-// of their own, in a random mixture. Every node of it counts once, on some core.
+// A tree of things to do whose shape follows from its root: messages, tasks that yield, tasks with
+// scopes of their own, in a random mixture. Every node of it counts once, on some core.
 std::uint64_t n_below(std::uint64_t value, std::uint32_t depth) {
   if (depth == 0) return 1;
   std::uint64_t n = 1;
@@ -363,7 +363,8 @@ TEST(PooledTasks, TenMillionOfThemWaitAndAllRun) {
   EXPECT_EQ(nodes[0]->tallies[0].n_done, kTasks);
 }
 
-// What a run says in which a task waits for a cell that nobody fills, and another one for that task.
+// What a run says in which a task waits for a cell that nobody fills, and another one for that
+// task.
 std::string text_of_deadlock() {
   std::vector<std::unique_ptr<Node>> nodes;
   FullEmpty<int> never;

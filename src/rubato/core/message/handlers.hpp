@@ -1,10 +1,11 @@
 #pragma once
 // Handlers: what a message can name, and the table of them.
 //
-// A kind of record (record.hpp) becomes a handler by being posted somewhere in the program: a static
-// object registers it before main. Its id is its place in the order of registration, which is the same on
-// all nodes, since they run the same executable: identity.hpp compares the builds, and a hash of this
-// table, at the start. So lambdas, which have no name that other builds would know, travel as well.
+// A kind of record (record.hpp) becomes a handler by being posted somewhere in the program: a
+// static object registers it before main. Its id is its place in the order of registration, which
+// is the same on all nodes, since they run the same executable: identity.hpp compares the builds,
+// and a hash of this table, at the start. So lambdas, which have no name that other builds would
+// know, travel as well.
 
 #include <cstddef>
 #include <cstdint>

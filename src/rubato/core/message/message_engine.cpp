@@ -4,8 +4,8 @@
 #include <cstring>
 
 // Bytes of a buffer: parts, {head, runs} each (core_context.cpp), then {sending core, kBuffer}. An
-// acknowledgement is {core, number of bytes, kAcknowledgement}. The kind stands at the end, so that taking
-// it off moves nothing (channel.hpp).
+// acknowledgement is {core, number of bytes, kAcknowledgement}. The kind stands at the end, so that
+// taking it off moves nothing (channel.hpp).
 
 #include "rubato/core/channel.hpp"
 

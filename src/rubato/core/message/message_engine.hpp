@@ -1,12 +1,13 @@
 #pragma once
-// MessageEngine: drives the cores of a node (core_context.hpp) on any host, and brings their messages to
-// those of other nodes.
+// MessageEngine: drives the cores of a node (core_context.hpp) on any host, and brings their
+// messages to those of other nodes.
 //
-// It is an Engine, so it runs on real cores and in the simulator, and beside others in an EngineGroup.
-// Work is a slice of one core: it applies what came for it and runs its tasks, for about
-// MessageOptions::slice or until there is nothing left; what it has sent leaves afterwards. The run ends
-// when no task is left and all messages everywhere have been applied, found by the host's counting. If
-// tasks wait and nothing can wake them, that is a deadlock, and said with their names.
+// It is an Engine, so it runs on real cores and in the simulator, and beside others in an
+// EngineGroup. Work is a slice of one core: it applies what came for it and runs its tasks, for
+// about MessageOptions::slice or until there is nothing left; what it has sent leaves afterwards.
+// The run ends when no task is left and all messages everywhere have been applied, found by the
+// host's counting. If tasks wait and nothing can wake them, that is a deadlock, and said with their
+// names.
 
 #include <functional>
 #include <map>

@@ -1,5 +1,6 @@
 #pragma once
-// Outbox: what one core has gathered for another one: a block, and the run in it that is being written.
+// Outbox: what one core has gathered for another one: a block, and the run in it that is being
+// written.
 
 #include <memory>
 

@@ -10,15 +10,16 @@
 //   here.post(owner, AddEdge{from, to});
 //
 // apply() never blocks, and records that are applied on one core never overlap. With
-// apply(CoreContext&, ByteView payload) a record takes a payload of any size, valid during the call. A
-// record that says with prefetch(CoreContext&) what it will touch gets it asked for some records ahead.
+// apply(CoreContext&, ByteView payload) a record takes a payload of any size, valid during the
+// call. A record that says with prefetch(CoreContext&) what it will touch gets it asked for some
+// records ahead.
 //
-// With prefetch_again(CoreContext&) a record with a payload asks once more, half as far ahead, for what the
-// first line said.
+// With prefetch_again(CoreContext&) a record with a payload asks once more, half as far ahead, for
+// what the first line said.
 //
 // A function and explicit arguments make a record, too: here.send<&add_edge>(owner, from, to).
-// Pointers, references and views among the arguments are refused by the compiler, since an address means
-// nothing on another node.
+// Pointers, references and views among the arguments are refused by the compiler, since an address
+// means nothing on another node.
 
 #include <algorithm>
 #include <array>
@@ -109,7 +110,8 @@ struct Registered {
       at = next;
     }
   }
-  // What has been asked for ahead of the record that is applied next, and what has been asked for again.
+  // What has been asked for ahead of the record that is applied next, and what has been asked for
+  // again.
   struct Ahead {
     const std::byte* first;
     const std::byte* second;

@@ -1,14 +1,15 @@
 #pragma once
-// TaskPool: tasks of a core that any core may run instead [Grappa 3.2, the public queue], and such as are bound to
-// it but as small.
+// TaskPool: tasks of a core that any core may run instead [Grappa 3.2, the public queue], and such
+// as are bound to it but as small.
 //
-// A pooled task is a record, a plain struct with run(CoreContext&), 8 to some hundred bytes that may travel. Records
-// of one kind and one scope lie back to back in chunks; the newest is run first, so that a tree is walked
-// in depth, and the oldest are given away, which are the largest parts of what is split in halves.
+// A pooled task is a record, a plain struct with run(CoreContext&), 8 to some hundred bytes that
+// may travel. Records of one kind and one scope lie back to back in chunks; the newest is run
+// first, so that a tree is walked in depth, and the oldest are given away, which are the largest
+// parts of what is split in halves.
 //
-// Nothing is shared before somebody asks: a core that has nothing to do counts itself as hungry, and whoever
-// has more than it can run at once publishes half of its chunks under a lock. Others pay a look at one
-// counter, in a line that nobody writes.
+// Nothing is shared before somebody asks: a core that has nothing to do counts itself as hungry,
+// and whoever has more than it can run at once publishes half of its chunks under a lock. Others
+// pay a look at one counter, in a line that nobody writes.
 
 #include <atomic>
 #include <cstddef>
@@ -102,8 +103,8 @@ class TaskPool {
   [[nodiscard]] std::vector<TaskChunkPtr> take_half(std::size_t n_most);
   // What nobody has taken is this core's again. False if all is gone.
   bool take_back();
-  // Moves half of what `victim` has shared here, at least a chunk. Calls taken(chunk) for each. False if there
-  // was nothing.
+  // Moves half of what `victim` has shared here, at least a chunk. Calls taken(chunk) for each.
+  // False if there was nothing.
   template <class F>
   bool take_from(TaskPool& victim, F&& taken) {
     std::vector<TaskChunkPtr> chunks = victim.give(true);

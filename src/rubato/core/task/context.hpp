@@ -2,13 +2,13 @@
 // Context: where a stack was left, and the way from one stack to another. The only file that knows
 // the processor, and the only one that tells ASan and TSan of stacks.
 //
-// On x86-64 a switch saves the callee-saved registers of the System V ABI that are in use, and where
-// to go on [Grappa 3.2, context switching]; elsewhere, and with RUBATO_BOOST_CONTEXT, Boost.Context
-// does it. What a switch does not keep: the floating-point control words (rounding mode), which a
-// stack that changes them puts back before it is left.
+// On x86-64 a switch saves the callee-saved registers of the System V ABI that are in use, and
+// where to go on [Grappa 3.2, context switching]; elsewhere, and with RUBATO_BOOST_CONTEXT,
+// Boost.Context does it. What a switch does not keep: the floating-point control words (rounding
+// mode), which a stack that changes them puts back before it is left.
 //
-// Used by core/task/scheduler.hpp alone. REQUIRES of each switch: `to` was left by a switch, or made
-// by new_context() and never entered; both belong to the calling thread.
+// Used by core/task/scheduler.hpp alone. REQUIRES of each switch: `to` was left by a switch, or
+// made by new_context() and never entered; both belong to the calling thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -53,8 +53,8 @@ struct StackMarks {
     fiber = __tsan_create_fiber(0);
 #endif
   }
-  // Of the stack that the scheduler is driven on, which may be another one each time; its bounds are
-  // learnt by the first stack that is entered from it.
+  // Of the stack that the scheduler is driven on, which may be another one each time; its bounds
+  // are learnt by the first stack that is entered from it.
   void begin_thread() noexcept {
 #if defined(__SANITIZE_ADDRESS__)
     bottom = nullptr;
@@ -97,9 +97,9 @@ inline void enter_stack([[maybe_unused]] StackMarks& here,
 
 #ifndef RUBATO_BOOST_CONTEXT
 
-// How a stack was left: where to go on, and the registers that an assembler statement cannot name as
-// changed. It lies among the locals of the function that left; all other registers are the compiler's
-// business, who saves what it needs of them.
+// How a stack was left: where to go on, and the registers that an assembler statement cannot name
+// as changed. It lies among the locals of the function that left; all other registers are the
+// compiler's business, who saves what it needs of them.
 struct LeftStack {
   void* resume;
   void* rbx;

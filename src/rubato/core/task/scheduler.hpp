@@ -9,15 +9,15 @@
 //   tasks.spawn([&] { ...; Scheduler::current().yield(); ... }, "search");
 //   while (tasks.run_some(10'000, now).more) look_for_messages();
 //
-// It is driven: run_some() runs what is ready and comes back; it reads no clock and never sleeps. The
-// driver, a thread or a simulator, owns time.
+// It is driven: run_some() runs what is ready and comes back; it reads no clock and never sleeps.
+// The driver, a thread or a simulator, owns time.
 //
-// Ready workers stand in a ring. With many of them, what a worker needs is in no cache when its turn
-// comes; so the ring is looked at ahead of time: `prefetch_distance` switches before a worker runs, the
-// lines at the end of its stack are asked for. The paper's three stages (ready-unscheduled,
-// -scheduled, -resident) are the places in the ring beyond that distance, within it, and the
-// first. Differs from the paper: the ring holds the stack pointers themselves, so that
-// no line of a worker's own data is touched at a switch.
+// Ready workers stand in a ring. With many of them, what a worker needs is in no cache when its
+// turn comes; so the ring is looked at ahead of time: `prefetch_distance` switches before a worker
+// runs, the lines at the end of its stack are asked for. The paper's three stages
+// (ready-unscheduled, -scheduled, -resident) are the places in the ring beyond that distance,
+// within it, and the first. Differs from the paper: the ring holds the stack pointers themselves,
+// so that no line of a worker's own data is touched at a switch.
 //
 // A scheduler is used by one thread at a time, and its tasks never leave that thread. A task that
 // keeps the processor keeps its core.
@@ -175,14 +175,14 @@ class Scheduler {
   // Makes a suspended worker of this scheduler ready; from a task or from the driver.
   void wake(Worker& worker);
 
-  // Runs what is ready, `budget` turns or somewhat more (a turn ends with a yield, a suspension or the
-  // end of a task). `now` is the driver's time. Throws what the first task that failed threw, as an
-  // Error with the task's name; the other tasks can be run on. Not called by a task.
+  // Runs what is ready, `budget` turns or somewhat more (a turn ends with a yield, a suspension or
+  // the end of a task). `now` is the driver's time. Throws what the first task that failed threw,
+  // as an Error with the task's name; the other tasks can be run on. Not called by a task.
   Progress run_some(std::uint64_t budget, Nanos now = 0);
 
   [[nodiscard]] Figures figures() const noexcept;
-  // If `address` lies in the page below the stack of the task that runs on this thread: says which task it is, and
-  // ends the job. For the handler of faults (overflow.hpp).
+  // If `address` lies in the page below the stack of the task that runs on this thread: says which
+  // task it is, and ends the job. For the handler of faults (overflow.hpp).
   static void report_overflow(const void* address) noexcept;
   // At most `n_most` of the tasks that are suspended.
   [[nodiscard]] std::vector<WaitingTask> waiting(std::size_t n_most) const;

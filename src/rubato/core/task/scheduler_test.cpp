@@ -171,7 +171,8 @@ TEST(Scheduler, a_task_that_throws_is_named_and_the_others_run_on) {
   EXPECT_TRUE(ran);
 }
 
-// Yields while it handles `i`, and while it handles another exception within; 2 if both are its own.
+// Yields while it handles `i`, and while it handles another exception within; 2 if both are its
+// own.
 int handle_while_others_run(int i) {
   int n_right = 0;
   try {

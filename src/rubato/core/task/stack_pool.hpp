@@ -32,8 +32,8 @@ struct StackPoolOptions {
 
 class StackPool {
  public:
-  // Sizes are rounded up: of guarded stacks to pages, of small ones to lines of 64 bytes. Throws Error
-  // (usage) for a size below kLeast or above kMost.
+  // Sizes are rounded up: of guarded stacks to pages, of small ones to lines of 64 bytes. Throws
+  // Error (usage) for a size below kLeast or above kMost.
   explicit StackPool(const StackPoolOptions& options);
   ~StackPool();
   StackPool(const StackPool&) = delete;

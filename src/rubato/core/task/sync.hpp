@@ -1,7 +1,7 @@
 #pragma once
-// What tasks of one core wait for each other with. Whoever waits is suspended; its core goes on with
-// other tasks. No locks and no atomics: tasks of a core never run at the same time, and lose it only
-// where they yield or wait.
+// What tasks of one core wait for each other with. Whoever waits is suspended; its core goes on
+// with other tasks. No locks and no atomics: tasks of a core never run at the same time, and lose
+// it only where they yield or wait.
 //
 //   FullEmpty<T>   a cell with a value or without one; readers wait until it is full (a future), or
 //                  take the value out and leave it empty
@@ -9,8 +9,9 @@
 //   Mutex, Condition, Semaphore, Barrier, Once   as in the standard library
 //
 // All wake in the order of arrival, and pass what they guard on to whom they wake: nobody who comes
-// later is faster, so nobody starves. Calls that may suspend are made by a task (Scheduler::current);
-// all others by tasks of the same core or by its driver. What is waited for outlives those who wait.
+// later is faster, so nobody starves. Calls that may suspend are made by a task
+// (Scheduler::current); all others by tasks of the same core or by its driver. What is waited for
+// outlives those who wait.
 
 #include <cstdint>
 #include <optional>
@@ -61,8 +62,8 @@ class WaitList {
 
 }  // namespace detail
 
-// A cell that is full or empty [Grappa 3.1.2, after the MTA]. The letters say what a call waits for and
-// what it leaves: read_fe() waits for full and leaves empty.
+// A cell that is full or empty [Grappa 3.1.2, after the MTA]. The letters say what a call waits for
+// and what it leaves: read_fe() waits for full and leaves empty.
 template <class T>
 class FullEmpty {
   static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -74,8 +75,8 @@ class FullEmpty {
 
   [[nodiscard]] bool is_full() const noexcept { return value_.has_value(); }
 
-  // Waits until the cell is full; the value stays. The reference holds until the cell is emptied. Waits
-  // on if somebody takes the value out before this task runs again.
+  // Waits until the cell is full; the value stays. The reference holds until the cell is emptied.
+  // Waits on if somebody takes the value out before this task runs again.
   [[nodiscard]] const T& read_ff() {
     while (!value_)
       readers_.wait("a cell to be full");

@@ -1,6 +1,7 @@
 #pragma once
-// TaskQueue: closures that wait for a worker, first in, first out, back to back in blocks of memory. A
-// closure takes its own size and 32 bytes; nothing is allocated for one but a block for hundreds.
+// TaskQueue: closures that wait for a worker, first in, first out, back to back in blocks of
+// memory. A closure takes its own size and 32 bytes; nothing is allocated for one but a block for
+// hundreds.
 //
 // Not for several threads at once. Closures that are still there when the queue ends are destroyed
 // and not run.
@@ -52,8 +53,8 @@ class TaskQueue {
     ++n_;
   }
 
-  // Takes the oldest closure off and runs it, on the stack of the caller. `begin` is told of its label
-  // before. REQUIRES: !empty().
+  // Takes the oldest closure off and runs it, on the stack of the caller. `begin` is told of its
+  // label before. REQUIRES: !empty().
   template <class Begin>
   void run_oldest(Begin&& begin) {
     Record* record = oldest();

@@ -1,0 +1,140 @@
+#pragma once
+// GlobalBag: values in no order, each on the core where it was put. A worklist:
+//
+//   const auto next = GlobalBag<Vertex>::make();
+//   forall(edges, [=](Edge& e) { if (..) next.put(e.to); });       sends nothing
+//   forall(next, [](Vertex& v) { .. });                            where they lie
+//   while (auto v = next.take()) ...                               own ones first, then those of others
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "rubato/global/array.hpp"
+#include "rubato/global/delegate.hpp"
+#include "rubato/global/reduce.hpp"
+
+namespace rubato::global {
+
+// A handle: copied and sent as it is.
+template <class T>
+class GlobalBag {
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8,
+                "values of a bag are plain, since others take them");
+
+ public:
+  GlobalBag() = default;
+
+  // An empty one. Called by a task; waits.
+  [[nodiscard]] static GlobalBag make() {
+    GlobalBag bag;
+    bag.offset_ = allocate_symmetric(sizeof(Values*));
+    on_all_cores([bag] {
+      *reinterpret_cast<Values**>(CoreContext::here().memory() + bag.offset_) =
+          std::make_unique<Values>().release();
+    });
+    return bag;
+  }
+  // Called by a task when nobody uses it any more; waits.
+  void free() const {
+    on_all_cores([bag = *this] { const std::unique_ptr<Values> values(&bag.local()); });
+    deallocate_symmetric(offset_);
+  }
+
+  // Into the part of the calling core; sends nothing.
+  void put(const T& value) const { local().push_back(value); }
+  // The newest of this core; if it has none, one of another core, which gives half of what it has.
+  // Nothing if none of them had any when it was asked. Called by a task; may wait.
+  [[nodiscard]] std::optional<T> take() const;
+
+  // Called by a task; wait. Exact where nobody puts or takes meanwhile.
+  [[nodiscard]] std::uint64_t size() const {
+    return reduce_cores([bag = *this] { return std::uint64_t{bag.local().size()}; }, std::plus<>{});
+  }
+  void clear() const {
+    on_all_cores([bag = *this] { bag.local().clear(); });
+  }
+  // The values of the calling core.
+  [[nodiscard]] std::vector<T>& local() const {
+    return **reinterpret_cast<Values**>(CoreContext::here().memory() + offset_);
+  }
+
+ private:
+  using Values = std::vector<T>;
+  static constexpr std::size_t kGivenMost = 4096;
+
+  // Half of the oldest values of a core, for one that has none.
+  struct Given {
+    GlobalBag bag;
+    Place reply;
+    void apply(CoreContext& here, ByteView values) const {
+      auto& waiting = *reinterpret_cast<detail::Reply<std::uint64_t>*>(reply.resolve(here));
+      const auto* const first = reinterpret_cast<const T*>(values.data());
+      const std::size_t n = values.size() / sizeof(T);
+      bag.local().insert(bag.local().end(), first, first + n);
+      waiting.value.emplace(n);
+      here.tasks().wake(*waiting.waiter);
+    }
+  };
+  struct Ask {
+    GlobalBag bag;
+    Place reply;
+    void apply(CoreContext& here) const {
+      Values& mine = bag.local();
+      const std::size_t n = std::min((mine.size() + 1) / 2, kGivenMost);
+      const std::vector<T> given(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(n));
+      mine.erase(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(n));
+      here.post(here.source(), Given{bag, reply}, std::as_bytes(std::span(given)));
+    }
+  };
+
+  std::uint64_t offset_ = 0;
+};
+
+template <class T>
+std::optional<T> GlobalBag<T>::take() const {
+  CoreContext& here = CoreContext::here();
+  const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
+  for (CoreId i = 0; i < n_cores; ++i) {
+    if (i > 0) {
+      detail::Reply<std::uint64_t> reply;
+      here.check_may_block();
+      here.post((here.core() + i) % n_cores, Ask{*this, Place::at_address(&reply)});
+      static_cast<void>(reply.wait(here));
+    }
+    // Meanwhile other tasks of this core may have put something, or taken what came.
+    if (local().empty()) continue;
+    const T value = local().back();
+    local().pop_back();
+    return value;
+  }
+  return std::nullopt;
+}
+
+// Calls body(value) for each, on the core that has it, while nobody puts or takes. The surrounding
+// finish() waits.
+template <class T, class Body>
+void async_forall(const GlobalBag<T>& bag, const Body& body, LoopOptions options = {},
+                  SourcePlace at = SourcePlace::here()) {
+  static_assert(
+      std::is_trivially_copyable_v<Body>,
+      "the body of a loop is copied to all cores by its bytes: it must capture plain values");
+  async_on_all_cores(
+      [bag, body, options, place = PortablePlace(at)] {
+        T* const values = bag.local().data();
+        const auto one = [values, body](std::uint64_t i) { body(values[i]); };
+        detail::start_range<true>(CoreContext::here(), 0, bag.local().size(), one, options, place);
+      },
+      at);
+}
+// The same, and waits.
+template <class T, class Body>
+void forall(const GlobalBag<T>& bag, const Body& body, LoopOptions options = {},
+            SourcePlace at = SourcePlace::here()) {
+  CoreContext::here().finish([&] { async_forall(bag, body, options, at); });
+}
+
+}  // namespace rubato::global

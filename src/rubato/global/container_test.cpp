@@ -1,0 +1,312 @@
+// Sets, bags, counters, histograms, vectors, and what is combined before it is sent.
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/random.hpp"
+#include "rubato/global/add.hpp"
+#include "rubato/global/bag.hpp"
+#include "rubato/global/counter.hpp"
+#include "rubato/global/hash_set.hpp"
+#include "rubato/global/simulate_test.hpp"
+#include "rubato/global/vector.hpp"
+
+namespace rubato::global {
+namespace {
+
+// Runs `n_wrong` as the main task on jobs of several shapes, and expects 0 of it.
+void expect_right(const std::function<std::uint64_t(std::uint64_t seed)>& n_wrong) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::uint64_t n = 1;
+    simulate_seed(
+        1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 3), seed,
+        [&, seed] { n = n_wrong(seed); }, seed % 2 == 0 ? tiny_windows() : core::MessageOptions{});
+    EXPECT_EQ(n, 0U);
+  }
+  for (std::uint32_t n_cores = 1; n_cores <= 3; ++n_cores) {
+    std::uint64_t n = 1;
+    run_here(n_cores, [&] { n = n_wrong(n_cores); });
+    EXPECT_EQ(n, 0U) << n_cores << " real cores";
+  }
+}
+
+// A few words often, many seldom.
+std::uint64_t skewed(std::uint64_t seed, std::uint64_t i) {
+  const std::uint64_t h = hash_words(seed, i);
+  return h % 4 != 0 ? h / 4 % 5 : h / 4 % 3'000;
+}
+
+std::uint64_t n_wrong_combined_counts(std::uint64_t seed) {
+  constexpr std::uint64_t kUpserts = 4'000;
+  const auto counts = GlobalHashMap<std::string, std::uint64_t>::make();
+  const auto others = GlobalHashMap<std::string, std::uint64_t>::make();
+  const auto add = [](std::uint64_t& n, const std::uint64_t& more) { n += more; };
+  std::uint64_t n_wrong = 0;
+  // One scope within another, of which each finds its own counts at its end, and two maps by turns.
+  finish([&] {
+    async_forall(0, kUpserts, [=](std::uint64_t i) {
+      const auto& map = i % 64 < 32 ? counts : others;
+      map.async_combine(std::to_string(skewed(seed, i)), std::uint64_t{1}, add);
+    });
+    finish([&] {
+      for (int i = 0; i < 100; ++i)
+        counts.async_combine("inner", std::uint64_t{2}, add);
+    });
+    n_wrong += counts.find("inner") == 200 ? 0 : 1;
+  });
+  std::map<std::string, std::uint64_t> expected{{"inner", 200}};
+  std::map<std::string, std::uint64_t> expected_others;
+  for (std::uint64_t i = 0; i < kUpserts; ++i)
+    ++(i % 64 < 32 ? expected : expected_others)[std::to_string(skewed(seed, i))];
+  for (const auto& [key, n] : expected)
+    n_wrong += counts.find(key) == n ? 0 : 1;
+  for (const auto& [key, n] : expected_others)
+    n_wrong += others.find(key) == n ? 0 : 1;
+  n_wrong += counts.size() == expected.size() && others.size() == expected_others.size() ? 0 : 1;
+  counts.free();
+  others.free();
+  return n_wrong;
+}
+
+TEST(Combining, UpsertsAreAllThereAtTheEndOfTheirScope) {
+  expect_right(n_wrong_combined_counts);
+}
+
+TEST(Combining, SendsFewerUpsertsThanThereAre) {
+  const auto run = simulate([] {
+    const auto counts = GlobalHashMap<std::uint64_t, std::uint64_t>::make();
+    forall(0, 10'000, [=](std::uint64_t i) {
+      counts.async_combine(i % 10, std::uint64_t{1},
+                           [](std::uint64_t& n, const std::uint64_t& more) { n += more; });
+    });
+    EXPECT_EQ(counts.find(3), 1'000U);
+  });
+  EXPECT_GT(run.counters.n_combined, 9'000U);
+}
+
+std::uint64_t n_wrong_increments(std::uint64_t seed) {
+  constexpr std::uint64_t kWords = 3'000;
+  constexpr std::uint64_t kIncrements = 6'000;
+  const auto words = GlobalArray<std::uint64_t>::make(kWords, 1 + seed % 3);
+  const auto small = GlobalArray<std::uint8_t>::make(1);
+  finish([&] {
+    async_forall(0, kIncrements, [=](std::uint64_t i) {
+      async_add(words[skewed(seed, i)], i);
+      async_add(small[0], 3);
+    });
+  });
+  std::vector<std::uint64_t> expected(kWords, 0);
+  for (std::uint64_t i = 0; i < kIncrements; ++i)
+    expected[skewed(seed, i)] += i;
+  std::uint64_t n_wrong = read(small[0]) == static_cast<std::uint8_t>(3 * kIncrements) ? 0 : 1;
+  for (std::uint64_t i = 0; i < kWords; ++i)
+    n_wrong += read(words[i]) == expected[i] ? 0 : 1;
+  words.free();
+  small.free();
+  return n_wrong;
+}
+
+TEST(Combining, IncrementsAreAllThereAtTheEndOfTheirScope) {
+  expect_right(n_wrong_increments);
+}
+
+std::uint64_t n_wrong_in_set(std::uint64_t seed) {
+  constexpr std::uint64_t kInsertions = 1'500;
+  const auto set = GlobalHashSet<std::uint64_t>::make();
+  const auto n_new = GlobalCounter::make();
+  forall(0, kInsertions, [=](std::uint64_t i) {
+    if (set.insert(skewed(seed, i))) n_new.add();
+  });
+  std::set<std::uint64_t> expected;
+  for (std::uint64_t i = 0; i < kInsertions; ++i)
+    expected.insert(skewed(seed, i));
+  std::uint64_t n_wrong = n_new.value() == expected.size() ? 0 : 1;
+  forall(0, kInsertions, [=](std::uint64_t i) {
+    if (i % 2 == 0) {
+      set.async_insert(skewed(seed + 1, i));
+    } else {
+      set.async_insert_combining(skewed(seed + 1, i));
+    }
+  });
+  for (std::uint64_t i = 0; i < kInsertions; ++i)
+    expected.insert(skewed(seed + 1, i));
+  n_wrong += set.size() == expected.size() ? 0 : 1;
+  std::uint64_t sum = 0;
+  forall(set, [to = make_global(sum)](const std::uint64_t& key) { async_add(to, key); });
+  for (const std::uint64_t key : expected)
+    sum -= key;
+  n_wrong += sum == 0 ? 0 : 1;
+  n_wrong += set.contains(*expected.begin()) && set.erase(*expected.begin()) &&
+                     !set.contains(*expected.begin()) && !set.contains(std::uint64_t{1'000'000})
+                 ? 0
+                 : 1;
+  n_new.reset();
+  n_wrong += n_new.value() == 0 ? 0 : 1;
+  n_new.free();
+  set.free();
+  return n_wrong;
+}
+
+TEST(GlobalHashSet, EachKeyIsNewOnce) {
+  expect_right(n_wrong_in_set);
+}
+
+std::uint64_t n_wrong_in_histogram(std::uint64_t seed, std::uint64_t n_bins) {
+  constexpr std::uint64_t kValues = 4'000;
+  const auto histogram = GlobalHistogram::make(n_bins);
+  const auto bin_of = [=](std::uint64_t i) { return skewed(seed, i) * (n_bins / 3'000); };
+  std::vector<std::uint64_t> expected(n_bins, 0);
+  std::uint64_t n_wrong = 0;
+  for (int round = 0; round < 2; ++round) {
+    forall(0, kValues, [=](std::uint64_t i) { histogram.add(bin_of(i), 1 + i % 2); });
+    for (std::uint64_t i = 0; i < kValues; ++i)
+      expected[bin_of(i)] += 1 + i % 2;
+    n_wrong += histogram.counts() == expected ? 0 : 1;
+  }
+  n_wrong += read(histogram.array()[bin_of(0)]) == expected[bin_of(0)] ? 0 : 1;
+  histogram.free();
+  return n_wrong;
+}
+
+TEST(GlobalHistogram, CountsFewAndManyBins) {
+  expect_right([](std::uint64_t seed) { return n_wrong_in_histogram(seed, 3'000); });
+  run_here(2, [] { EXPECT_EQ(n_wrong_in_histogram(1, GlobalHistogram::kOwnBinsMost * 2), 0U); });
+}
+
+std::uint64_t n_wrong_in_bag(std::uint64_t seed) {
+  constexpr std::uint64_t kValues = 700;
+  const auto bag = GlobalBag<std::uint64_t>::make();
+  // All on one core, or anywhere.
+  if (seed % 2 == 0) {
+    for (std::uint64_t i = 0; i < kValues; ++i)
+      bag.put(i);
+  } else {
+    forall(0, kValues, [=](std::uint64_t i) { bag.put(i); });
+  }
+  std::uint64_t n_wrong = bag.size() == kValues ? 0 : 1;
+  forall(bag, [](std::uint64_t& value) { value *= 3; });
+  const auto taken = GlobalArray<std::uint64_t>::make(kValues);
+  on_all_cores([=] {
+    while (const auto value = bag.take())
+      async_add(taken[*value / 3], 1);
+  });
+  // Nobody waits for those who put; here, nobody does.
+  n_wrong += bag.size();
+  for (std::uint64_t i = 0; i < kValues; ++i)
+    n_wrong += read(taken[i]) == 1 ? 0 : 1;
+  bag.put(1);
+  bag.clear();
+  n_wrong += bag.size() + (bag.take() ? 1 : 0);
+  bag.free();
+  return n_wrong;
+}
+
+TEST(GlobalBag, EachValueIsTakenOnce) {
+  expect_right(n_wrong_in_bag);
+}
+
+// Each core pushes numbers of its own, in one task; all are there, in the order of each.
+std::uint64_t n_wrong_in_pushes(std::uint64_t seed) {
+  const std::uint64_t n_each = 200 + seed * 50;
+  const auto vector = GlobalVector<std::uint64_t>::make();
+  on_all_cores([=] {
+    for (std::uint64_t i = 0; i < n_each; ++i)
+      vector.async_push(std::uint64_t{this_core()} * 100'000 + i);
+  });
+  std::uint64_t n_wrong = vector.size() == n_each * n_cores() ? 0 : 1;
+  const std::vector<std::uint64_t> values = vector.values();
+  std::vector<std::uint64_t> next(n_cores(), 0);
+  for (const std::uint64_t value : values)
+    n_wrong += value % 100'000 == next[value / 100'000]++ ? 0 : 1;
+  for (const std::uint64_t i : {std::uint64_t{0}, n_each / 2, n_each * n_cores() - 1})
+    n_wrong += vector.get(i) == values[i] ? 0 : 1;
+  n_wrong += vector.get(n_each * n_cores()) ? 1 : 0;
+  std::uint64_t sum = 0;
+  forall(vector, [to = make_global(sum)](std::uint64_t& value) { async_add(to, value); });
+  for (const std::uint64_t value : values)
+    sum -= value;
+  n_wrong += sum == 0 ? 0 : 1;
+  vector.free();
+  return n_wrong;
+}
+
+TEST(GlobalVector, HoldsWhatAllCoresPushInTheOrderOfEach) {
+  expect_right(n_wrong_in_pushes);
+}
+
+// One task: what std::deque does.
+std::uint64_t n_wrong_in_sequence(std::uint64_t seed) {
+  const auto vector = GlobalVector<std::uint64_t>::make();
+  std::deque<std::uint64_t> expected;
+  std::uint64_t n_wrong = 0;
+  for (std::uint64_t step = 0; step < 400; ++step) {
+    const std::uint64_t choice = hash_words(seed, step) % 8;
+    if (choice < 3) {
+      vector.push(step);
+      expected.push_back(step);
+    } else if (choice == 3) {
+      finish([&] {
+        for (std::uint64_t i = 0; i < 20; ++i)
+          vector.async_push(step * 100 + i);
+      });
+      for (std::uint64_t i = 0; i < 20; ++i)
+        expected.push_back(step * 100 + i);
+    } else if (!expected.empty()) {
+      const bool at_end = choice < 6;
+      const std::uint64_t value = at_end ? expected.back() : expected.front();
+      n_wrong += (at_end ? vector.pop() : vector.pop_front()) == value ? 0 : 1;
+      at_end ? expected.pop_back() : expected.pop_front();
+    }
+  }
+  n_wrong +=
+      vector.values() == std::vector<std::uint64_t>(expected.begin(), expected.end()) ? 0 : 1;
+  while (vector.pop()) {
+  }
+  n_wrong += vector.size() + (vector.pop_front() ? 1 : 0);
+  vector.free();
+  return n_wrong;
+}
+
+TEST(GlobalVector, IsAStackAndAQueue) {
+  expect_right(n_wrong_in_sequence);
+}
+
+// Some push while others pop: nothing is lost, nothing comes twice.
+std::uint64_t n_wrong_in_turmoil(std::uint64_t seed) {
+  constexpr std::uint64_t kValues = 600;
+  const auto vector = GlobalVector<std::uint64_t>::make();
+  const auto seen = GlobalArray<std::uint64_t>::make(kValues);
+  const auto n_popped = GlobalCounter::make();
+  forall(0, 2 * kValues, [=](std::uint64_t i) {
+    if (i % 2 == 0) return vector.async_push(i / 2);
+    const auto value = hash_words(seed, i) % 2 == 0 ? vector.pop() : vector.pop_front();
+    if (!value) return;
+    n_popped.add();
+    async_add(seen[*value], 1);
+  });
+  std::uint64_t n_wrong = n_popped.value() + vector.size() == kValues ? 0 : 1;
+  finish([&] {
+    while (const auto value = vector.pop())
+      async_add(seen[*value], 1);
+  });
+  for (std::uint64_t i = 0; i < kValues; ++i)
+    n_wrong += read(seen[i]) == 1 ? 0 : 1;
+  vector.free();
+  seen.free();
+  n_popped.free();
+  return n_wrong;
+}
+
+TEST(GlobalVector, NothingIsLostOrComesTwiceWhileSomePushAndOthersPop) {
+  expect_right(n_wrong_in_turmoil);
+}
+
+}  // namespace
+}  // namespace rubato::global

@@ -1,0 +1,99 @@
+#pragma once
+// Future: the result of a delegate that is asked for now and waited for later [Grappa 3.1.2].
+//
+//   Future<int> f = future_call(p, [](Vertex& v) { return v.degree; });
+//   ...                                        other work, other futures
+//   use(f.get());                              waits if the result has not come
+//
+// As with delegates that wait, the message belongs to the scope of the caller, and an operation on
+// the calling core's own memory runs at once, in place. Futures of one task to one core run in the
+// order of the calls; those to different cores in any order.
+
+#include <concepts>
+#include <type_traits>
+
+#include "rubato/global/delegate.hpp"
+
+namespace rubato::global {
+
+namespace detail {
+
+// Tells whoever waits for it, if anybody does yet.
+template <class R>
+struct FutureReplyRecord {
+  Place reply;
+  R value;
+  void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
+  void apply(CoreContext& here) const {
+    auto& future = *reinterpret_cast<Reply<R>*>(reply.resolve(here));
+    future.value.emplace(value);
+    if (future.waiter != nullptr) here.tasks().wake(*future.waiter);
+  }
+};
+
+// What future_call(p, f) is a future of.
+template <class T, class F>
+using FutureResult =
+    std::conditional_t<std::is_void_v<std::invoke_result_t<const F&, T&>>, void, ResultOf<F, T>>;
+
+}  // namespace detail
+
+// Stays where it was made, since the result comes to its address: on a stack, in a deque, in an
+// object. Used by tasks of the core that made it; one of them at a time waits.
+template <class R>
+class Future {
+ public:
+  // Asks for f(object). A task may wait here for room to send.
+  template <class T, class F>
+  requires std::same_as<R, detail::FutureResult<T, F>> Future(GlobalPtr<T> p, const F& f) {
+    static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
+    static_assert(std::is_trivially_copyable_v<Value>,
+                  "the result of a delegate travels as its bytes");
+    CoreContext& here = CoreContext::here();
+    if (p.core() == here.core()) {
+      const CoreContext::InPlace inside(here);
+      reply_.value.emplace(detail::result_of(f, p.local()));
+      return;
+    }
+    detail::check_travels(here, f);
+    here.post(p.core(), detail::CallRecord<T, F, detail::FutureReplyRecord>{
+                            p.place(), Place::at_address(&reply_), f});
+  }
+  Future(const Future&) = delete;
+  Future& operator=(const Future&) = delete;
+  // Waits, if nobody did.
+  ~Future() { wait(); }
+
+  // True if get() would not wait.
+  [[nodiscard]] bool is_ready() const noexcept { return reply_.value.has_value(); }
+  // Suspends the calling task until the result is here.
+  void wait() {
+    if (is_ready()) return;
+    CoreContext& here = CoreContext::here();
+    here.check_may_block();
+    RUBATO_REQUIRE(reply_.waiter == nullptr && "another task waits for this future", here.core());
+    static_cast<void>(reply_.wait(here));
+  }
+  // The result, however often; waits for it first.
+  R get() {
+    wait();
+    if constexpr (!std::is_void_v<R>) return *reply_.value;
+  }
+
+ private:
+  using Value = std::conditional_t<std::is_void_v<R>, detail::Unit, R>;
+
+  detail::Reply<Value> reply_;
+};
+
+// Asks for f(object) of the core that owns it, and goes on. f is what call() takes.
+template <class T, class F>
+[[nodiscard]] Future<detail::FutureResult<T, F>> future_call(GlobalPtr<T> p, const F& f) {
+  return Future<detail::FutureResult<T, F>>(p, f);
+}
+template <class T>
+[[nodiscard]] Future<std::remove_const_t<T>> future_read(GlobalPtr<T> p) {
+  return future_call(p, detail::Read<T>{});
+}
+
+}  // namespace rubato::global

@@ -1,0 +1,40 @@
+#include "rubato/global/simulate.hpp"
+
+#include <memory>
+#include <vector>
+
+#include "rubato/core/sim_host.hpp"
+#include "rubato/net/sim.hpp"
+
+namespace rubato::global {
+
+SimulatedRun simulate(const std::function<void()>& main, const SimulateOptions& options,
+                      SourcePlace at) {
+  net::SimOptions network_options;
+  network_options.n_nodes = options.n_nodes;
+  network_options.seed = options.seed;
+  network_options.profile = net::parse_profile(options.profile);
+  network_options.shuffle_ties = options.shuffle;
+  net::SimNetwork network(network_options);
+
+  std::vector<std::unique_ptr<Program>> programs;
+  std::vector<core::Engine*> engines;
+  for (net::NodeId node = 0; node < options.n_nodes; ++node) {
+    programs.push_back(std::make_unique<Program>(
+        core::JobShape{node, options.n_nodes, options.n_cores}, options.program));
+    programs.back()->set_main(main, at);
+    engines.push_back(&programs.back()->engine());
+  }
+  core::SimHost host(network, {.n_cores = options.n_cores,
+                               .shuffle = options.shuffle,
+                               .seed = options.seed,
+                               .extra_delay_max = options.extra_delay_max});
+  core::SimReport report = host.run(engines);
+
+  SimulatedRun run{report.wall, {}, std::move(report.nodes)};
+  for (const auto& program : programs)
+    run.counters.add(program->engine().counters());
+  return run;
+}
+
+}  // namespace rubato::global

@@ -1,0 +1,41 @@
+#pragma once
+// For tests of programs: on virtual nodes in an order of their seed, and on the cores of this
+// machine.
+
+#include <string>
+
+#include "rubato/global/simulate.hpp"
+#include "rubato/net/local.hpp"
+
+namespace rubato::global {
+
+inline constexpr std::size_t kTestBytesACore = std::size_t{64} << 20;
+
+// Blocks, buffers and windows of some hundred bytes, so that all of them are met at their bounds.
+[[nodiscard]] inline core::MessageOptions tiny_windows() {
+  return {.block_bytes = 300, .window_blocks = 2, .buffer_bytes = 400, .window_bytes = 2'000};
+}
+
+template <class F>
+SimulatedRun simulate_seed(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed, F main,
+                           const core::MessageOptions& messages = {}) {
+  return simulate(main, {.n_nodes = n_nodes,
+                         .n_cores = n_cores,
+                         .profile = seed % 3 == 0 ? "ec2-large" : "const",
+                         .seed = seed,
+                         .shuffle = true,
+                         .extra_delay_max = 5'000,
+                         .program = {messages, kTestBytesACore}});
+}
+
+template <class F>
+void run_here(std::uint32_t n_cores, F main) {
+  net::LocalFabric fabric;
+  core::NodeHostOptions options;
+  options.n_cores = n_cores;
+  options.owns_process = false;
+  core::NodeHost host(fabric, options);
+  run(host, {.bytes_a_core = kTestBytesACore}, main);
+}
+
+}  // namespace rubato::global

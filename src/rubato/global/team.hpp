@@ -1,0 +1,339 @@
+#pragma once
+// Team: a set of cores whose tasks act together: barrier, broadcast, reductions, scans, all-to-all.
+//
+//   on_all_cores([=] {
+//     const Team team = Team::job();
+//     const double norm = team.allreduce(mine, std::plus<>{});
+//     const std::uint64_t first = team.exclusive_scan(n_mine, std::plus<>{}, std::uint64_t{0});
+//   });
+//
+// One task of each member makes the calls, in the same order on all of them; each waits until it
+// has its result, and the core goes on with other tasks. Calls that disagree end the run with an
+// Error that names both.
+//
+// A value climbs a binomial tree over the ranks, combined in the order of the ranks: the same bits
+// for each number of nodes with as many cores in all. For sums of doubles that are the same for any
+// number of cores, combine ExactSum (base/exact_sum.hpp), or use reduce() on an array (reduce.hpp).
+//
+// Tasks wait in these calls. Engines, whose events must not, have core::Team.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rubato/base/bytes.hpp"
+#include "rubato/global/pointer.hpp"
+
+namespace rubato::global {
+
+using Rank = std::uint32_t;
+
+namespace detail {
+
+enum class CollectiveKind : std::uint8_t {
+  barrier,
+  broadcast,
+  reduce,
+  allreduce,
+  scan,
+  gather,
+  all_to_all,
+  split,
+};
+
+// One call of a collective, by one member: messages to and from others that make the same call.
+class Collective {
+ public:
+  Collective(std::uint64_t team, CollectiveKind kind);
+  Collective(const Collective&) = delete;
+  Collective& operator=(const Collective&) = delete;
+  ~Collective() = default;
+
+  [[nodiscard]] Rank rank() const noexcept { return rank_; }
+  [[nodiscard]] Rank size() const noexcept { return size_; }
+  void send(Rank to, ByteView value) const;
+  // What `from` has sent to this member; waits. Throws Error if it called something else, or if the
+  // value has not `n_bytes` bytes (kAnySize: whatever it has).
+  [[nodiscard]] Bytes receive(Rank from, std::size_t n_bytes) const;
+  static constexpr std::size_t kAnySize = SIZE_MAX;
+
+ private:
+  std::uint64_t team_;
+  CollectiveKind kind_;
+  std::uint64_t number_;
+  Rank rank_;
+  Rank size_;
+};
+
+template <class T>
+[[nodiscard]] T value_of(ByteView bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+template <class T>
+[[nodiscard]] ByteView bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+template <class T>
+[[nodiscard]] ByteView bytes_of(const std::vector<T>& values) {
+  return std::as_bytes(std::span(values));
+}
+template <class T>
+[[nodiscard]] std::vector<T> values_of(ByteView bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+// How a value of a collective travels: a plain one, or a vector of plain ones, which is combined
+// element by element.
+template <class T>
+struct Wire {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "a value of a collective is plain, or a vector of plain values");
+  static T receive(const Collective& call, Rank from, const T& /*like*/) {
+    return value_of<T>(call.receive(from, sizeof(T)));
+  }
+  template <class Op>
+  static T combine(const T& lower, const T& higher, const Op& op) {
+    return op(lower, higher);
+  }
+};
+template <class T>
+struct Wire<std::vector<T>> {
+  static_assert(std::is_trivially_copyable_v<T>);
+  static std::vector<T> receive(const Collective& call, Rank from, const std::vector<T>& like) {
+    return values_of<T>(call.receive(from, like.size() * sizeof(T)));
+  }
+  template <class Op>
+  static std::vector<T> combine(std::vector<T> lower, const std::vector<T>& higher, const Op& op) {
+    for (std::size_t i = 0; i < lower.size(); ++i)
+      lower[i] = op(std::as_const(lower[i]), higher[i]);
+    return lower;
+  }
+};
+
+// Up the binomial tree over the ranks: `value` becomes the combination of this member's subtree, at
+// rank 0 of all.
+template <class T, class Op>
+void climb(const Collective& call, T& value, const Op& op) {
+  for (Rank bit = 1; bit < call.size(); bit <<= 1) {
+    if ((call.rank() & bit) != 0) return call.send(call.rank() - bit, bytes_of(value));
+    if (call.rank() + bit < call.size()) {
+      value = Wire<T>::combine(value, Wire<T>::receive(call, call.rank() + bit, value), op);
+    }
+  }
+}
+
+// The bit by which a rank differs from its parent; above all ranks for rank 0.
+[[nodiscard]] constexpr Rank bit_to_parent(Rank rank, Rank size) noexcept {
+  Rank bit = 1;
+  while (bit < size && (rank & bit) == 0)
+    bit <<= 1;
+  return bit;
+}
+
+// Down the same tree, with ranks counted from `root`.
+[[nodiscard]] Bytes descend(const Collective& call, Rank root, ByteView of_root,
+                            std::size_t n_bytes);
+
+}  // namespace detail
+
+// A handle: copied and sent as it is; means the same on all cores.
+class Team {
+ public:
+  // All cores of the job; ranks are their numbers.
+  [[nodiscard]] static Team job() noexcept { return Team(0); }
+
+  [[nodiscard]] Rank size() const;
+  // Of the calling core. REQUIRES: it is a member.
+  [[nodiscard]] Rank rank() const;
+  [[nodiscard]] CoreId core(Rank rank) const;
+
+  // Waits until all members have called.
+  void barrier() const;
+
+  // The value of rank `root`; that of the others does not count (a vector of any size).
+  template <class T>
+  [[nodiscard]] T broadcast(const T& value, Rank root = 0) const;
+
+  // op(value of rank 0, value of rank 1, ..), op being associative. A vector is combined element by
+  // element, and as long on all members.
+  template <class T, class Op>
+  [[nodiscard]] T allreduce(const T& value, const Op& op) const;
+  // The same, at rank `root`; its own value at the others.
+  template <class T, class Op>
+  [[nodiscard]] T reduce(const T& value, const Op& op, Rank root = 0) const;
+
+  // op over the ranks up to this one.
+  template <class T, class Op>
+  [[nodiscard]] T inclusive_scan(const T& value, const Op& op) const;
+  // op over the ranks below this one; `first` at rank 0, which counts nowhere else.
+  template <class T, class Op>
+  [[nodiscard]] T exclusive_scan(const T& value, const Op& op, const T& first) const;
+
+  // The values of all members by rank, at rank `root`, nothing at the others. The root holds them
+  // all.
+  template <class T>
+  [[nodiscard]] std::vector<T> gather(const T& value, Rank root = 0) const;
+  // The same, at all members, each of which holds them all.
+  template <class T>
+  [[nodiscard]] std::vector<T> allgather(const T& value) const;
+
+  // of_rank[r] goes to rank r; returns what each rank has sent here, by rank. REQUIRES:
+  // of_rank.size() == size().
+  template <class T>
+  [[nodiscard]] std::vector<std::vector<T>> all_to_all(
+      const std::vector<std::vector<T>>& of_rank) const;
+
+  // Members of one colour become a team, in the order of their ranks. Each core holds the numbers
+  // of its members.
+  [[nodiscard]] Team split(std::uint32_t colour) const;
+  // Called once by each member of a team that split() made, when it is not used any more. Does not
+  // wait.
+  void free() const;
+
+  // A team of all cores of its own, for a library: its calls do not mix with those of Team::job().
+  // Called by one task; the others get it from there.
+  [[nodiscard]] static Team private_job();
+
+  bool operator==(const Team&) const = default;
+
+ private:
+  constexpr explicit Team(std::uint64_t id) noexcept : id_(id) {}
+
+  template <class T, class Op>
+  [[nodiscard]] std::pair<T, bool> prefix(const detail::Collective& call, T& mine,
+                                          const Op& op) const;
+
+  std::uint64_t id_;
+};
+
+template <class T>
+T Team::broadcast(const T& value, Rank root) const {
+  const detail::Collective call(id_, detail::CollectiveKind::broadcast);
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    return detail::value_of<T>(detail::descend(call, root, detail::bytes_of(value), sizeof(T)));
+  } else {
+    return detail::values_of<typename T::value_type>(
+        detail::descend(call, root, detail::bytes_of(value), detail::Collective::kAnySize));
+  }
+}
+
+template <class T, class Op>
+T Team::allreduce(const T& value, const Op& op) const {
+  const detail::Collective call(id_, detail::CollectiveKind::allreduce);
+  T all = value;
+  detail::climb(call, all, op);
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    return detail::value_of<T>(detail::descend(call, 0, detail::bytes_of(all), sizeof(T)));
+  } else {
+    const std::size_t n_bytes = detail::bytes_of(all).size();
+    return detail::values_of<typename T::value_type>(
+        detail::descend(call, 0, detail::bytes_of(all), n_bytes));
+  }
+}
+
+template <class T, class Op>
+T Team::reduce(const T& value, const Op& op, Rank root) const {
+  const detail::Collective call(id_, detail::CollectiveKind::reduce);
+  T all = value;
+  detail::climb(call, all, op);
+  if (root == 0) return call.rank() == 0 ? all : value;
+  if (call.rank() == 0) call.send(root, detail::bytes_of(all));
+  return call.rank() == root ? detail::Wire<T>::receive(call, 0, value) : value;
+}
+
+// What the ranks below this one come to, and whether there are any. `mine` becomes that of the
+// subtree.
+template <class T, class Op>
+std::pair<T, bool> Team::prefix(const detail::Collective& call, T& mine, const Op& op) const {
+  const Rank to_parent = detail::bit_to_parent(call.rank(), call.size());
+  std::vector<T> before;  // of this subtree, before each child of it
+  for (Rank bit = 1; bit < to_parent && call.rank() + bit < call.size(); bit <<= 1) {
+    before.push_back(mine);
+    mine =
+        detail::Wire<T>::combine(mine, detail::Wire<T>::receive(call, call.rank() + bit, mine), op);
+  }
+  const bool has_lower = call.rank() != 0;
+  T lower = mine;
+  if (has_lower) {
+    call.send(call.rank() - to_parent, detail::bytes_of(mine));
+    lower = detail::Wire<T>::receive(call, call.rank() - to_parent, mine);
+  }
+  for (std::size_t i = before.size(); i-- > 0;) {
+    const T to_child = has_lower ? detail::Wire<T>::combine(lower, before[i], op) : before[i];
+    call.send(call.rank() + (Rank{1} << i), detail::bytes_of(to_child));
+  }
+  return {lower, has_lower};
+}
+
+template <class T, class Op>
+T Team::inclusive_scan(const T& value, const Op& op) const {
+  const detail::Collective call(id_, detail::CollectiveKind::scan);
+  T mine = value;
+  const auto [lower, is_there] = prefix(call, mine, op);
+  return is_there ? detail::Wire<T>::combine(lower, value, op) : value;
+}
+
+template <class T, class Op>
+T Team::exclusive_scan(const T& value, const Op& op, const T& first) const {
+  const detail::Collective call(id_, detail::CollectiveKind::scan);
+  T mine = value;
+  const auto [lower, is_there] = prefix(call, mine, op);
+  return is_there ? lower : first;
+}
+
+namespace detail {
+
+// The values of a subtree, which are of consecutive ranks, end to end.
+[[nodiscard]] Bytes climb_joined(const Collective& call, ByteView mine);
+
+}  // namespace detail
+
+template <class T>
+std::vector<T> Team::gather(const T& value, Rank root) const {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const detail::Collective call(id_, detail::CollectiveKind::gather);
+  Bytes joined = detail::climb_joined(call, detail::bytes_of(value));
+  if (root != 0) {
+    if (call.rank() == 0) call.send(root, joined);
+    if (call.rank() == root) joined = call.receive(0, sizeof(T) * call.size());
+  }
+  if (call.rank() != root) return {};
+  return detail::values_of<T>(joined);
+}
+
+template <class T>
+std::vector<T> Team::allgather(const T& value) const {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const detail::Collective call(id_, detail::CollectiveKind::gather);
+  const Bytes joined = detail::climb_joined(call, detail::bytes_of(value));
+  return detail::values_of<T>(detail::descend(call, 0, joined, sizeof(T) * call.size()));
+}
+
+template <class T>
+std::vector<std::vector<T>> Team::all_to_all(const std::vector<std::vector<T>>& of_rank) const {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const detail::Collective call(id_, detail::CollectiveKind::all_to_all);
+  RUBATO_REQUIRE(of_rank.size() == call.size(), of_rank.size(), call.size());
+  // Each begins with its neighbour, so that nobody gets everything at once.
+  for (Rank i = 1; i < call.size(); ++i) {
+    const Rank to = (call.rank() + i) % call.size();
+    call.send(to, detail::bytes_of(of_rank[to]));
+  }
+  std::vector<std::vector<T>> here(call.size());
+  here[call.rank()] = of_rank[call.rank()];
+  for (Rank i = 1; i < call.size(); ++i) {
+    const Rank from = (call.rank() + call.size() - i) % call.size();
+    here[from] = detail::values_of<T>(call.receive(from, detail::Collective::kAnySize));
+  }
+  return here;
+}
+
+}  // namespace rubato::global

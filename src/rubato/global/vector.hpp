@@ -1,0 +1,445 @@
+#pragma once
+// GlobalVector: a growing sequence over all cores: vector, stack and queue [Grappa 3.1.1; Holt et
+// al., "Flat combining synchronized global data structures", PGAS 2013].
+//
+//   const auto found = GlobalVector<Edge>::make();
+//   forall(edges, [=](Edge& e) { if (..) found.async_push(e); });
+//   forall(found, [](std::uint64_t i, Edge& e) { .. });       i: which one it is
+//   found.pop();                                              the last one;  pop_front(): the first
+//
+// A push takes a ticket from one core, the keeper, and the value goes to the core that the ticket
+// says. A core takes tickets for many pushes at once. The keeper knows which tickets are in the
+// sequence, as ranges, so a sequence that is pushed, and popped from its ends, costs it some words.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "rubato/global/array.hpp"
+#include "rubato/global/delegate.hpp"
+#include "rubato/global/team.hpp"
+
+namespace rubato::global {
+
+namespace detail {
+
+// Consecutive tickets in the sequence.
+struct TicketRange {
+  std::uint64_t first;
+  std::uint64_t n;
+};
+
+// Which tickets are in the sequence, and in which order; at the keeper.
+class TicketList {
+ public:
+  static constexpr std::uint64_t kNone = UINT64_MAX;
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] const std::deque<TicketRange>& ranges() const noexcept { return ranges_; }
+  // The first of `n` new ones, at the end.
+  std::uint64_t push(std::uint64_t n);
+  // Of the last, and of the first one; kNone if there is none.
+  std::uint64_t pop_back();
+  std::uint64_t pop_front();
+  // Of the i-th one, or kNone.
+  [[nodiscard]] std::uint64_t at(std::uint64_t i) const;
+
+ private:
+  std::deque<TicketRange> ranges_;
+  std::uint64_t next_ = 0;
+  std::uint64_t size_ = 0;
+};
+
+// Where tickets stand in the sequence: for loops at the owners.
+class TicketPositions {
+ public:
+  explicit TicketPositions(const std::vector<TicketRange>& ranges);
+  // REQUIRES: the ticket is in the sequence.
+  [[nodiscard]] std::uint64_t of(std::uint64_t ticket) const;
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> by_first_;  // position of a range's first ticket
+};
+
+// The values of one core, by ticket: in chunks, which go when all their values have gone.
+template <class T>
+class TicketStore {
+ public:
+  static constexpr std::uint64_t kChunk = 64;
+  struct Chunk {
+    std::uint64_t first = 0;  // of this core's places
+    std::uint64_t there = 0;  // a bit a value
+    alignas(T) std::byte bytes[kChunk * sizeof(T)];
+    [[nodiscard]] T& value(std::uint64_t i) noexcept {
+      return *std::launder(reinterpret_cast<T*>(bytes + i * sizeof(T)));
+    }
+  };
+
+  [[nodiscard]] T* find(std::uint64_t place) noexcept {
+    const auto found = chunks_.find(place / kChunk);
+    if (found == chunks_.end() || (found->second->there >> place % kChunk & 1) == 0) return nullptr;
+    return &found->second->value(place % kChunk);
+  }
+  void put(std::uint64_t place, const T& value) {
+    std::unique_ptr<Chunk>& chunk = chunks_[place / kChunk];
+    if (chunk == nullptr) {
+      chunk = std::make_unique_for_overwrite<Chunk>();
+      chunk->first = place / kChunk * kChunk;
+      chunk->there = 0;
+    }
+    ::new (static_cast<void*>(chunk->bytes + place % kChunk * sizeof(T))) T(value);
+    chunk->there |= std::uint64_t{1} << place % kChunk;
+  }
+  // REQUIRES: it is there.
+  T take(std::uint64_t place) {
+    const auto found = chunks_.find(place / kChunk);
+    Chunk& chunk = *found->second;
+    const T value = chunk.value(place % kChunk);
+    chunk.there &= ~(std::uint64_t{1} << place % kChunk);
+    if (chunk.there == 0) chunks_.erase(found);
+    return value;
+  }
+  [[nodiscard]] std::vector<Chunk*> chunks() const {
+    std::vector<Chunk*> all;
+    all.reserve(chunks_.size());
+    // order: sorted below
+    for (const auto& chunk : chunks_)
+      all.push_back(chunk.second.get());
+    std::ranges::sort(all, {}, &Chunk::first);
+    return all;
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, std::unique_ptr<Chunk>> chunks_;
+};
+
+}  // namespace detail
+
+// A handle: copied and sent as it is. Values are plain.
+template <class T>
+class GlobalVector {
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8,
+                "values of a global vector are plain, since they travel");
+
+ public:
+  GlobalVector() = default;
+
+  // An empty one. Called by a task; waits.
+  [[nodiscard]] static GlobalVector make();
+  // Called by a task when nobody uses it any more; waits.
+  void free() const;
+
+  // Appends the value some time before the surrounding finish() ends. Pushes of one task are in the
+  // order of its calls, with those of other cores in between.
+  void async_push(const T& value) const;
+
+  // The calls below are made by a task, and wait.
+  void push(const T& value) const {
+    CoreContext::here().finish([&] { async_push(value); });
+  }
+  // Takes the last one, or the first one, out; nothing if there is none.
+  [[nodiscard]] std::optional<T> pop() const {
+    return take(call(keeper(), [](Keeper& list) { return list->pop_back(); }));
+  }
+  [[nodiscard]] std::optional<T> pop_front() const {
+    return take(call(keeper(), [](Keeper& list) { return list->pop_front(); }));
+  }
+  // The i-th one, or nothing if there are not so many.
+  [[nodiscard]] std::optional<T> get(std::uint64_t i) const;
+  // All that have a place in the sequence: those of pushes whose scope has ended, and maybe others.
+  [[nodiscard]] std::uint64_t size() const {
+    return call(keeper(), [](Keeper& list) { return list->size(); });
+  }
+  // All of them here, in their order, while nobody pushes or pops.
+  [[nodiscard]] std::vector<T> values() const;
+
+  template <class U, class Body>
+  friend void async_forall(const GlobalVector<U>& vector, const Body& body, SourcePlace at);
+
+ private:
+  using Store = detail::TicketStore<T>;
+  using Chunk = typename Store::Chunk;
+  using Keeper = std::unique_ptr<detail::TicketList>;
+  static constexpr std::size_t kHeldMost = 4096;
+  static constexpr std::uint32_t kAskedMost = 16;  // batches of a core that wait for their tickets
+
+  struct Batch {
+    core::FinishId scope = 0;
+    std::vector<T> values;
+  };
+  struct Taker {
+    CoreId core;
+    Place reply;
+  };
+  // A core's part.
+  struct Shard final : core::Combiner {
+    Keeper keeper;  // at the keeper alone
+    Store store;
+    std::unordered_map<std::uint64_t, Taker> takers;  // came before the value, by place
+    GlobalVector vector;
+    Batch held;
+    std::uint32_t n_asked = 0;
+    core::detail::WaitList room;
+
+    void flush(CoreContext& here) override { vector.ask(here, *this); }
+  };
+
+  struct Reserve {
+    GlobalVector vector;
+    std::uint64_t n;
+    Place batch;
+    void apply(CoreContext& here) const {
+      here.post(here.source(), Reserved{vector, vector.local().keeper->push(n), batch});
+    }
+  };
+  struct Reserved {
+    GlobalVector vector;
+    std::uint64_t first;
+    Place batch;
+    void apply(CoreContext& here) const {
+      const std::unique_ptr<Batch> values(reinterpret_cast<Batch*>(batch.resolve(here)));
+      vector.send(here, first, *values);
+      here.end_in_scope(values->scope);
+      Shard& shard = vector.local();
+      --shard.n_asked;
+      shard.room.wake_one();
+    }
+  };
+  struct Put {
+    GlobalVector vector;
+    std::uint64_t place;
+    void apply(CoreContext& here, ByteView values) const {
+      const auto* value = reinterpret_cast<const T*>(values.data());
+      for (std::size_t i = 0; i < values.size() / sizeof(T); ++i)
+        vector.local().store.put(place + i, value[i]);
+      vector.serve_takers(here, place, values.size() / sizeof(T));
+    }
+  };
+  struct Take {
+    GlobalVector vector;
+    std::uint64_t place;
+    Place reply;
+    void apply(CoreContext& here) const {
+      Shard& shard = vector.local();
+      if (shard.store.find(place) == nullptr) {
+        shard.takers[place] = {here.source(), reply};
+      } else {
+        here.post(here.source(), detail::ReplyRecord<T>{reply, shard.store.take(place)});
+      }
+    }
+  };
+
+  [[nodiscard]] Shard& local() const {
+    return **reinterpret_cast<Shard**>(CoreContext::here().memory() + offset_);
+  }
+  [[nodiscard]] GlobalPtr<Keeper> keeper() const { return {keeper_core_, keeper_}; }
+  [[nodiscard]] CoreId owner(std::uint64_t ticket) const noexcept {
+    return static_cast<CoreId>(ticket % n_cores_);
+  }
+
+  void ask(CoreContext& here, Shard& shard) const;
+  void send(CoreContext& here, std::uint64_t first, const Batch& batch) const;
+  void serve_takers(CoreContext& here, std::uint64_t place, std::uint64_t n) const;
+  [[nodiscard]] std::optional<T> take(std::uint64_t ticket) const;
+  template <class Body>
+  void loop_here(const Body& body, Team team, SourcePlace at) const;
+
+  std::uint64_t offset_ = 0;
+  std::uint64_t n_cores_ = 1;
+  Place keeper_;
+  CoreId keeper_core_ = 0;
+};
+
+template <class T>
+GlobalVector<T> GlobalVector<T>::make() {
+  GlobalVector vector;
+  vector.offset_ = allocate_symmetric(sizeof(std::uintptr_t));
+  vector.n_cores_ = CoreContext::here().shape().n_cores_total();
+  // Not all of them on one core.
+  vector.keeper_core_ = static_cast<CoreId>(vector.offset_ / 64 % vector.n_cores_);
+  on_all_cores([vector] {
+    auto shard = std::make_unique<Shard>();
+    shard->vector = vector;
+    if (CoreContext::here().core() == vector.keeper_core_)
+      shard->keeper = std::make_unique<detail::TicketList>();
+    *reinterpret_cast<Shard**>(CoreContext::here().memory() + vector.offset_) = shard.release();
+  });
+  // Its address there.
+  vector.keeper_ = call(GlobalPtr<Shard*>(vector.keeper_core_, Place::at_offset(vector.offset_)),
+                        [](Shard*& shard) { return Place::at_address(&shard->keeper); });
+  on_all_cores([vector] { vector.local().vector = vector; });
+  return vector;
+}
+
+template <class T>
+void GlobalVector<T>::free() const {
+  on_all_cores([vector = *this] { const std::unique_ptr<Shard> shard(&vector.local()); });
+  deallocate_symmetric(offset_);
+}
+
+template <class T>
+void GlobalVector<T>::async_push(const T& value) const {
+  CoreContext& here = CoreContext::here();
+  Shard& shard = local();
+  // What delegates push is always taken, as all that they post.
+  while (shard.n_asked >= kAskedMost && here.may_wait())
+    shard.room.wait("tickets of a vector to which it pushes");
+  if (shard.held.scope != here.scope() || shard.held.values.size() >= kHeldMost) {
+    ask(here, shard);
+    shard.held.scope = here.scope();
+  }
+  shard.held.values.push_back(value);
+  if (shard.held.values.size() == 1) {
+    here.begin_in_scope(shard.held.scope);
+    here.hold_back(shard);
+  }
+}
+
+// Asks the keeper for the tickets of what is held.
+template <class T>
+void GlobalVector<T>::ask(CoreContext& here, Shard& shard) const {
+  if (shard.held.values.empty()) return;
+  auto batch = std::make_unique<Batch>(std::exchange(shard.held, {}));
+  ++shard.n_asked;
+  const CoreContext::RunningScope inside(here, batch->scope);
+  const CoreContext::InPlace at_once(here);  // in the order of the pushes
+  const std::uint64_t n = batch->values.size();
+  here.post(keeper_core_, Reserve{*this, n, Place::at_address(batch.release())});
+}
+
+// Each owner its values, end to end.
+template <class T>
+void GlobalVector<T>::send(CoreContext& here, std::uint64_t first, const Batch& batch) const {
+  const std::uint64_t n = batch.values.size();
+  std::vector<T> part;
+  for (std::uint64_t begin = 0; begin < std::min(n, n_cores_); ++begin) {
+    part.clear();
+    for (std::uint64_t i = begin; i < n; i += n_cores_)
+      part.push_back(batch.values[i]);
+    here.post(owner(first + begin), Put{*this, (first + begin) / n_cores_},
+              std::as_bytes(std::span(std::as_const(part))));
+  }
+}
+
+template <class T>
+void GlobalVector<T>::serve_takers(CoreContext& here, std::uint64_t place, std::uint64_t n) const {
+  Shard& shard = local();
+  if (shard.takers.empty()) return;
+  for (std::uint64_t i = place; i < place + n; ++i) {
+    const auto taker = shard.takers.find(i);
+    if (taker == shard.takers.end()) continue;
+    here.post(taker->second.core, detail::ReplyRecord<T>{taker->second.reply, shard.store.take(i)});
+    shard.takers.erase(taker);
+  }
+}
+
+template <class T>
+std::optional<T> GlobalVector<T>::take(std::uint64_t ticket) const {
+  if (ticket == detail::TicketList::kNone) return std::nullopt;
+  CoreContext& here = CoreContext::here();
+  here.check_may_block();
+  detail::Reply<T> reply;
+  here.post(owner(ticket), Take{*this, ticket / n_cores_, Place::at_address(&reply)});
+  return reply.wait(here);
+}
+
+template <class T>
+std::optional<T> GlobalVector<T>::get(std::uint64_t i) const {
+  const std::uint64_t ticket = call(keeper(), [i](Keeper& list) { return list->at(i); });
+  if (ticket == detail::TicketList::kNone) return std::nullopt;
+  struct Seen {
+    std::optional<T> value;
+  };
+  const GlobalPtr<Shard*> there(owner(ticket), Place::at_offset(offset_));
+  for (;;) {
+    const auto seen = call(there, [place = ticket / n_cores_](Shard*& shard) {
+      const T* const value = shard->store.find(place);
+      return value == nullptr ? Seen{} : Seen{*value};
+    });
+    if (seen.value) return seen.value;
+    CoreContext::here().yield();  // pushed, and on its way
+  }
+}
+
+namespace detail {
+
+// The values of one chunk, on the core that has it.
+template <class T, class Body>
+struct ChunkLoop {
+  typename TicketStore<T>::Chunk* chunk;
+  const Body* body;
+  const TicketPositions* positions;
+  std::uint64_t n_cores;
+  void operator()() const {
+    for (std::uint64_t i = 0; i < TicketStore<T>::kChunk; ++i) {
+      if ((chunk->there >> i & 1) == 0) continue;
+      if constexpr (std::is_invocable_v<const Body&, std::uint64_t, T&>) {
+        const std::uint64_t ticket = (chunk->first + i) * n_cores + CoreContext::here().core();
+        (*body)(positions->of(ticket), chunk->value(i));
+      } else {
+        (*body)(chunk->value(i));
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+// This core's part of a loop: a task a chunk; waits for them, since they use what lies here.
+template <class T>
+template <class Body>
+void GlobalVector<T>::loop_here(const Body& body, Team team, SourcePlace at) const {
+  Shard& shard = local();
+  std::vector<detail::TicketRange> ranges;
+  if constexpr (std::is_invocable_v<const Body&, std::uint64_t, T&>) {
+    if (shard.keeper != nullptr) {
+      ranges.assign(shard.keeper->ranges().begin(), shard.keeper->ranges().end());
+    }
+    ranges = team.broadcast(ranges, keeper_core_);
+  }
+  team.free();
+  const detail::TicketPositions positions(ranges);
+  CoreContext& here = CoreContext::here();
+  here.finish([&] {
+    for (Chunk* chunk : shard.store.chunks())
+      here.spawn(detail::ChunkLoop<T, Body>{chunk, &body, &positions, n_cores_}, {"forall"}, at);
+  });
+}
+
+// Calls body(value) or body(index, value) for each, on the core that has it, while nobody pushes or
+// pops. The surrounding finish() waits.
+template <class T, class Body>
+void async_forall(const GlobalVector<T>& vector, const Body& body,
+                  SourcePlace at = SourcePlace::here()) {
+  static_assert(
+      std::is_trivially_copyable_v<Body>,
+      "the body of a loop is copied to all cores by its bytes: it must capture plain values");
+  async_on_all_cores([vector, body, team = Team::private_job(),
+                      place = PortablePlace(at)] { vector.loop_here(body, team, place.place()); },
+                     at);
+}
+// The same, and waits.
+template <class T, class Body>
+void forall(const GlobalVector<T>& vector, const Body& body, SourcePlace at = SourcePlace::here()) {
+  CoreContext::here().finish([&] { async_forall(vector, body, at); });
+}
+
+template <class T>
+std::vector<T> GlobalVector<T>::values() const {
+  std::vector<T> all(size());
+  const auto to = make_global(*all.data());
+  forall(*this, [to](std::uint64_t i, const T& value) {
+    async_write(to + static_cast<std::ptrdiff_t>(i), value);
+  });
+  return all;
+}
+
+}  // namespace rubato::global
