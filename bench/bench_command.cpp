@@ -23,6 +23,7 @@ Benchmark tick_nbody();
 Benchmark yield();
 Benchmark gups();
 Benchmark gups_mpi();
+Benchmark message_size();
 Benchmark gather();
 #ifdef RUBATO_HAS_ROBIN_MAP
 Benchmark hash_map();
@@ -41,14 +42,14 @@ Benchmark tick_overhead();
 
 // A new benchmark is a file that defines its function, and one word in each of these two lists.
 std::vector<Benchmark> benchmarks() {
-  return {tick_sim_16(), tick_sim_fish(), tick_lab_4(),  sim_vs_lab(),    tick_heat(),
-          tick_fish(),   tick_nbody(),    tick_scale(),  tick_overhead(), checkpoint_cost(),
-          yield(),       gups(),          gups_mpi(),    gather(),        messages(),
-          spawn(),       uts(),
+  return {tick_sim_16(),  tick_sim_fish(), tick_lab_4(),  sim_vs_lab(),    tick_heat(),
+          tick_fish(),    tick_nbody(),    tick_scale(),  tick_overhead(), checkpoint_cost(),
+          yield(),        gups(),          gups_mpi(),    gather(),        messages(),
+          message_size(), spawn(),         uts(),
 #ifdef RUBATO_HAS_ROBIN_MAP
           hash_map(),
 #endif
-          task_memory(), skew_nbody(),    skew_jitter(), auto_grid()};
+          task_memory(),  skew_nbody(),    skew_jitter(), auto_grid()};
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/harness.hpp"
-#include "bench/uts_tree.hpp"
+#include "examples/09_trees/uts_tree.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/core/sim_host.hpp"
@@ -27,54 +27,45 @@ constexpr std::uint64_t kLineCounts = 4;  // of 16 bytes in a line
 
 // A vertex; a task each.
 struct Visit {
-  static constexpr const char* kNames[] = {"T1", "T1L", "T3", "T3L"};
-
-  UtsVertex vertex;
+  uts::Vertex vertex;
   std::uint32_t is_costly;  // in virtual time
-  std::uint32_t tree;       // of kNames
+  std::uint32_t tree;       // of uts::kTrees
   global::Place count;
 
   void run(core::CoreContext& here) const {
-    const UtsTree& kind = tree_of(tree);
-    auto& mine = *reinterpret_cast<UtsCount*>(count.resolve(here));
+    const uts::Tree& kind = uts::kTrees[tree];
+    auto& mine = *reinterpret_cast<uts::Count*>(count.resolve(here));
     ++mine.n_vertices;
     mine.depth = std::max(mine.depth, vertex.depth);
-    const std::uint32_t n = uts_n_children(kind, vertex);
+    const std::uint32_t n = uts::n_children(kind, vertex);
     if (n == 0) ++mine.n_leaves;
     if (is_costly != 0) here.charge(kVertexCost);
     Visit child = *this;
     for (std::uint32_t i = 0; i < n; ++i) {
-      child.vertex = uts_child(vertex, i);
+      child.vertex = uts::child(vertex, i);
       here.spawn_pooled(child);
     }
-  }
-  static const UtsTree& tree_of(std::uint32_t index) {
-    static const UtsTree* const trees[] = {&uts_tree(kNames[0]), &uts_tree(kNames[1]),
-                                           &uts_tree(kNames[2]), &uts_tree(kNames[3])};
-    return *trees[index];
   }
 };
 
 // The program; the time of the walk. Checks the count.
 Nanos walk(std::uint32_t tree, bool is_simulated) {
   const auto counts =
-      global::GlobalArray<UtsCount>::make(global::n_cores() * kLineCounts, kLineCounts);
+      global::GlobalArray<uts::Count>::make(global::n_cores() * kLineCounts, kLineCounts);
   const Nanos begin = steady_now();
   global::finish([&] {
     core::CoreContext::here().spawn_pooled(
-        Visit{uts_root(Visit::tree_of(tree)), is_simulated ? 1U : 0U, tree, counts[0].place()});
+        Visit{uts::root(uts::kTrees[tree]), is_simulated ? 1U : 0U, tree, counts[0].place()});
   });
   const Nanos time = steady_now() - begin;
-  UtsCount all;
+  uts::Count all;
   for (global::CoreId core = 0; core < global::n_cores(); ++core) {
-    const UtsCount one = global::read(counts[core * kLineCounts]);
+    const uts::Count one = global::read(counts[core * kLineCounts]);
     all.n_vertices += one.n_vertices;
     all.n_leaves += one.n_leaves;
     all.depth = std::max(all.depth, one.depth);
   }
-  const UtsTree& expected = Visit::tree_of(tree);
-  RUBATO_REQUIRE((all == UtsCount{expected.n_vertices, expected.n_leaves, expected.depth}),
-                 all.n_vertices, all.n_leaves, all.depth);
+  RUBATO_REQUIRE(all == uts::kTrees[tree].expected, all.n_vertices, all.n_leaves, all.depth);
   return time;
 }
 
@@ -88,11 +79,10 @@ double walk_seconds(std::uint32_t n_cores, std::uint32_t tree) {
 }
 
 double sequential_seconds(std::uint32_t tree) {
-  const UtsTree& expected = Visit::tree_of(tree);
   const Nanos begin = steady_now();
-  const UtsCount count = uts_sequential(expected);
+  const uts::Count count = uts::walk(uts::kTrees[tree]);
   const Nanos time = steady_now() - begin;
-  RUBATO_REQUIRE(count.n_vertices == expected.n_vertices, count.n_vertices);
+  RUBATO_REQUIRE(count == uts::kTrees[tree].expected, count.n_vertices);
   return static_cast<double>(time) / kSecond;
 }
 
@@ -115,7 +105,7 @@ double simulated_efficiency(std::uint32_t tree, std::uint64_t seed) {
   }
   core::SimHost host(network, {});
   const Nanos wall = host.run(engines).wall;
-  const double work = static_cast<double>(Visit::tree_of(tree).n_vertices) * kVertexCost;
+  const double work = static_cast<double>(uts::kTrees[tree].expected.n_vertices) * kVertexCost;
   return work / (kSimNodes * static_cast<double>(wall));
 }
 
@@ -126,7 +116,7 @@ Report run(const Options& options) {
   std::vector<double> two_cores;
   std::vector<double> sequential;
   std::vector<double> simulated;
-  const double n_million = static_cast<double>(Visit::tree_of(tree).n_vertices) / 1e6;
+  const double n_million = static_cast<double>(uts::kTrees[tree].expected.n_vertices) / 1e6;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
     const double two = walk_seconds(2, tree);

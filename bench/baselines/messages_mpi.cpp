@@ -2,6 +2,8 @@
 // buffers of 64 KiB, several on their way, applied where they arrive.
 //   messages_mpi one-way|both-ways MESSAGES       messages of 32 bytes
 //   messages_mpi gups LOG2_WORDS UPDATES          increments of a table of which each node has half
+//   messages_mpi plain BYTES MESSAGES             one MPI message for each
+//   messages_mpi fetch-and-op LOG2_WORDS UPDATES  increments by MPI_Fetch_and_op, as a network card's atomics do them
 // Rank 0 prints a line of JSON with "million_per_second".
 
 #include <algorithm>
@@ -184,6 +186,66 @@ double gups(int rank, std::uint32_t log2_words, std::uint64_t n) {
   return static_cast<double>(n) / time / 1e6;
 }
 
+// Million messages a second from rank 0 to rank 1, 64 of them under way.
+double plain(int rank, std::size_t n_bytes, std::uint64_t n) {
+  constexpr std::size_t kUnderWay = 64;
+  std::vector<std::vector<std::byte>> buffers(kUnderWay, std::vector<std::byte>(n_bytes));
+  std::array<MPI_Request, kUnderWay> requests{};
+  requests.fill(MPI_REQUEST_NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const std::size_t at = i % kUnderWay;
+    MPI_Wait(&requests[at], MPI_STATUS_IGNORE);
+    if (rank == 0) {
+      MPI_Isend(buffers[at].data(), static_cast<int>(n_bytes), MPI_BYTE, 1, 0, MPI_COMM_WORLD,
+                &requests[at]);
+    } else {
+      MPI_Irecv(buffers[at].data(), static_cast<int>(n_bytes), MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+                &requests[at]);
+    }
+  }
+  MPI_Waitall(kUnderWay, requests.data(), MPI_STATUSES_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  return static_cast<double>(n) / (MPI_Wtime() - begin) / 1e6;
+}
+
+// Million updates a second, each rank making half of them, in batches as the paper's.
+double fetch_and_op(int rank, std::uint32_t log2_words, std::uint64_t n) {
+  constexpr std::uint64_t kBatch = 512;
+  const std::uint64_t mask = (std::uint64_t{1} << log2_words) - 1;
+  const std::uint32_t shift = log2_words - 1;
+  std::uint64_t* table = nullptr;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Win_allocate(static_cast<MPI_Aint>((mask + 1) / 2 * sizeof(std::uint64_t)),
+                   sizeof(std::uint64_t), MPI_INFO_NULL, MPI_COMM_WORLD, &table, &window);
+  std::fill_n(table, (mask + 1) / 2, 0);
+  MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  const std::uint64_t one = 1;
+  std::array<std::uint64_t, kBatch> before{};
+  for (std::uint64_t i = 0; i < n / 2; ++i) {
+    const std::uint64_t word =
+        rubato::bench::gups_word(n / 2 * static_cast<std::uint64_t>(rank) + i, mask);
+    MPI_Fetch_and_op(&one, &before[i % kBatch], MPI_UINT64_T, static_cast<int>(word >> shift),
+                     static_cast<MPI_Aint>(word & (mask >> 1)), MPI_SUM, window);
+    if (i % kBatch == kBatch - 1) MPI_Win_flush_all(window);
+  }
+  MPI_Win_flush_all(window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double time = MPI_Wtime() - begin;
+  MPI_Win_unlock_all(window);
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i <= mask / 2; ++i)
+    sum += table[i];
+  std::uint64_t all = 0;
+  MPI_Allreduce(&sum, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  require(all == n / 2 * 2, "updates are missing");
+  MPI_Win_free(&window);
+  return static_cast<double>(n) / time / 1e6;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -197,8 +259,15 @@ int main(int argc, char** argv) {
   double result = 0;
   if (words.size() == 3 && words[0] == "gups") {
     result = gups(rank, static_cast<std::uint32_t>(std::stoul(words[1])), std::stoull(words[2]));
+  } else if (words.size() == 3 && words[0] == "plain") {
+    result = plain(rank, std::stoul(words[1]), std::stoull(words[2]));
+  } else if (words.size() == 3 && words[0] == "fetch-and-op") {
+    result =
+        fetch_and_op(rank, static_cast<std::uint32_t>(std::stoul(words[1])), std::stoull(words[2]));
   } else {
-    require(words.size() == 2, "expected gups LOG2_WORDS UPDATES or one-way|both-ways MESSAGES");
+    require(words.size() == 2,
+            "expected gups|fetch-and-op LOG2_WORDS UPDATES, plain BYTES MESSAGES, or "
+            "one-way|both-ways MESSAGES");
     result = messages(rank, words[0] == "both-ways", std::stoull(words[1]));
   }
   if (rank == 0) std::printf("{\"million_per_second\":%.6g}\n", result);

@@ -1,5 +1,5 @@
 // The jobs of benchmarks whose nodes are processes: message_job gups LOG2_WORDS UPDATES, or
-// message_job one-way|both-ways MESSAGES. One core a node. Node 0 prints a line of JSON with
+// message_job one-way|both-ways MESSAGES, or message_job sized BYTES MESSAGES. One core a node. Node 0 prints a line of JSON with
 // "million_per_second".
 
 #include <array>
@@ -86,6 +86,37 @@ double messages(core::NodeHost& host, bool both_ways, std::uint64_t n_messages) 
   return result;
 }
 
+// A message of any size, of which the receiver counts the bytes.
+struct Sized {
+  std::uint64_t first = 0;
+  void apply(core::CoreContext& here, ByteView bytes) const {
+    auto& received = *reinterpret_cast<Received*>(here.memory() + Message::kReceived);
+    ++received.n;
+    received.sum += first + bytes.size();
+  }
+};
+
+// Million messages a second of `n_bytes`, at least 8, from node 0 to node 1.
+double sized_messages(core::NodeHost& host, std::size_t n_bytes, std::uint64_t n_messages) {
+  double result = 0;
+  global::run(host, {}, [&] {
+    const Nanos begin = steady_now();
+    global::on_all_cores([=] {
+      core::CoreContext& here = core::CoreContext::here();
+      if (here.core() != 0) return;
+      const Bytes rest(n_bytes - sizeof(Sized));
+      for (std::uint64_t i = 0; i < n_messages; ++i)
+        here.post(1, Sized{1}, rest);
+    });
+    result = rate(n_messages, steady_now() - begin);
+    const global::GlobalPtr<Received> received(1, global::Place::at_offset(Message::kReceived));
+    const Received found = global::read(received);
+    const std::uint64_t expected = n_messages * (1 + n_bytes - sizeof(Sized));
+    RUBATO_REQUIRE(found.n == n_messages && found.sum == expected, found.n, found.sum, expected);
+  });
+  return result;
+}
+
 int run(const std::vector<std::string>& words) {
   core::JobConfig config;
   config.host.n_cores = 1;
@@ -94,12 +125,17 @@ int run(const std::vector<std::string>& words) {
   if (words.size() == 3 && words[0] == "gups") {
     result =
         gups(job.host(), static_cast<std::uint32_t>(std::stoul(words[1])), std::stoull(words[2]));
+  } else if (words.size() == 3 && words[0] == "sized" && std::stoul(words[1]) >= sizeof(Sized)) {
+    if (job.shape().n_nodes != 2) throw Error("messages go between 2 nodes", ExitCode::usage);
+    result = sized_messages(job.host(), std::stoul(words[1]), std::stoull(words[2]));
   } else if (words.size() == 2 && (words[0] == "one-way" || words[0] == "both-ways")) {
     if (job.shape().n_nodes != 2) throw Error("messages go between 2 nodes", ExitCode::usage);
     result = messages(job.host(), words[0] == "both-ways", std::stoull(words[1]));
   } else {
-    throw Error("expected gups LOG2_WORDS UPDATES, one-way MESSAGES or both-ways MESSAGES",
-                ExitCode::usage);
+    throw Error(
+        "expected gups LOG2_WORDS UPDATES, sized BYTES MESSAGES, one-way MESSAGES or "
+        "both-ways MESSAGES",
+        ExitCode::usage);
   }
   if (job.speaks()) std::printf("{\"million_per_second\":%.6g}\n", result);
   return 0;

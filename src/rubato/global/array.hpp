@@ -11,6 +11,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "rubato/global/heap.hpp"
@@ -27,21 +28,27 @@ class GlobalArray {
  public:
   GlobalArray() = default;
 
-  // `n` elements, `block` of them at a time on a core (rounded up to a power of two; 0: a core's
-  // share in one piece, rounded up as well). Called by a task; waits. Throws Error if there is no
-  // room.
+  // `n` elements, `block` of them at a time on a core, which is fastest if it is a power of two (0:
+  // a core's share in one piece). Called by a task; waits. Throws Error if there is no room.
   [[nodiscard]] static GlobalArray make(std::uint64_t n, std::uint64_t block = 1);
   // Called by a task when nobody uses it any more; waits.
   void free() const { deallocate_symmetric(offset_); }
 
   [[nodiscard]] std::uint64_t size() const noexcept { return n_; }
-  [[nodiscard]] std::uint64_t block() const noexcept { return std::uint64_t{1} << shift_; }
+  [[nodiscard]] std::uint64_t block() const noexcept { return block_; }
 
   // REQUIRES: i < size().
   [[nodiscard]] GlobalPtr<T> operator[](std::uint64_t i) const noexcept {
     RUBATO_DASSERT(i < n_, i, n_);
-    const std::uint64_t block = i >> shift_;
-    const std::uint64_t within = i & ((std::uint64_t{1} << shift_) - 1);
+    std::uint64_t block = 0;
+    std::uint64_t within = 0;
+    if (shift_ != kNoShift) [[likely]] {
+      block = i >> shift_;
+      within = i & (block_ - 1);
+    } else {
+      block = i / block_;
+      within = i % block_;
+    }
     std::uint64_t row = 0;
     std::uint64_t core = 0;
     if (cores_shift_ != kNoShift) [[likely]] {
@@ -51,24 +58,26 @@ class GlobalArray {
       row = block / n_cores_;
       core = block % n_cores_;
     }
-    const std::uint64_t at = (row << shift_) + within;
+    const std::uint64_t at = row * block_ + within;
     return {static_cast<CoreId>(core), Place::at_offset(offset_ + at * sizeof(T))};
   }
 
   // Elements of `core`, in its memory one after the other: the k-th of them has the index
   // index_of(core, k).
   [[nodiscard]] std::uint64_t n_of(CoreId core) const noexcept {
-    const std::uint64_t n_blocks = n_ >> shift_;
-    const std::uint64_t rest = n_ & ((std::uint64_t{1} << shift_) - 1);
+    const std::uint64_t n_blocks = n_ / block_;
+    const std::uint64_t rest = n_ % block_;
     const std::uint64_t n_rows = n_blocks / n_cores_ + (core < n_blocks % n_cores_ ? 1 : 0);
-    return (n_rows << shift_) + (n_blocks % n_cores_ == core ? rest : 0);
+    return n_rows * block_ + (n_blocks % n_cores_ == core ? rest : 0);
   }
   [[nodiscard]] std::uint64_t index_of(CoreId core, std::uint64_t k) const noexcept {
-    const std::uint64_t row = k >> shift_;
-    const std::uint64_t within = k & ((std::uint64_t{1} << shift_) - 1);
-    return ((row * n_cores_ + core) << shift_) + within;
+    const std::uint64_t row = shift_ != kNoShift ? k >> shift_ : k / block_;
+    return (row * n_cores_ + core) * block_ + (k - row * block_);
   }
-  // Those of the calling core: n_of(core) elements.
+  // Those of the calling core.
+  [[nodiscard]] std::span<T> local_elements() const noexcept {
+    return {local(), static_cast<std::size_t>(n_of(CoreContext::here().core()))};
+  }
   [[nodiscard]] T* local() const noexcept {
     return reinterpret_cast<T*>(CoreContext::here().memory() + offset_);
   }
@@ -78,8 +87,9 @@ class GlobalArray {
 
   std::uint64_t offset_ = 0;
   std::uint64_t n_ = 0;
+  std::uint64_t block_ = 1;
   std::uint32_t n_cores_ = 1;
-  std::uint8_t shift_ = 0;
+  std::uint8_t shift_ = 0;               // if block_ is a power of two
   std::uint8_t cores_shift_ = kNoShift;  // if n_cores_ is a power of two
 };
 
@@ -91,8 +101,10 @@ GlobalArray<T> GlobalArray<T>::make(std::uint64_t n, std::uint64_t block) {
   GlobalArray array;
   array.n_ = n;
   array.n_cores_ = n_cores;
-  array.shift_ = static_cast<std::uint8_t>(
-      std::bit_width(std::bit_ceil(std::max<std::uint64_t>(block, 1))) - 1);
+  array.block_ = std::max<std::uint64_t>(block, 1);
+  array.shift_ = std::has_single_bit(array.block_)
+                     ? static_cast<std::uint8_t>(std::bit_width(array.block_) - 1)
+                     : kNoShift;
   if (std::has_single_bit(n_cores)) {
     array.cores_shift_ = static_cast<std::uint8_t>(std::bit_width(n_cores) - 1);
   }

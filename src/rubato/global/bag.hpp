@@ -8,14 +8,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
-#include "rubato/global/reduce.hpp"
+#include "rubato/global/per_core.hpp"
 
 namespace rubato::global {
 
@@ -31,18 +29,11 @@ class GlobalBag {
   // An empty one. Called by a task; waits.
   [[nodiscard]] static GlobalBag make() {
     GlobalBag bag;
-    bag.offset_ = allocate_symmetric(sizeof(Values*));
-    on_all_cores([bag] {
-      *reinterpret_cast<Values**>(CoreContext::here().memory() + bag.offset_) =
-          std::make_unique<Values>().release();
-    });
+    bag.values_ = PerCore<Values>::make();
     return bag;
   }
   // Called by a task when nobody uses it any more; waits.
-  void free() const {
-    on_all_cores([bag = *this] { const std::unique_ptr<Values> values(&bag.local()); });
-    deallocate_symmetric(offset_);
-  }
+  void free() const { values_.free(); }
 
   // Into the part of the calling core; sends nothing.
   void put(const T& value) const { local().push_back(value); }
@@ -52,15 +43,13 @@ class GlobalBag {
 
   // Called by a task; wait. Exact where nobody puts or takes meanwhile.
   [[nodiscard]] std::uint64_t size() const {
-    return reduce_cores([bag = *this] { return std::uint64_t{bag.local().size()}; }, std::plus<>{});
+    return values_.reduce([](Values& mine) { return std::uint64_t{mine.size()}; }, std::plus<>{});
   }
   void clear() const {
     on_all_cores([bag = *this] { bag.local().clear(); });
   }
   // The values of the calling core.
-  [[nodiscard]] std::vector<T>& local() const {
-    return **reinterpret_cast<Values**>(CoreContext::here().memory() + offset_);
-  }
+  [[nodiscard]] std::vector<T>& local() const { return values_.here(); }
 
  private:
   using Values = std::vector<T>;
@@ -91,7 +80,7 @@ class GlobalBag {
     }
   };
 
-  std::uint64_t offset_ = 0;
+  PerCore<Values> values_;
 };
 
 template <class T>

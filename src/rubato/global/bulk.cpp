@@ -225,11 +225,8 @@ void RangeGet::take(CoreContext& here, std::uint32_t i, std::uint64_t at, ByteVi
   ask(here, i, part, at + kPiecesOnWay * piece_bytes_);
   n_left_ -= piece.size();
   if (n_left_ > 0) return;
-  if (owns_itself_) {
-    delete this;
-  } else {
-    waiters_.wake_all();
-  }
+  const std::unique_ptr<RangeGet> ends = std::move(self_);
+  waiters_.wake_all();
 }
 
 void RangeGet::wait() {
@@ -246,8 +243,9 @@ void async_get_range(const ByteRange& from, std::byte* into) {
     return;
   }
   auto get = std::make_unique<RangeGet>();
-  get->owns_itself_ = true;  // until take() has the last piece
-  get.release()->start(from, into);
+  RangeGet& under_way = *get;
+  under_way.self_ = std::move(get);  // until take() has the last piece
+  under_way.start(from, into);
 }
 
 void put_range(const std::byte* from, const ByteRange& to) {

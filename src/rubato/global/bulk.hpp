@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <type_traits>
 
@@ -104,7 +105,7 @@ class RangeGet {
   std::byte* into_ = nullptr;
   std::uint64_t n_left_ = 0;  // bytes that have not come
   std::uint64_t piece_bytes_ = 0;
-  bool owns_itself_ = false;  // nobody waits
+  std::unique_ptr<RangeGet> self_;  // if nobody waits
   core::detail::WaitList waiters_;
 };
 

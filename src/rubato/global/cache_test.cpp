@@ -61,7 +61,7 @@ TEST(Cache, HoldsTheElementsOfAnyRange) {
 // order they came cannot be told; that none was lost is in the digits to the base 3.
 std::uint64_t n_wrong_after_locked_changes(std::uint64_t n, std::uint64_t block,
                                            std::uint64_t seed) {
-  constexpr std::uint64_t kTasks = 16;
+  constexpr std::uint64_t kTasks = 12;
   const auto array = Words::make(n, block);
   const auto lock = Words::make(1);
   forall(0, kTasks, [=](std::uint64_t task) {
@@ -89,7 +89,7 @@ std::uint64_t n_wrong_after_locked_changes(std::uint64_t n, std::uint64_t block,
 }
 
 TEST(Cache, ChangesUnderALockAreAllThere) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
     std::uint64_t n_wrong = 1;
     simulate_seed(
         1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 2), seed,

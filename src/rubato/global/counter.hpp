@@ -14,7 +14,7 @@
 #include "rubato/global/add.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/bulk.hpp"
-#include "rubato/global/reduce.hpp"
+#include "rubato/global/per_core.hpp"
 
 namespace rubato::global {
 
@@ -26,29 +26,25 @@ class GlobalCounter {
   // At 0. Called by a task; waits.
   [[nodiscard]] static GlobalCounter make() {
     GlobalCounter counter;
-    counter.offset_ = allocate_symmetric(sizeof(std::uint64_t));
+    counter.counts_ = PerCore<std::uint64_t>::make();
     return counter;
   }
   // Called by a task when nobody uses it any more; waits.
-  void free() const { deallocate_symmetric(offset_); }
+  void free() const { counts_.free(); }
 
   // Modulo 2^64, so that a count may go down as well. Sends nothing.
-  void add(std::uint64_t n = 1) const { here() += n; }
+  void add(std::uint64_t n = 1) const { counts_.here() += n; }
   // Of all cores. Called by a task; waits. Exact where nobody adds meanwhile.
   [[nodiscard]] std::uint64_t value() const {
-    return reduce_cores([counter = *this] { return counter.here(); }, std::plus<>{});
+    return counts_.reduce([](std::uint64_t n) { return n; }, std::plus<>{});
   }
   // Called by a task while nobody adds; waits.
   void reset() const {
-    on_all_cores([counter = *this] { counter.here() = 0; });
+    on_all_cores([counts = counts_] { counts.here() = 0; });
   }
 
  private:
-  [[nodiscard]] std::uint64_t& here() const {
-    return *reinterpret_cast<std::uint64_t*>(CoreContext::here().memory() + offset_);
-  }
-
-  std::uint64_t offset_ = 0;
+  PerCore<std::uint64_t> counts_;
 };
 
 // Counts by bin. Each core counts for itself where it can hold all bins; of more bins it combines

@@ -1,3 +1,4 @@
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include "rubato/global/array.hpp"
 #include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
+#include "rubato/global/object.hpp"
 #include "rubato/global/simulate_test.hpp"
 
 namespace rubato::global {
@@ -188,6 +190,68 @@ TEST(Global, DelegatesInPlaceAreAtomicThoughTheyPost) {
                 },
                 {.block_bytes = 100, .window_blocks = 1, .buffer_bytes = 100, .window_bytes = 200});
   EXPECT_EQ(n_odd, 0U);
+}
+
+// A list through all cores, whose nodes own what is not plain.
+struct ListNode {
+  ListNode(std::uint64_t id, GlobalPtr<ListNode> behind) : name(std::to_string(id)), next(behind) {}
+  std::string name;
+  GlobalPtr<ListNode> next;
+};
+
+std::uint64_t n_wrong_in_list(std::uint64_t n) {
+  GlobalPtr<ListNode> first;
+  for (std::uint64_t i = 0; i < n; ++i)
+    first = create<ListNode>(static_cast<CoreId>(i % n_cores()), i, first);
+  std::uint64_t n_wrong = 0;
+  for (std::uint64_t i = n; i-- > 0;) {
+    n_wrong += call(first, [i](ListNode& node) { return node.name == std::to_string(i); }) ? 0 : 1;
+    const auto next = call(first, [](ListNode& node) { return node.next; });
+    i % 2 == 0 ? destroy(first) : async_destroy(first);
+    first = next;
+  }
+  return n_wrong + (first ? 1 : 0);
+}
+
+TEST(Global, ObjectsLieOnTheHeapOfACore) {
+  std::uint64_t n_wrong = 1;
+  simulate_seed(3, 2, 4, [&] { n_wrong = n_wrong_in_list(40); });
+  EXPECT_EQ(n_wrong, 0U);
+}
+
+// Adds ten to the word of the core that it is on.
+struct Noted {
+  GlobalArray<std::uint64_t> words;
+  void apply(CoreContext& here) const { words[here.core()].local() += 10; }
+};
+
+// Each core is told by multicasts, gets a task of its own from afar, and tasks go wherever one can.
+std::uint64_t n_wrong_placements() {
+  const auto seen = GlobalArray<std::uint64_t>::make(n_cores());
+  const auto anywhere = GlobalArray<std::uint64_t>::make(1);
+  const auto note = [](GlobalPtr<std::uint64_t> p, std::uint64_t n) {
+    async_call(p, [n](std::uint64_t& x) { x += n; });
+  };
+  finish([&] {
+    for (CoreId core = 0; core < n_cores(); ++core) {
+      spawn_on(core, [=] { note(seen[core], this_core() == core ? 1 : 1'000); });
+      CoreContext::here().multicast(core, n_cores(), Noted{seen});
+    }
+    for (std::uint64_t i = 0; i < 100; ++i)
+      spawn_anywhere([=] { note(anywhere[0], i); });
+  });
+  std::uint64_t n_wrong = read(anywhere[0]) == 4'950 ? 0 : 1;
+  for (CoreId core = 0; core < n_cores(); ++core)
+    n_wrong += read(seen[core]) == 1 + 10 * (core + 1) ? 0 : 1;
+  return n_wrong;
+}
+
+TEST(Global, TasksAndRecordsGoToTheCoresThatAreNamed) {
+  for (std::uint32_t n_nodes = 1; n_nodes <= 5; ++n_nodes) {
+    std::uint64_t n_wrong = 1;
+    simulate_seed(n_nodes, 3, n_nodes, [&] { n_wrong = n_wrong_placements(); });
+    EXPECT_EQ(n_wrong, 0U) << n_nodes << " nodes";
+  }
 }
 
 TEST(Global, SymmetricSpaceIsGivenBackAndIsZeroAgain) {

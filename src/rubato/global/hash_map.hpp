@@ -25,7 +25,7 @@
 
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
-#include "rubato/global/reduce.hpp"
+#include "rubato/global/per_core.hpp"
 
 namespace rubato::global {
 
@@ -33,6 +33,8 @@ namespace rubato::global {
 template <class K>
 struct KeyCodec {
   static_assert(Unpadded<K>, "a key is a string, a plain value without padding, or has a KeyCodec");
+  // Of every key. A codec of keys of several lengths has no such member.
+  static constexpr std::size_t kBytes = sizeof(K);
   static ByteView bytes(const K& key) noexcept { return std::as_bytes(std::span(&key, 1)); }
   static K make(ByteView bytes) {
     K key;
@@ -195,24 +197,16 @@ class HashShard {
   std::vector<std::uint64_t> hashes_;
 };
 
-// The shard of the calling core: behind a pointer at `offset` of its memory.
-template <class K, class V>
-[[nodiscard]] HashShard<K, V>& shard_at(CoreContext& here, std::uint64_t offset) {
-  return **reinterpret_cast<HashShard<K, V>**>(here.memory() + offset);
-}
-
 template <class K, class V, class F>
 struct UpsertRecord {
-  std::uint64_t offset;
+  PerCore<HashShard<K, V>> shards;
   std::uint64_t hash;
   V value;
   [[no_unique_address]] F combine;
-  void prefetch(CoreContext& here) const { shard_at<K, V>(here, offset).prefetch(hash); }
-  void prefetch_again(CoreContext& here) const {
-    shard_at<K, V>(here, offset).prefetch_entry(hash);
-  }
+  void prefetch(CoreContext& here) const { shards.in(here).prefetch(hash); }
+  void prefetch_again(CoreContext& here) const { shards.in(here).prefetch_entry(hash); }
   void apply(CoreContext& here, ByteView key) const {
-    const auto [found, was_there] = shard_at<K, V>(here, offset).insert(hash, key, value);
+    const auto [found, was_there] = shards.in(here).insert(hash, key, value);
     if (was_there) combine(*found, value);
   }
 };
@@ -220,13 +214,13 @@ struct UpsertRecord {
 // f(value or null), whose result is waited for.
 template <class K, class V, class F>
 struct KeyCallRecord {
-  std::uint64_t offset;
+  PerCore<HashShard<K, V>> shards;
   std::uint64_t hash;
   Place reply;
   [[no_unique_address]] F f;
   void apply(CoreContext& here, ByteView key) const {
     using R = std::invoke_result_t<const F&, HashShard<K, V>&, std::uint64_t, ByteView>;
-    here.post(here.source(), ReplyRecord<R>{reply, f(shard_at<K, V>(here, offset), hash, key)});
+    here.post(here.source(), ReplyRecord<R>{reply, f(shards.in(here), hash, key)});
   }
 };
 
@@ -308,7 +302,7 @@ class GlobalHashMap {
   // An empty one. Called by a task; waits.
   [[nodiscard]] static GlobalHashMap make();
   // Called by a task when nobody uses it any more; waits.
-  void free() const;
+  void free() const { shards_.free(); }
 
   // Inserts the value, or combine(value that is there, value); the surrounding finish() waits. What
   // `combine` captures travels.
@@ -362,12 +356,12 @@ class GlobalHashMap {
     });
   }
   // Keys on all cores. Exact where nobody inserts meanwhile.
-  [[nodiscard]] std::uint64_t size() const;
+  [[nodiscard]] std::uint64_t size() const {
+    return shards_.reduce([](Shard& shard) { return std::uint64_t{shard.size()}; }, std::plus<>{});
+  }
 
   // Of the calling core.
-  [[nodiscard]] detail::HashShard<K, V>& local() const {
-    return detail::shard_at<K, V>(CoreContext::here(), offset_);
-  }
+  [[nodiscard]] detail::HashShard<K, V>& local() const { return shards_.here(); }
   bool operator==(const GlobalHashMap&) const = default;
 
  private:
@@ -383,7 +377,7 @@ class GlobalHashMap {
   template <class F>
   void post_upsert(CoreContext& here, std::uint64_t hash, ByteView key, const V& value,
                    const F& combine) const {
-    here.post(owner(hash), detail::UpsertRecord<K, V, F>{offset_, hash, value, combine}, key);
+    here.post(owner(hash), detail::UpsertRecord<K, V, F>{shards_, hash, value, combine}, key);
   }
   template <class Key, class F>
   [[nodiscard]] auto call_owner(const Key& key, const F& f) const {
@@ -399,35 +393,20 @@ class GlobalHashMap {
     detail::Reply<R> reply;
     here.check_may_block();
     here.post(owner(hash),
-              detail::KeyCallRecord<K, V, F>{offset_, hash, Place::at_address(&reply), f}, bytes);
+              detail::KeyCallRecord<K, V, F>{shards_, hash, Place::at_address(&reply), f}, bytes);
     return reply.wait(here);
   }
 
-  std::uint64_t offset_ = 0;
+  PerCore<Shard> shards_;
   std::uint64_t n_cores_ = 1;
 };
 
 template <class K, class V>
 GlobalHashMap<K, V> GlobalHashMap<K, V>::make() {
   GlobalHashMap map;
-  map.offset_ = allocate_symmetric(sizeof(Shard*));
+  map.shards_ = PerCore<Shard>::make();
   map.n_cores_ = CoreContext::here().shape().n_cores_total();
-  on_all_cores([offset = map.offset_] {
-    auto shard = std::make_unique<Shard>();
-    *reinterpret_cast<Shard**>(CoreContext::here().memory() + offset) = shard.release();
-  });
   return map;
-}
-
-template <class K, class V>
-void GlobalHashMap<K, V>::free() const {
-  on_all_cores([map = *this] { const std::unique_ptr<Shard> shard(&map.local()); });
-  deallocate_symmetric(offset_);
-}
-
-template <class K, class V>
-std::uint64_t GlobalHashMap<K, V>::size() const {
-  return reduce_cores([map = *this] { return std::uint64_t{map.local().size()}; }, std::plus<>{});
 }
 
 // Calls body(key, value) for each, on the core that has it; nobody inserts or erases meanwhile. The

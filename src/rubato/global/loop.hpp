@@ -3,6 +3,8 @@
 //
 //   forall(0, n, [=](std::uint64_t i) { ... });   each i once, on some core; waits for the end of all
 //   on_all_cores([=] { ... });                    a task on each core; waits
+//   spawn_on(core, [=] { ... })                   a task on that core
+//   spawn_anywhere([=] { ... })                   a task of whoever has nothing to do
 //   async_forall, async_on_all_cores              the same; the surrounding finish() waits
 //
 // What they capture is copied to all cores, so it is plain: values, GlobalPtrs, arrays; no
@@ -58,6 +60,17 @@ struct RangeTask {
   }
 };
 
+// A task that any core may run.
+template <class F>
+struct PooledCall {
+  PortablePlace at;
+  [[no_unique_address]] F f;
+  void run(CoreContext& here) const {
+    here.tasks().label_running("task of any core", at.place());
+    f();
+  }
+};
+
 constexpr std::uint64_t kChunkMost = 1024;
 constexpr std::uint64_t kChunksLeast = 64;  // of a core's part
 
@@ -75,6 +88,7 @@ template <class Body>
 struct LoopRecord {
   std::uint64_t begin;
   std::uint64_t end;
+  CoreId base;   // which began the loop: cores are counted from it
   CoreId first;  // the range is of the cores [first, last)
   CoreId last;
   std::uint64_t threshold;
@@ -84,12 +98,13 @@ struct LoopRecord {
   // Half of the cores to the first of them, and so on: as many steps as the logarithm of their
   // number.
   void apply(CoreContext& here) const {
+    const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
     LoopRecord mine = *this;
     while (mine.last - mine.first > 1) {
       LoopRecord other = mine;
       other.first = mine.last = mine.first + (mine.last - mine.first + 1) / 2;
       other.begin = mine.end = begin + share(end - begin, other.first - first);
-      here.post(other.first, other);
+      here.post((base + other.first) % n_cores, other);
     }
     start_range<false>(here, mine.begin, mine.end, body, {threshold}, at);
   }
@@ -100,21 +115,13 @@ struct LoopRecord {
   }
 };
 
+// A task on the core that it comes to.
 template <class F>
-struct EverywhereRecord {
-  CoreId first;
-  CoreId last;
+struct SpawnRecord {
   PortablePlace at;
   [[no_unique_address]] F f;
-
   void apply(CoreContext& here) const {
-    EverywhereRecord mine = *this;
-    while (mine.last - mine.first > 1) {
-      EverywhereRecord other = mine;
-      other.first = mine.last = mine.first + (mine.last - mine.first + 1) / 2;
-      here.post(other.first, other);
-    }
-    here.spawn([call = f] { call(); }, {"on all cores"}, at.place());
+    here.spawn([call = f] { call(); }, {"from another core"}, at.place());
   }
 };
 
@@ -129,9 +136,17 @@ void async_forall(std::uint64_t begin, std::uint64_t end, const Body& body,
   if (begin >= end) return;
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, body);
-  const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
-  here.post(0, detail::LoopRecord<Body>{begin, end, 0, n_cores, options.threshold,
-                                        PortablePlace(at), body});
+  // From this core on, so that loops that many cores begin do not all pass through one.
+  const std::uint64_t n_parts = std::min<std::uint64_t>(here.shape().n_cores_total(), end - begin);
+  detail::LoopRecord<Body>{begin,
+                           end,
+                           here.core(),
+                           0,
+                           static_cast<CoreId>(n_parts),
+                           options.threshold,
+                           PortablePlace(at),
+                           body}
+      .apply(here);
 }
 template <class Body>
 void forall(std::uint64_t begin, std::uint64_t end, const Body& body, LoopOptions options = {},
@@ -147,11 +162,33 @@ void async_on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) {
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, f);
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
-  here.post(0, detail::EverywhereRecord<F>{0, n_cores, PortablePlace(at), f});
+  here.multicast(0, n_cores, detail::SpawnRecord<F>{PortablePlace(at), f});
 }
 template <class F>
 void on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) {
   CoreContext::here().finish([&] { async_on_all_cores(f, at); });
+}
+
+// A task of core `core`, in the scope of the caller; nobody else runs it.
+template <class F>
+void spawn_on(CoreId core, const F& f, SourcePlace at = SourcePlace::here()) {
+  static_assert(
+      std::is_trivially_copyable_v<F>,
+      "a task of another core is copied there by its bytes: it must capture plain values");
+  CoreContext& here = CoreContext::here();
+  RUBATO_REQUIRE(core < here.shape().n_cores_total(), core, here.shape().n_cores_total());
+  detail::check_travels(here, f);
+  here.post(core, detail::SpawnRecord<F>{PortablePlace(at), f});
+}
+// A task that whichever core has nothing to do may run, in the scope of the caller. At most 512
+// bytes; it begins on a small stack.
+template <class F>
+void spawn_anywhere(const F& f, SourcePlace at = SourcePlace::here()) {
+  static_assert(std::is_trivially_copyable_v<F>,
+                "a task of any core is copied there by its bytes: it must capture plain values");
+  CoreContext& here = CoreContext::here();
+  detail::check_travels(here, f);
+  here.spawn_pooled(detail::PooledCall<F>{PortablePlace(at), f});
 }
 
 }  // namespace rubato::global

@@ -4,38 +4,97 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "rubato/core/job.hpp"
+#include "rubato/global/report.hpp"
+#include "rubato/io/output_file.hpp"
 #include "rubato/net/fabric_factory.hpp"
 
 namespace rubato::global {
 namespace {
 
+std::string environment(const char* name) {
+  const char* const text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no threads yet
+  return text == nullptr ? "" : text;
+}
+
 std::uint32_t cores_of_environment() {
-  const char* const text =
-      std::getenv("RUBATO_CORES");  // NOLINT(concurrency-mt-unsafe): no threads yet
-  if (text == nullptr || *text == '\0') return 0;
+  const std::string text = environment("RUBATO_CORES");
+  if (text.empty()) return 0;
   std::uint32_t n = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [stopped, error] = std::from_chars(text, end, n);
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, n);
   if (error != std::errc() || stopped != end || n == 0) {
-    throw Error(
-        std::string("RUBATO_CORES is \"") + text + "\": expected a number of cores, 1 or more",
-        ExitCode::usage);
+    throw Error("RUBATO_CORES is \"" + text + "\": expected a number of cores, 1 or more",
+                ExitCode::usage);
   }
   return n;
+}
+
+// What is to be said of the run, and where.
+struct Wanted {
+  bool table = false;
+  std::string json;
+  std::string trace;
+
+  static Wanted of_environment() {
+    const std::string table = environment("RUBATO_REPORT");
+    return {!table.empty() && table != "0", environment("RUBATO_JSON"),
+            environment("RUBATO_TRACE")};
+  }
+  [[nodiscard]] bool anything() const { return table || !json.empty() || !trace.empty(); }
+};
+
+void write_json(const std::string& path, const ProgramFigures& figures) {
+  io::JsonWriter json;
+  put_figures(json, figures);
+  if (path == "-") {
+    std::printf("%s\n", json.text().c_str());
+    return;
+  }
+  io::OutputFile file(path);
+  file.write(json.text() + "\n");
+  file.commit();
+}
+
+// Collective.
+void report(core::Job& job, const Wanted& wanted, const observe::Trace* trace,
+            const core::NodeFigures& mine, const core::CoreCounters& counters) {
+  const ProgramFigures figures = gather_figures(job.host(), mine, counters);
+  const std::vector<Bytes> parts =
+      trace != nullptr ? job.host().gather(trace->pack()) : std::vector<Bytes>();
+  job.host().agree([&] {
+    if (!job.speaks()) return;
+    if (wanted.table) {
+      const std::string table = figures_table(figures).to_text(io::style_of_terminal(2));
+      std::fputs(table.c_str(), stderr);
+    }
+    if (!wanted.json.empty()) write_json(wanted.json, figures);
+    if (trace != nullptr) observe::Trace::write(wanted.trace, parts, trace_text(figures));
+  });
 }
 
 }  // namespace
 
 int run_main(const std::function<void()>& main, const ProgramOptions& options, SourcePlace at) {
+  std::unique_ptr<observe::Trace> trace;  // outlives the host
   std::optional<core::Job> job;
   try {
+    const Wanted wanted = Wanted::of_environment();
     core::JobConfig config;
     config.host.n_cores = cores_of_environment();
-    job.emplace(net::make_fabric(), config);
-    run(job->host(), options, main, at);
+    auto fabric = net::make_fabric();
+    if (!wanted.trace.empty()) trace = std::make_unique<observe::Trace>(fabric->n_nodes());
+    config.host.observer = trace.get();
+    job.emplace(std::move(fabric), config);
+    Program program(job->shape(), options);
+    program.set_main(main, at);
+    const core::NodeFigures mine = job->host().run(program.engine());
+    if (wanted.anything()) {
+      report(*job, wanted, trace.get(), mine, program.engine().counters());
+    }
     return static_cast<int>(ExitCode::ok);
   } catch (const Error& error) {
     // All nodes throw the same.

@@ -7,6 +7,8 @@
 //
 // On a laptop it uses the cores of the machine (RUBATO_CORES for another number); under `rubato
 // launch`, mpirun or srun the job has a node for each process, and the same bits come out.
+// RUBATO_REPORT=1 shows at the end what all did, RUBATO_JSON and RUBATO_TRACE name files for it
+// (report.hpp).
 
 #include <functional>
 

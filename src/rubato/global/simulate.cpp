@@ -28,7 +28,8 @@ SimulatedRun simulate(const std::function<void()>& main, const SimulateOptions& 
   core::SimHost host(network, {.n_cores = options.n_cores,
                                .shuffle = options.shuffle,
                                .seed = options.seed,
-                               .extra_delay_max = options.extra_delay_max});
+                               .extra_delay_max = options.extra_delay_max,
+                               .observer = options.observer});
   core::SimReport report = host.run(engines);
 
   SimulatedRun run{report.wall, {}, std::move(report.nodes)};

@@ -22,6 +22,8 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   bool shuffle = false;       // events of one instant, and which idle core gets work
   Nanos extra_delay_max = 0;  // of each piece of work, drawn from the seed
+  // Sees each turn of each core and each message between nodes; outlives the run.
+  core::Observer* observer = nullptr;
   ProgramOptions program{};
 };
 

@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
+#include "rubato/global/per_core.hpp"
 #include "rubato/global/team.hpp"
 
 namespace rubato::global {
@@ -57,6 +57,9 @@ class TicketList {
   std::uint64_t next_ = 0;
   std::uint64_t size_ = 0;
 };
+
+template <class T>
+class VectorSink;  // file.hpp
 
 // Where tickets stand in the sequence: for loops at the owners.
 class TicketPositions {
@@ -135,7 +138,7 @@ class GlobalVector {
   // An empty one. Called by a task; waits.
   [[nodiscard]] static GlobalVector make();
   // Called by a task when nobody uses it any more; waits.
-  void free() const;
+  void free() const { shards_.free(); }
 
   // Appends the value some time before the surrounding finish() ends. Pushes of one task are in the
   // order of its calls, with those of other cores in between.
@@ -147,27 +150,27 @@ class GlobalVector {
   }
   // Takes the last one, or the first one, out; nothing if there is none.
   [[nodiscard]] std::optional<T> pop() const {
-    return take(call(keeper(), [](Keeper& list) { return list->pop_back(); }));
+    return take(call(keeper(), [](Shard& shard) { return shard.tickets.pop_back(); }));
   }
   [[nodiscard]] std::optional<T> pop_front() const {
-    return take(call(keeper(), [](Keeper& list) { return list->pop_front(); }));
+    return take(call(keeper(), [](Shard& shard) { return shard.tickets.pop_front(); }));
   }
   // The i-th one, or nothing if there are not so many.
   [[nodiscard]] std::optional<T> get(std::uint64_t i) const;
   // All that have a place in the sequence: those of pushes whose scope has ended, and maybe others.
   [[nodiscard]] std::uint64_t size() const {
-    return call(keeper(), [](Keeper& list) { return list->size(); });
+    return call(keeper(), [](Shard& shard) { return shard.tickets.size(); });
   }
   // All of them here, in their order, while nobody pushes or pops.
   [[nodiscard]] std::vector<T> values() const;
 
   template <class U, class Body>
   friend void async_forall(const GlobalVector<U>& vector, const Body& body, SourcePlace at);
+  friend class detail::VectorSink<T>;
 
  private:
   using Store = detail::TicketStore<T>;
   using Chunk = typename Store::Chunk;
-  using Keeper = std::unique_ptr<detail::TicketList>;
   static constexpr std::size_t kHeldMost = 4096;
   static constexpr std::uint32_t kAskedMost = 16;  // batches of a core that wait for their tickets
 
@@ -181,7 +184,7 @@ class GlobalVector {
   };
   // A core's part.
   struct Shard final : core::Combiner {
-    Keeper keeper;  // at the keeper alone
+    detail::TicketList tickets;  // at the keeper alone
     Store store;
     std::unordered_map<std::uint64_t, Taker> takers;  // came before the value, by place
     GlobalVector vector;
@@ -197,7 +200,7 @@ class GlobalVector {
     std::uint64_t n;
     Place batch;
     void apply(CoreContext& here) const {
-      here.post(here.source(), Reserved{vector, vector.local().keeper->push(n), batch});
+      here.post(here.source(), Reserved{vector, vector.local().tickets.push(n), batch});
     }
   };
   struct Reserved {
@@ -237,10 +240,8 @@ class GlobalVector {
     }
   };
 
-  [[nodiscard]] Shard& local() const {
-    return **reinterpret_cast<Shard**>(CoreContext::here().memory() + offset_);
-  }
-  [[nodiscard]] GlobalPtr<Keeper> keeper() const { return {keeper_core_, keeper_}; }
+  [[nodiscard]] Shard& local() const { return shards_.here(); }
+  [[nodiscard]] GlobalPtr<Shard> keeper() const { return shards_.on(keeper_); }
   [[nodiscard]] CoreId owner(std::uint64_t ticket) const noexcept {
     return static_cast<CoreId>(ticket % n_cores_);
   }
@@ -252,37 +253,21 @@ class GlobalVector {
   template <class Body>
   void loop_here(const Body& body, Team team, SourcePlace at) const;
 
-  std::uint64_t offset_ = 0;
+  PerCore<Shard> shards_;
   std::uint64_t n_cores_ = 1;
-  Place keeper_;
-  CoreId keeper_core_ = 0;
+  CoreId keeper_ = 0;
 };
 
 template <class T>
 GlobalVector<T> GlobalVector<T>::make() {
   GlobalVector vector;
-  vector.offset_ = allocate_symmetric(sizeof(std::uintptr_t));
+  vector.shards_ = PerCore<Shard>::make();
   vector.n_cores_ = CoreContext::here().shape().n_cores_total();
   // Not all of them on one core.
-  vector.keeper_core_ = static_cast<CoreId>(vector.offset_ / 64 % vector.n_cores_);
-  on_all_cores([vector] {
-    auto shard = std::make_unique<Shard>();
-    shard->vector = vector;
-    if (CoreContext::here().core() == vector.keeper_core_)
-      shard->keeper = std::make_unique<detail::TicketList>();
-    *reinterpret_cast<Shard**>(CoreContext::here().memory() + vector.offset_) = shard.release();
-  });
-  // Its address there.
-  vector.keeper_ = call(GlobalPtr<Shard*>(vector.keeper_core_, Place::at_offset(vector.offset_)),
-                        [](Shard*& shard) { return Place::at_address(&shard->keeper); });
+  vector.keeper_ =
+      static_cast<CoreId>(vector.shards_.on(0).place().offset() / 64 % vector.n_cores_);
   on_all_cores([vector] { vector.local().vector = vector; });
   return vector;
-}
-
-template <class T>
-void GlobalVector<T>::free() const {
-  on_all_cores([vector = *this] { const std::unique_ptr<Shard> shard(&vector.local()); });
-  deallocate_symmetric(offset_);
 }
 
 template <class T>
@@ -312,7 +297,7 @@ void GlobalVector<T>::ask(CoreContext& here, Shard& shard) const {
   const CoreContext::RunningScope inside(here, batch->scope);
   const CoreContext::InPlace at_once(here);  // in the order of the pushes
   const std::uint64_t n = batch->values.size();
-  here.post(keeper_core_, Reserve{*this, n, Place::at_address(batch.release())});
+  here.post(keeper_, Reserve{*this, n, Place::at_address(batch.release())});
 }
 
 // Each owner its values, end to end.
@@ -353,15 +338,14 @@ std::optional<T> GlobalVector<T>::take(std::uint64_t ticket) const {
 
 template <class T>
 std::optional<T> GlobalVector<T>::get(std::uint64_t i) const {
-  const std::uint64_t ticket = call(keeper(), [i](Keeper& list) { return list->at(i); });
+  const std::uint64_t ticket = call(keeper(), [i](Shard& shard) { return shard.tickets.at(i); });
   if (ticket == detail::TicketList::kNone) return std::nullopt;
   struct Seen {
     std::optional<T> value;
   };
-  const GlobalPtr<Shard*> there(owner(ticket), Place::at_offset(offset_));
   for (;;) {
-    const auto seen = call(there, [place = ticket / n_cores_](Shard*& shard) {
-      const T* const value = shard->store.find(place);
+    const auto seen = call(shards_.on(owner(ticket)), [place = ticket / n_cores_](Shard& shard) {
+      const T* const value = shard.store.find(place);
       return value == nullptr ? Seen{} : Seen{*value};
     });
     if (seen.value) return seen.value;
@@ -400,10 +384,8 @@ void GlobalVector<T>::loop_here(const Body& body, Team team, SourcePlace at) con
   Shard& shard = local();
   std::vector<detail::TicketRange> ranges;
   if constexpr (std::is_invocable_v<const Body&, std::uint64_t, T&>) {
-    if (shard.keeper != nullptr) {
-      ranges.assign(shard.keeper->ranges().begin(), shard.keeper->ranges().end());
-    }
-    ranges = team.broadcast(ranges, keeper_core_);
+    ranges.assign(shard.tickets.ranges().begin(), shard.tickets.ranges().end());
+    ranges = team.broadcast(ranges, keeper_);
   }
   team.free();
   const detail::TicketPositions positions(ranges);

@@ -33,22 +33,18 @@ struct FinishDone {
   void apply(CoreContext& here) const { here.finishes_.end(finish, n); }
 };
 
-void CoreCounters::add(const CoreCounters& other) noexcept {
-  n_posted += other.n_posted;
-  n_applied += other.n_applied;
-  n_runs += other.n_runs;
-  n_blocks += other.n_blocks;
-  n_full_blocks += other.n_full_blocks;
-  n_buffers += other.n_buffers;
-  n_bytes += other.n_bytes;
-  n_room_waits += other.n_room_waits;
-  n_pooled += other.n_pooled;
-  n_pooled_run += other.n_pooled_run;
-  n_stolen += other.n_stolen;
-  n_given += other.n_given;
-  n_begs += other.n_begs;
-  n_slices += other.n_slices;
-  n_combined += other.n_combined;
+CoreCounters CoreContext::counters() const noexcept {
+  CoreCounters counters = counters_;
+  const Scheduler::Figures tasks = tasks_.figures();
+  counters.n_tasks = tasks.n_spawned;
+  counters.n_switches = tasks.n_turns;
+  return counters;
+}
+
+void CoreContext::note_queues() noexcept {
+  const Scheduler::Figures tasks = tasks_.figures();
+  counters_.n_waiting_max = std::max(counters_.n_waiting_max, tasks.n_waiting);
+  counters_.n_queued_max = std::max(counters_.n_queued_max, tasks.n_queued);
 }
 
 CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,

@@ -36,6 +36,7 @@
 #include "rubato/base/time.hpp"
 #include "rubato/core/job_shape.hpp"
 #include "rubato/core/message/block.hpp"
+#include "rubato/core/message/counters.hpp"
 #include "rubato/core/message/finish_table.hpp"
 #include "rubato/core/message/frame_pool.hpp"
 #include "rubato/core/message/outbox.hpp"
@@ -63,27 +64,6 @@ struct MessageOptions {
   Nanos buffer_cost = 2 * kMicrosecond;
 };
 
-// Of everything since the start; counted by block and by run.
-struct CoreCounters {
-  std::uint64_t n_posted = 0;  // records
-  std::uint64_t n_applied = 0;
-  std::uint64_t n_runs = 0;
-  std::uint64_t n_blocks = 0;       // that left, to cores of the node and to others
-  std::uint64_t n_full_blocks = 0;  // because they were full
-  std::uint64_t n_buffers = 0;      // to other nodes
-  std::uint64_t n_bytes = 0;        // in blocks
-  std::uint64_t n_room_waits = 0;   // of tasks
-  std::uint64_t n_pooled = 0;       // pooled tasks, when they entered a pool
-  std::uint64_t n_pooled_run = 0;   // those that this core ran
-  std::uint64_t n_stolen = 0;       // of those of other cores of the node
-  std::uint64_t n_given = 0;        // of those to other nodes
-  std::uint64_t n_begs = 0;         // questions for tasks to other nodes
-  std::uint64_t n_slices = 0;
-  std::uint64_t n_combined = 0;  // operations that were added to one that was held back
-
-  void add(const CoreCounters& other) noexcept;
-};
-
 class MessageEngine;
 class CoreContext;
 
@@ -95,6 +75,26 @@ template <class T>
 struct LocalSlot {
   // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
   static inline const std::size_t kIndex = next_local_slot();
+};
+
+// A record for the cores [first, last), on the first of them (CoreContext::multicast).
+template <Record R>
+struct MulticastRecord {
+  CoreId first;
+  CoreId last;
+  R record;
+
+  // The upper half goes to its first core, and so on.
+  template <class Here>
+  void apply(Here& here) const {
+    CoreId end = last;
+    while (end - first > 1) {
+      const CoreId middle = first + (end - first + 1) / 2;
+      here.post(middle, MulticastRecord{middle, end, record});
+      end = middle;
+    }
+    record.apply(here);
+  }
 };
 
 }  // namespace detail
@@ -131,7 +131,7 @@ class CoreContext {
   [[nodiscard]] CoreId core() const noexcept { return core_; }
   [[nodiscard]] const JobShape& shape() const noexcept { return shape_; }
   [[nodiscard]] Scheduler& tasks() noexcept { return tasks_; }
-  [[nodiscard]] CoreCounters counters() const noexcept { return counters_; }
+  [[nodiscard]] CoreCounters counters() const noexcept;
 
   // The core's own object of type T. REQUIRES: set_local<T>() was called.
   template <class T>
@@ -186,6 +186,13 @@ class CoreContext {
                   "this handler takes another number of arguments");
     send_all<F, typename Sig::Arguments>(to, std::make_index_sequence<Sig::kPlain>{},
                                          std::forward_as_tuple(arguments...));
+  }
+
+  // The record on each of the cores [first, last), this one or not: handed on from core to core, in
+  // as many steps as the logarithm of their number, so that no core sends it more often.
+  template <Record R>
+  void multicast(CoreId first, CoreId last, const R& record) {
+    if (first < last) post(first, detail::MulticastRecord<R>{first, last, record});
   }
 
   // --- scopes and tasks
@@ -409,6 +416,7 @@ class CoreContext {
   [[nodiscard]] std::uint64_t n_units_in_slice() const noexcept {
     return n_units_of_tasks() - n_units_before_slice_;
   }
+  void note_queues() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] bool has_own_work() const noexcept;
   [[nodiscard]] bool is_quiet() const noexcept;

@@ -70,7 +70,7 @@ bool MessageEngine::next_work(std::uint32_t local, Work& work) {
     core.take_parcel(from, std::move(bytes));
   arrived_[local].clear();
   if (!core.has_work()) return false;
-  work = {0, local, 0};
+  work = {0, local, static_cast<std::int64_t>(core.tasks_.figures().n_waiting)};
   running_[local] = true;
   return true;
 }
@@ -83,6 +83,7 @@ void MessageEngine::on_finished(Port& port, const Work& work) {
   CoreContext& core = *cores_[work.index];
   running_[work.index] = false;
   core.now_ = port.now();
+  core.note_queues();
   adapt(core, work.took);
   for (const auto& [from, n_bytes] : core.applied_from_)
     owed_[from] += n_bytes;
@@ -90,7 +91,10 @@ void MessageEngine::on_finished(Port& port, const Work& work) {
   // With nothing left to do, the core is about to be idle: what has gathered leaves.
   const bool idles = !core.has_own_work() && arrived_[work.index].empty();
   acknowledge(port);
-  flush(port, core, idles || port.now() >= core.flush_at_);
+  const Flush lanes = idles                          ? Flush::idle
+                      : port.now() >= core.flush_at_ ? Flush::late
+                                                     : Flush::none;
+  flush(port, core, lanes);
   if (core.tasks_.next_time() != kNever) port.wake_at(core.tasks_.next_time());
 }
 
@@ -106,8 +110,9 @@ void MessageEngine::adapt(CoreContext& core, Nanos took) const {
   core.budget_ = std::clamp(static_cast<std::uint64_t>(next), kBudgetLeast, kBudgetMost);
 }
 
-void MessageEngine::flush(Port& port, CoreContext& core, bool all) {
-  if (all) core.close_blocks_to_nodes();
+void MessageEngine::flush(Port& port, CoreContext& core, Flush lanes) {
+  core.counters_.n_full_buffers += core.full_.size();
+  if (lanes != Flush::none) core.close_blocks_to_nodes();
   for (auto& [to, bytes] : core.full_)
     post(port, core.core(), to, std::move(bytes));
   core.full_.clear();
@@ -116,7 +121,8 @@ void MessageEngine::flush(Port& port, CoreContext& core, bool all) {
   });
   for (auto& [to, lane] : core.lanes_) {
     if (lane.bytes.empty()) continue;
-    if (all) {
+    if (lanes != Flush::none) {
+      if (lanes == Flush::late) ++core.counters_.n_late_buffers;
       post(port, core.core(), to, std::exchange(lane.bytes, Bytes{}));
     } else {
       is_empty = false;
@@ -163,7 +169,7 @@ void MessageEngine::on_time(Port& port) {
     core.now_ = port.now();
     if (core.flush_at_ != kNever) {
       if (core.flush_at_ <= port.now()) {
-        flush(port, core, true);
+        flush(port, core, Flush::late);
       } else {
         port.wake_at(core.flush_at_);
       }

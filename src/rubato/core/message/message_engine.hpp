@@ -49,7 +49,9 @@ class MessageEngine final : public Engine {
 
  private:
   void take_acknowledgements(std::uint32_t local);
-  void flush(Port& port, CoreContext& core, bool all);
+  // Full buffers leave, and the others for a reason.
+  enum class Flush : std::uint8_t { none, idle, late };
+  void flush(Port& port, CoreContext& core, Flush lanes);
   void post(Port& port, CoreId from, NodeId to, Bytes bytes);
   void acknowledge(Port& port);
   void adapt(CoreContext& core, Nanos took) const;

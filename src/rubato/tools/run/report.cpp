@@ -346,4 +346,17 @@ void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_n
   json.end_array();
 }
 
+observe::TraceText trace_text(const tick::RunResult& result, const std::string& title) {
+  observe::TraceText text;
+  text.title = title;
+  for (const auto& node : result.nodes)
+    text.nodes.push_back(node.time);
+  text.kinds = {{"step", "region", "tick"},
+                {"replica", "region", "tick"},
+                {"pack", "neighbour", "tick"},
+                {"unpack", "neighbour", "tick"},
+                {"move", "neighbour", "tick"}};
+  return text;
+}
+
 }  // namespace rubato::tools

@@ -5,6 +5,7 @@
 
 #include "rubato/io/json.hpp"
 #include "rubato/io/table.hpp"
+#include "rubato/observe/trace.hpp"
 #include "rubato/tick/balance/skew.hpp"
 #include "rubato/tick/run.hpp"
 
@@ -50,5 +51,9 @@ void put_skew(io::JsonWriter& json, const tick::SkewFigures& skew);
 // wall_s, ticks_per_second, waiting_share, checksum, messages, bytes, epochs, bytes_moved and, if
 // wanted, nodes: an array with the figures of each.
 void put_result(io::JsonWriter& json, const tick::RunResult& result, bool with_nodes);
+
+// What a trace of the run says beside its events.
+[[nodiscard]] observe::TraceText trace_text(const tick::RunResult& result,
+                                            const std::string& title);
 
 }  // namespace rubato::tools

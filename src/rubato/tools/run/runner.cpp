@@ -12,9 +12,10 @@
 #include "rubato/core/placement.hpp"
 #include "rubato/core/signals.hpp"
 #include "rubato/net/fabric_factory.hpp"
+#include "rubato/observe/trace.hpp"
 #include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/record/run_record.hpp"
-#include "rubato/tools/run/trace.hpp"
+#include "rubato/tools/run/report.hpp"
 #include "rubato/tools/run/watched_problem.hpp"
 #include "rubato/tools/terminal.hpp"
 
@@ -118,8 +119,8 @@ tick::RunResult simulate_watched(const tick::Problem& problem, const RunRequest&
 }
 
 RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err) {
-  std::unique_ptr<Trace> trace;
-  if (!request.trace.empty()) trace = std::make_unique<Trace>();
+  std::unique_ptr<observe::Trace> trace;
+  if (!request.trace.empty()) trace = std::make_unique<observe::Trace>();
   tick::SimulationOptions options = simulation_options(request);
   options.observer = trace.get();
   std::optional<tick::SkewObserver> skew;
@@ -161,7 +162,8 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   outcome.findings = app.findings(findings);
   if (skew) outcome.skew = skew->figures();
   if (trace) {
-    Trace::write(request.trace, {trace->pack()}, outcome.result, title_of(app, request));
+    observe::Trace::write(request.trace, {trace->pack()},
+                          trace_text(outcome.result, title_of(app, request)));
     outcome.files.push_back(request.trace);
   }
   return outcome;
@@ -169,7 +171,7 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
 
 // A real run's parts that the job's host looks at; the job goes first.
 struct RealRun {
-  std::unique_ptr<Trace> trace;
+  std::unique_ptr<observe::Trace> trace;
   std::optional<tick::SkewObserver> skew;  // of this node
   std::optional<RunWatch> watch;
   std::unique_ptr<core::Job> job;
@@ -235,7 +237,7 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   const std::vector<Bytes> parts = host.gather(run.trace->pack());
   host.agree([&] {
     if (outcome.node == 0) {
-      Trace::write(request.trace, parts, outcome.result, title);
+      observe::Trace::write(request.trace, parts, trace_text(outcome.result, title));
       outcome.files.push_back(request.trace);
     }
   });
@@ -255,7 +257,7 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
   core::NodeHostOptions& options = config.host;
   options.n_cores = request.n_cores;
   if (!request.trace.empty()) {
-    run.trace = std::make_unique<Trace>(fabric->n_nodes());
+    run.trace = std::make_unique<observe::Trace>(fabric->n_nodes());
     options.observer = run.trace.get();
   }
   if (shows_skew(request, fabric->n_nodes())) {

@@ -1,11 +1,14 @@
-#include "rubato/tools/run/trace.hpp"
+#include "rubato/observe/trace.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "rubato/tools/run/program_test.hpp"
+#include "rubato/tools/run/report.hpp"
 
 namespace rubato::tools {
 namespace {
+
+using observe::Trace;
 
 tick::RunResult two_nodes() {
   tick::RunResult result;
@@ -19,7 +22,7 @@ tick::RunResult two_nodes() {
 
 nlohmann::json written(const std::vector<Bytes>& parts) {
   const std::string file = scratch("unit.json");
-  Trace::write(file, parts, two_nodes(), "a run");
+  Trace::write(file, parts, trace_text(two_nodes(), "a run"));
   auto json = nlohmann::json::parse(std::ifstream(file));
   std::remove(file.c_str());
   return json;

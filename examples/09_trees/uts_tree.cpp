@@ -1,25 +1,17 @@
-#include "bench/uts_tree.hpp"
+#include "uts_tree.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "rubato/base/error.hpp"
 
-namespace rubato::bench {
+namespace uts {
 namespace {
 
 constexpr std::uint32_t kChildrenMost = 100;
-
-constexpr std::array<UtsTree, 4> kTrees{{
-    {"T1", UtsTree::Kind::geometric, 4, 10, 0, 0, 19, 4'130'071, 3'305'118, 10},
-    {"T1L", UtsTree::Kind::geometric, 4, 13, 0, 0, 29, 102'181'082, 81'746'377, 13},
-    {"T3", UtsTree::Kind::binomial, 2000, 0, 8, 0.124875, 42, 4'112'897, 3'599'034, 1572},
-    {"T3L", UtsTree::Kind::binomial, 2000, 0, 5, 0.200014, 7, 111'345'631, 89'076'904, 17'844},
-}};
 
 // SHA-1 [FIPS 180-4] of a message of one block, given as words with its padding.
 std::array<std::uint32_t, 5> sha1_block(std::array<std::uint32_t, 16> w) {
@@ -52,23 +44,23 @@ std::array<std::uint32_t, 5> sha1_block(std::array<std::uint32_t, 16> w) {
 }
 
 // A number in [0, 1) of the vertex's own.
-double draw(const UtsVertex& vertex) {
+double draw(const Vertex& vertex) {
   return (vertex.hash[4] & 0x7fffffff) / 2147483648.0;
 }
 
 }  // namespace
 
-const UtsTree& uts_tree(const char* name) {
-  const auto found = std::ranges::find_if(
-      kTrees, [&](const UtsTree& tree) { return std::strcmp(tree.name, name) == 0; });
-  if (found == kTrees.end()) {
-    throw Error(std::string("no tree is called ") + name + ": expected T1, T1L, T3 or T3L",
-                ExitCode::usage);
+std::uint32_t number_of(std::string_view name) {
+  std::string names;
+  for (std::uint32_t i = 0; i < kTrees.size(); ++i) {
+    if (kTrees[i].name == name) return i;
+    names += std::string(i == 0 ? "" : ", ") + kTrees[i].name;
   }
-  return *found;
+  throw rubato::Error("no tree is called " + std::string(name) + ": expected one of " + names,
+                      rubato::ExitCode::usage);
 }
 
-UtsVertex uts_root(const UtsTree& tree) {
+Vertex root(const Tree& tree) {
   // 16 bytes of 0 and the seed: 160 bits.
   std::array<std::uint32_t, 16> block{};
   block[4] = tree.seed;
@@ -77,7 +69,7 @@ UtsVertex uts_root(const UtsTree& tree) {
   return {sha1_block(block), 0};
 }
 
-UtsVertex uts_child(const UtsVertex& vertex, std::uint32_t i) {
+Vertex child(const Vertex& vertex, std::uint32_t i) {
   // The parent's hash and the number of the child: 192 bits.
   std::array<std::uint32_t, 16> block{};
   std::ranges::copy(vertex.hash, block.begin());
@@ -87,8 +79,8 @@ UtsVertex uts_child(const UtsVertex& vertex, std::uint32_t i) {
   return {sha1_block(block), vertex.depth + 1};
 }
 
-std::uint32_t uts_n_children(const UtsTree& tree, const UtsVertex& vertex) {
-  if (tree.kind == UtsTree::Kind::binomial) {
+std::uint32_t n_children(const Tree& tree, const Vertex& vertex) {
+  if (tree.kind == Tree::Kind::binomial) {
     if (vertex.depth == 0) return static_cast<std::uint32_t>(tree.branching);
     return draw(vertex) < tree.probability ? tree.n_children : 0;
   }
@@ -99,20 +91,20 @@ std::uint32_t uts_n_children(const UtsTree& tree, const UtsVertex& vertex) {
   return std::min(n, kChildrenMost);
 }
 
-UtsCount uts_sequential(const UtsTree& tree) {
-  UtsCount count;
-  std::vector<UtsVertex> stack{uts_root(tree)};
+Count walk(const Tree& tree) {
+  Count count;
+  std::vector<Vertex> stack{root(tree)};
   while (!stack.empty()) {
-    const UtsVertex vertex = stack.back();
+    const Vertex vertex = stack.back();
     stack.pop_back();
     ++count.n_vertices;
     count.depth = std::max(count.depth, vertex.depth);
-    const std::uint32_t n = uts_n_children(tree, vertex);
+    const std::uint32_t n = n_children(tree, vertex);
     if (n == 0) ++count.n_leaves;
     for (std::uint32_t i = 0; i < n; ++i)
-      stack.push_back(uts_child(vertex, i));
+      stack.push_back(child(vertex, i));
   }
   return count;
 }
 
-}  // namespace rubato::bench
+}  // namespace uts

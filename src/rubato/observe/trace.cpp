@@ -1,7 +1,6 @@
-#include "rubato/tools/run/trace.hpp"
+#include "rubato/observe/trace.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -10,13 +9,11 @@
 #include "rubato/io/json.hpp"
 #include "rubato/io/output_file.hpp"
 
-namespace rubato::tools {
+namespace rubato::observe {
 namespace {
 
 // Gaps between two works of a core that are shorter are the runtime's own time, not a wait.
 constexpr Nanos kWaitMin = 5 * kMicrosecond;
-
-constexpr std::array<const char*, 5> kWorkNames{"step", "replica", "pack", "unpack", "move"};
 
 double micros(Nanos time) {
   return static_cast<double>(time) / 1e3;
@@ -45,13 +42,21 @@ class Trace::File {
                      R"({{"name":"core {}"}}}})",
                      node, core, core));
   }
-  void work(const Event& e) {
-    const char* name = e.work_kind < kWorkNames.size() ? kWorkNames[e.work_kind] : "work";
-    const bool steps = e.work_kind == tick::step_own || e.work_kind == tick::step_replica;
+  void work(const Event& e, const std::vector<TraceKind>& kinds) {
+    static const TraceKind unknown{"work", "index", "value"};
+    const TraceKind& kind = e.work_kind < kinds.size() ? kinds[e.work_kind] : unknown;
+    std::string args;
+    if (!kind.index.empty()) args = fmt::format(R"("{}":{})", kind.index, e.what);
+    if (!kind.value.empty()) {
+      args += fmt::format(R"({}"{}":{})", args.empty() ? "" : ",", kind.value, e.value);
+    }
     line(fmt::format(R"({{"ph":"X","name":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":)"
-                     R"({{"{}":{},"tick":{}}}}})",
-                     name, e.node, e.core, micros(e.begin), micros(e.end - e.begin),
-                     steps ? "region" : "neighbour", e.what, e.value));
+                     R"({{{}}}}})",
+                     kind.name, e.node, e.core, micros(e.begin), micros(e.end - e.begin), args));
+    if (!kind.is_drawn) return;
+    line(fmt::format(
+        R"({{"ph":"C","name":"{} of core {}","pid":{},"ts":{:.3f},"args":{{"{}":{}}}}})",
+        kind.value, e.core, e.node, micros(e.end), kind.value, e.value));
   }
   void wait(net::NodeId node, std::uint32_t core, Nanos begin, Nanos end) {
     line(fmt::format(R"({{"ph":"X","name":"wait","cname":"grey","pid":{},"tid":{},"ts":{:.3f},)"
@@ -182,15 +187,14 @@ void Trace::align(std::vector<Event>& events) {
   }
 }
 
-void Trace::write(const std::string& path, const std::vector<Bytes>& parts,
-                  const tick::RunResult& result, const std::string& title) {
+void Trace::write(const std::string& path, const std::vector<Bytes>& parts, const TraceText& text) {
   std::uint64_t n_lost = 0;
   const std::vector<Event> events = merge(parts, n_lost);
   File file(path);
-  for (const auto& node : result.nodes) {
-    file.name_process(node.time.node, node.time.host);
-    for (std::uint32_t core = 0; core < node.time.cores.size(); ++core)
-      file.name_core(node.time.node, core);
+  for (const auto& node : text.nodes) {
+    file.name_process(node.node, node.host);
+    for (std::uint32_t core = 0; core < node.cores.size(); ++core)
+      file.name_core(node.node, core);
   }
   std::map<std::pair<net::NodeId, std::uint32_t>, Nanos> core_free;
   // Messages of a pair arrive in the order in which they were sent, so the n-th of the one kind
@@ -205,14 +209,14 @@ void Trace::write(const std::string& path, const std::vector<Bytes>& parts,
       const auto [at, is_first] = core_free.try_emplace({e.node, e.core}, e.begin);
       if (e.begin - at->second >= kWaitMin) file.wait(e.node, e.core, at->second, e.begin);
       at->second = e.end;
-      file.work(e);
+      file.work(e, text.kinds);
     } else if (e.kind == Kind::taken) {
       const std::uint64_t number = n_taken[{e.what, e.node}]++;
       const auto& of_pair = sent[{e.what, e.node}];
       if (number < of_pair.size()) file.message(e.what, e.node, number, *of_pair[number], e);
     }
   }
-  file.finish(title, n_lost);
+  file.finish(text.title, n_lost);
 }
 
-}  // namespace rubato::tools
+}  // namespace rubato::observe

@@ -1,6 +1,6 @@
 #pragma once
-// A trace of a run that chrome://tracing and ui.perfetto.dev open: what each core stepped and when,
-// what it waited, and the messages on their way.
+// A trace of a run that chrome://tracing and ui.perfetto.dev open: what each core did and when, what
+// it waited, and the messages on their way.
 //
 // Nodes have clocks of their own, which are brought together by the messages between them: of two
 // nodes, the fastest message took as long in the one direction as in the other.
@@ -9,7 +9,8 @@
 // file), which all nodes of a job share equally; later ones are counted, and the count stands in
 // the file.
 //   process    a node             thread           a core; below them the messages to that node
-//   name       step, replica, pack, unpack, wait   args   region or neighbour, and tick
+//   name       of the kind of work, wait   args   what the kind's index and value are called
+// The value of a kind that says so is also drawn over time, by core.
 
 #include <atomic>
 #include <cstdint>
@@ -18,10 +19,25 @@
 #include <vector>
 
 #include "rubato/base/bytes.hpp"
+#include "rubato/core/figures.hpp"
 #include "rubato/core/observer.hpp"
-#include "rubato/tick/run.hpp"
 
-namespace rubato::tools {
+namespace rubato::observe {
+
+// What an engine's works of one kind (core::Work) look like in a trace.
+struct TraceKind {
+  std::string name;
+  std::string index;      // what Work::index is, "" for nothing to be shown
+  std::string value;      // the same of Work::tick
+  bool is_drawn = false;  // the value, as a line over time
+};
+
+// What is written beside the events.
+struct TraceText {
+  std::string title;
+  std::vector<core::NodeFigures> nodes;  // whose hosts and numbers of cores are shown
+  std::vector<TraceKind> kinds;          // [Work::kind]
+};
 
 class Trace final : public core::Observer {
  public:
@@ -40,10 +56,10 @@ class Trace final : public core::Observer {
   // What this process saw, for the node that writes the file. Called after the run.
   [[nodiscard]] Bytes pack() const;
 
-  // Writes the packed traces of all processes as one file, which appears whole. `result` names the
-  // nodes, `title` the run. Throws Error if it cannot be written.
+  // Writes the packed traces of all processes as one file, which appears whole. Throws Error if it
+  // cannot be written.
   static void write(const std::string& path, const std::vector<Bytes>& parts,
-                    const tick::RunResult& result, const std::string& title);
+                    const TraceText& text);
 
  private:
   enum class Kind : std::uint8_t { work, sent, taken };
@@ -51,9 +67,9 @@ class Trace final : public core::Observer {
     // No initial values: room for a million of them is not to be touched before it is used.
     Nanos begin;
     Nanos end;           // work alone
-    std::int64_t value;  // tick of a work, bytes of a message
+    std::int64_t value;  // of a work; bytes of a message
     net::NodeId node;
-    std::uint32_t what;  // region or neighbour of a work; peer of a message
+    std::uint32_t what;  // index of a work; peer of a message
     std::uint16_t core;
     std::uint8_t work_kind;
     Kind kind;
@@ -72,4 +88,4 @@ class Trace final : public core::Observer {
   std::unique_ptr<Event[]> events_;
 };
 
-}  // namespace rubato::tools
+}  // namespace rubato::observe

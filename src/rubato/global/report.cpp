@@ -1,0 +1,136 @@
+#include "rubato/global/report.hpp"
+
+#include <algorithm>
+
+namespace rubato::global {
+namespace {
+
+using core::CoreCounters;
+
+struct Named {
+  const char* name;
+  std::uint64_t CoreCounters::*value;
+};
+constexpr Named kNamed[] = {
+    {"records_posted", &CoreCounters::n_posted},
+    {"records_applied", &CoreCounters::n_applied},
+    {"runs", &CoreCounters::n_runs},
+    {"blocks", &CoreCounters::n_blocks},
+    {"blocks_full", &CoreCounters::n_full_blocks},
+    {"bytes", &CoreCounters::n_bytes},
+    {"buffers", &CoreCounters::n_buffers},
+    {"buffers_full", &CoreCounters::n_full_buffers},
+    {"buffers_late", &CoreCounters::n_late_buffers},
+    {"room_waits", &CoreCounters::n_room_waits},
+    {"combined", &CoreCounters::n_combined},
+    {"tasks", &CoreCounters::n_tasks},
+    {"switches", &CoreCounters::n_switches},
+    {"pooled", &CoreCounters::n_pooled},
+    {"pooled_run", &CoreCounters::n_pooled_run},
+    {"stolen", &CoreCounters::n_stolen},
+    {"given", &CoreCounters::n_given},
+    {"begs", &CoreCounters::n_begs},
+    {"slices", &CoreCounters::n_slices},
+    {"waiting_max", &CoreCounters::n_waiting_max},
+    {"queued_max", &CoreCounters::n_queued_max},
+};
+static_assert(sizeof(CoreCounters) == std::size(kNamed) * sizeof(std::uint64_t));
+
+double share(Nanos part, Nanos whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+double ratio(std::uint64_t a, std::uint64_t b) {
+  return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
+}
+
+void add_row(io::Table& table, const std::string& name, const core::CoreFigures& time,
+             const CoreCounters& counters) {
+  constexpr double kMega = 1e6;
+  table.row().text(name);
+  table.number(100 * share(time.busy_total(), time.wall));
+  table.number(100 * share(time.sending, time.wall));
+  table.number(100 * share(time.idle, time.wall));
+  table.number(static_cast<double>(counters.n_posted) / kMega);
+  table.number(ratio(counters.n_posted, counters.n_runs));
+  table.number(static_cast<double>(counters.n_bytes) / kMega);
+  table.integer(static_cast<std::int64_t>(counters.n_buffers));
+  table.number(static_cast<double>(counters.n_tasks + counters.n_pooled_run) / kMega);
+  table.number(static_cast<double>(counters.n_switches) / kMega);
+  table.integer(static_cast<std::int64_t>(counters.n_stolen + counters.n_given));
+  table.integer(static_cast<std::int64_t>(counters.n_waiting_max));
+}
+
+}  // namespace
+
+ProgramFigures gather_figures(core::NodeHost& host, const core::NodeFigures& mine,
+                              const CoreCounters& counters) {
+  Writer out;
+  put(out, mine);
+  put(out, counters);
+  ProgramFigures all;
+  for (const Bytes& bytes : host.gather(out.take())) {
+    Reader in(bytes);
+    all.nodes.push_back(core::get_node_figures(in));
+    all.counters.push_back(core::get_core_counters(in));
+  }
+  return all;
+}
+
+io::Table figures_table(const ProgramFigures& figures) {
+  io::Table table({{"node"},
+                   {"busy", 0, "%"},
+                   {"sending", 0, "%"},
+                   {"idle", 0, "%"},
+                   {"messages, M", 3},
+                   {"a run", 1},
+                   {"MB", 1},
+                   {"buffers"},
+                   {"tasks, M", 3},
+                   {"switches, M", 3},
+                   {"moved"},
+                   {"waiting, most"}});
+  core::CoreFigures time;
+  CoreCounters counters;
+  for (std::size_t i = 0; i < figures.nodes.size(); ++i) {
+    const core::NodeFigures& node = figures.nodes[i];
+    const std::string host = node.host.empty() ? "" : " (" + node.host + ")";
+    add_row(table, std::to_string(node.node) + host, node.total(), figures.counters[i]);
+    time.add(node.total());
+    counters.add(figures.counters[i]);
+  }
+  if (figures.nodes.size() > 1) {
+    add_row(table, "all", time, counters);
+    table.highlight();
+  }
+  return table;
+}
+
+void put_figures(io::JsonWriter& json, const ProgramFigures& figures) {
+  Nanos wall = 0;
+  for (const auto& node : figures.nodes)
+    wall = std::max(wall, node.wall);
+  json.begin_object();
+  json.field("wall_s", static_cast<double>(wall) / static_cast<double>(kSecond));
+  json.key("nodes").begin_array();
+  for (std::size_t i = 0; i < figures.nodes.size(); ++i) {
+    const core::NodeFigures& node = figures.nodes[i];
+    const core::CoreFigures time = node.total();
+    json.begin_object().field("node", node.node).field("host", node.host);
+    json.field("cores", node.cores.size());
+    json.field("busy_share", share(time.busy_total(), time.wall));
+    json.field("sending_share", share(time.sending, time.wall));
+    json.field("idle_share", share(time.idle, time.wall));
+    json.field("messages_sent", node.n_sent).field("bytes_sent", node.bytes_sent);
+    for (const Named& counter : kNamed)
+      json.field(counter.name, figures.counters[i].*counter.value);
+    json.end_object();
+  }
+  json.end_array().end_object();
+}
+
+observe::TraceText trace_text(const ProgramFigures& figures) {
+  return {"program", figures.nodes, {{"turn", "", "waiting tasks", true}}};
+}
+
+}  // namespace rubato::global
