@@ -19,6 +19,7 @@
 #include "rubato/base/random.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/global/array.hpp"
+#include "rubato/global/delegate.hpp"
 #include "rubato/global/main.hpp"
 #include "rubato/global/reduce.hpp"
 

@@ -1,3 +1,6 @@
+#include <array>
+#include <chrono>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -171,23 +174,23 @@ TEST(Global, CoroutinesWalkAndEndBeforeTheirScopeDoes) {
 }
 
 // Each counts twice within a delegate, and posts in between, which waits for nobody there.
+std::uint64_t n_odd_counts() {
+  const auto words = GlobalArray<std::uint64_t>::make(4);
+  forall(0, 2'000, [=](std::uint64_t) {
+    const std::uint64_t seen = call(words[this_core()], [words](std::uint64_t& x) {
+      const std::uint64_t before = x++;
+      async_call(words[2 + (this_core() + 1) % 2], [](std::uint64_t& y) { ++y; });
+      ++x;
+      return before;
+    });
+    if (seen % 2 != 0) async_call(words[2], [](std::uint64_t& y) { y += 1'000'000; });
+  });
+  return (read(words[2]) + read(words[3])) / 1'000'000;
+}
+
 TEST(Global, DelegatesInPlaceAreAtomicThoughTheyPost) {
   std::uint64_t n_odd = 1;
-  simulate_seed(2, 1, 1,
-                [&] {
-                  const auto words = GlobalArray<std::uint64_t>::make(4);
-                  forall(0, 2'000, [=](std::uint64_t) {
-                    const std::uint64_t seen = call(words[this_core()], [words](std::uint64_t& x) {
-                      const std::uint64_t before = x++;
-                      async_call(words[2 + (this_core() + 1) % 2], [](std::uint64_t& y) { ++y; });
-                      ++x;
-                      return before;
-                    });
-                    if (seen % 2 != 0)
-                      async_call(words[2], [](std::uint64_t& y) { y += 1'000'000; });
-                  });
-                  n_odd = (read(words[2]) + read(words[3])) / 1'000'000;
-                },
+  simulate_seed(2, 1, 1, [&] { n_odd = n_odd_counts(); },
                 {.block_bytes = 100, .window_blocks = 1, .buffer_bytes = 100, .window_bytes = 200});
   EXPECT_EQ(n_odd, 0U);
 }
@@ -252,6 +255,53 @@ TEST(Global, TasksAndRecordsGoToTheCoresThatAreNamed) {
     simulate_seed(n_nodes, 3, n_nodes, [&] { n_wrong = n_wrong_placements(); });
     EXPECT_EQ(n_wrong, 0U) << n_nodes << " nodes";
   }
+}
+
+// Works that only end when a task of the same core has gone on, for longer than it takes to suspect
+// a deadlock.
+std::uint64_t n_wrong_native_works() {
+  constexpr std::size_t kWorks = 6;
+  std::array<std::promise<std::uint64_t>, kWorks> told;
+  std::array<std::uint64_t, kWorks> found{};
+  const auto listen = [&](std::size_t i) {
+    found[i] = CoreContext::here().run_native([&] { return told[i].get_future().get() * 2; });
+  };
+  const auto tell = [&] {
+    CoreContext::here().run_native([] {
+      std::promise<void> never;
+      never.get_future().wait_for(std::chrono::milliseconds(150));
+    });
+    for (std::size_t i = 0; i < kWorks; ++i)
+      told[i].set_value(i);
+  };
+  finish([&] {
+    for (std::size_t i = 0; i < kWorks; ++i)
+      spawn([&, i] { listen(i); });
+    spawn(tell);
+  });
+  std::uint64_t n_wrong = 0;
+  for (std::size_t i = 0; i < kWorks; ++i)
+    n_wrong += found[i] == 2 * i ? 0 : 1;
+  return n_wrong;
+}
+
+bool sees_what_native_work_throws() {
+  try {
+    CoreContext::here().run_native([] { throw Error("from a thread", ExitCode::failed); });
+    return false;
+  } catch (const Error& error) {
+    return std::string(error.what()) == "from a thread";
+  }
+}
+
+TEST(Global, NativeWorkRunsBesideTheCores) {
+  std::uint64_t n_wrong = 1;
+  run_here(
+      1, [&] { n_wrong = n_wrong_native_works(); }, 8);
+  EXPECT_EQ(n_wrong, 0U);
+  std::uint64_t in_simulation = 0;
+  simulate([&] { in_simulation = CoreContext::here().run_native([] { return 7; }); });
+  EXPECT_EQ(in_simulation, 7U);
 }
 
 TEST(Global, SymmetricSpaceIsGivenBackAndIsZeroAgain) {

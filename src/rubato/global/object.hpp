@@ -5,8 +5,8 @@
 //   call(p, [](Node& n) { .. });
 //   destroy(p);
 //
-// A core's own heap is that of its process, and grows as it does. Objects need not be plain: they stay
-// where they are. What is to lie on all cores has symmetric memory (heap.hpp, array.hpp).
+// A core's own heap is that of its process, and grows as it does. Objects need not be plain: they
+// stay where they are. What is to lie on all cores has symmetric memory (heap.hpp, array.hpp).
 
 #include <memory>
 #include <tuple>
@@ -55,13 +55,16 @@ struct Arguments<First, Rest...> {
 
 }  // namespace detail
 
-// T(arguments..) on the heap of `core`; belongs to whoever destroys it. Called by a task; waits. What its
-// constructor throws there ends the run.
+// T(arguments..) on the heap of `core`; belongs to whoever destroys it. Called by a task; waits.
+// What its constructor throws there ends the run.
 template <class T, class... A>
 [[nodiscard]] GlobalPtr<T> create(CoreId core, const A&... arguments) {
   CoreContext& here = CoreContext::here();
   RUBATO_REQUIRE(core < here.shape().n_cores_total(), core, here.shape().n_cores_total());
-  if (core == here.core()) return make_global(*std::make_unique<T>(arguments...).release());
+  if (core == here.core()) {
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): destroy() ends it
+    return make_global(*std::make_unique<T>(arguments...).release());
+  }
   using Travelling = detail::Arguments<A...>;
   Travelling travelling{};
   if constexpr (sizeof...(A) > 0) travelling = Travelling::of(arguments...);

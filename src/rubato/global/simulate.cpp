@@ -17,11 +17,13 @@ SimulatedRun simulate(const std::function<void()>& main, const SimulateOptions& 
   network_options.shuffle_ties = options.shuffle;
   net::SimNetwork network(network_options);
 
+  ProgramOptions program_options = options.program;
+  program_options.messages.n_native_threads = 0;  // virtual time knows no threads
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<core::Engine*> engines;
   for (net::NodeId node = 0; node < options.n_nodes; ++node) {
     programs.push_back(std::make_unique<Program>(
-        core::JobShape{node, options.n_nodes, options.n_cores}, options.program));
+        core::JobShape{node, options.n_nodes, options.n_cores}, program_options));
     programs.back()->set_main(main, at);
     engines.push_back(&programs.back()->engine());
   }

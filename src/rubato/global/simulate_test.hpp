@@ -29,13 +29,15 @@ SimulatedRun simulate_seed(std::uint32_t n_nodes, std::uint32_t n_cores, std::ui
 }
 
 template <class F>
-void run_here(std::uint32_t n_cores, F main) {
+void run_here(std::uint32_t n_cores, F main, std::uint32_t n_native_threads = 4) {
   net::LocalFabric fabric;
   core::NodeHostOptions options;
   options.n_cores = n_cores;
   options.owns_process = false;
   core::NodeHost host(fabric, options);
-  run(host, {.bytes_a_core = kTestBytesACore}, main);
+  core::MessageOptions messages;
+  messages.n_native_threads = n_native_threads;
+  run(host, {messages, kTestBytesACore}, main);
 }
 
 }  // namespace rubato::global

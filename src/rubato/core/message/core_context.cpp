@@ -49,7 +49,7 @@ void CoreContext::note_queues() noexcept {
 
 CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
                          const std::vector<std::unique_ptr<CoreContext>>& siblings,
-                         detail::NodeHunger& hunger)
+                         detail::NodeHunger& hunger, detail::NativePool& native)
     : core_(core),
       shape_(shape),
       options_(options),
@@ -58,6 +58,7 @@ CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOption
       finishes_(core),
       ways_(shape.n_cores),
       hunger_(hunger),
+      native_(native),
       pool_(hunger),
       bound_(hunger),
       incoming_(shape.n_cores),
@@ -198,6 +199,7 @@ void CoreContext::turn() {
     reclaim();
     push_backlog();
     wake_for_room();
+    wake_native();
     if (share()) break;  // the host wakes who can help
     const std::uint64_t n_applied = apply_incoming(left);
     const std::uint64_t turn = tasks_.n_turns();
@@ -262,7 +264,9 @@ bool CoreContext::has_work() const noexcept {
 // Of what no other core can take away.
 bool CoreContext::has_own_work() const noexcept {
   if (tasks_.is_ready() || !parcels_.empty() || tasks_.next_time() <= now_) return true;
-  if (!combiners_.empty()) return true;
+  if (!combiners_.empty() || (n_native_ > 0 && native_.any_done(shape_.local_of(core_)))) {
+    return true;
+  }
   const auto is_set = [](const auto& word) { return word != 0; };
   if (std::ranges::any_of(pending_, is_set) || std::ranges::any_of(signals_, is_set)) return true;
   return (n_backlog_ > 0 || n_waiters_ > 0 || !parcels_on_way_.empty()) && returned_;
@@ -274,6 +278,29 @@ bool CoreContext::is_quiet() const noexcept {
          n_backlog_ == 0 && parcels_on_way_.empty() && applied_from_.empty() && full_.empty() &&
          std::ranges::all_of(open_, [](const Outbox* box) { return box->limit == nullptr; }) &&
          std::ranges::all_of(lanes_, is_empty);
+}
+
+// --- native work
+// --------------------------------------------------------------------------------------
+
+void CoreContext::do_native(std::function<void()> call) {
+  check_may_block();
+  if (native_.n_threads() == 0) return call();
+  detail::NativeWork work{std::move(call), &tasks_.running(), shape_.local_of(core_)};
+  ++n_native_;
+  native_.add(work);
+  while (!work.is_done)
+    tasks_.suspend("native work");
+  if (work.error) std::rethrow_exception(work.error);
+}
+
+void CoreContext::wake_native() {
+  if (n_native_ == 0 || !native_.any_done(shape_.local_of(core_))) return;
+  for (detail::NativeWork* work : native_.take_done(shape_.local_of(core_))) {
+    --n_native_;
+    work->is_done = true;
+    tasks_.wake(*work->waiter);
+  }
 }
 
 // --- scopes

@@ -25,9 +25,11 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <typeinfo>
 #include <unordered_map>
 #include <utility>
@@ -39,6 +41,7 @@
 #include "rubato/core/message/counters.hpp"
 #include "rubato/core/message/finish_table.hpp"
 #include "rubato/core/message/frame_pool.hpp"
+#include "rubato/core/message/native_pool.hpp"
 #include "rubato/core/message/outbox.hpp"
 #include "rubato/core/message/record.hpp"
 #include "rubato/core/message/task_pool.hpp"
@@ -58,6 +61,7 @@ struct MessageOptions {
       5 * kMillisecond;             // what is held back to be combined leaves in a slice after that
   Nanos slice = 50 * kMicrosecond;  // what a core does at a stretch, if its tasks let it
   Scheduler::Options tasks{};
+  std::uint32_t n_native_threads = 4;  // of a node, for run_native(); 0: it runs on the core itself
   // Virtual costs: of a record that is applied, a turn of a task, a buffer that is sent or taken.
   Nanos apply_cost = 20;
   Nanos turn_cost = 20;
@@ -269,6 +273,20 @@ class CoreContext {
     CoreContext& core_;
     bool outer_;
   };
+  // f() on a thread beside the cores, for what takes long and cannot be cut: a call of a library, of the
+  // system. The task waits, its core goes on; returns what f returned, throws what it threw. f must not
+  // use the runtime. In a simulation it runs at once. At most MessageOptions::n_native_threads
+  // run at the same time on a node.
+  template <class F>
+  auto run_native(F&& f) -> std::invoke_result_t<F&> {
+    if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+      do_native(std::ref(f));
+    } else {
+      std::optional<std::invoke_result_t<F&>> result;
+      do_native([&] { result.emplace(f()); });
+      return std::move(*result);
+    }
+  }
   // Of coroutines of this core.
   [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }
   // `combiner`, which outlives the run, holds something: it will be told to send it. While it does,
@@ -406,8 +424,8 @@ class CoreContext {
   // --- of MessageEngine
   // `siblings` are the cores of this node, [n_cores], complete before the first turn.
   CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
-              const std::vector<std::unique_ptr<CoreContext>>& siblings,
-              detail::NodeHunger& hunger);
+              const std::vector<std::unique_ptr<CoreContext>>& siblings, detail::NodeHunger& hunger,
+              detail::NativePool& native);
   void turn();
   // What tasks have done so far, in units of the budget: records and pooled tasks.
   [[nodiscard]] std::uint64_t n_units_of_tasks() const noexcept {
@@ -476,6 +494,8 @@ class CoreContext {
     if (slot >= locals_.size()) locals_.resize(slot + 1);
     return locals_[slot];
   }
+  void do_native(std::function<void()> call);
+  void wake_native();
   void settle_scopes();
   bool flush_combiners();
   void count_open_runs();
@@ -536,6 +556,8 @@ class CoreContext {
   // Pooled tasks. Runners are the tasks that run them, one after the other; one whose task waits is
   // another one's reason to begin.
   detail::NodeHunger& hunger_;
+  detail::NativePool& native_;
+  std::uint32_t n_native_ = 0;  // works that run beside this core
   detail::TaskPool pool_;
   detail::TaskPool bound_;
   detail::TaskPool* pool_of_next_ = nullptr;

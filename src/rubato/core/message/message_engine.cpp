@@ -18,6 +18,7 @@ constexpr std::uint32_t kAcknowledgement = 1;
 constexpr std::uint64_t kBudgetLeast = 8;
 constexpr std::uint64_t kBudgetMost = 1 << 16;
 constexpr std::size_t kTasksShown = 8;
+constexpr Nanos kNativePoll = 200 * kMicrosecond;
 
 }  // namespace
 
@@ -26,10 +27,11 @@ MessageEngine::MessageEngine(const JobShape& shape, const MessageOptions& option
       options_(options),
       running_(shape.n_cores, false),
       acknowledged_(shape.n_cores),
-      arrived_(shape.n_cores) {
+      arrived_(shape.n_cores),
+      native_(options.n_native_threads, shape.n_cores) {
   for (std::uint32_t local = 0; local < shape.n_cores; ++local) {
     cores_.push_back(std::unique_ptr<CoreContext>(
-        new CoreContext(shape.first_core() + local, shape_, options_, cores_, hunger_)));
+        new CoreContext(shape.first_core() + local, shape_, options_, cores_, hunger_, native_)));
   }
 }
 
@@ -95,7 +97,13 @@ void MessageEngine::on_finished(Port& port, const Work& work) {
                       : port.now() >= core.flush_at_ ? Flush::late
                                                      : Flush::none;
   flush(port, core, lanes);
+  set_timers(port, core);
+}
+
+void MessageEngine::set_timers(Port& port, const CoreContext& core) {
   if (core.tasks_.next_time() != kNever) port.wake_at(core.tasks_.next_time());
+  // Nobody says here that native work has ended.
+  if (core.n_native_ > 0) port.wake_at(port.now() + kNativePoll);
 }
 
 void MessageEngine::adapt(CoreContext& core, Nanos took) const {
@@ -174,9 +182,7 @@ void MessageEngine::on_time(Port& port) {
         port.wake_at(core.flush_at_);
       }
     }
-    if (core.tasks_.next_time() > port.now() && core.tasks_.next_time() != kNever) {
-      port.wake_at(core.tasks_.next_time());
-    }
+    if (core.tasks_.next_time() > port.now()) set_timers(port, core);
   }
 }
 

@@ -52,6 +52,7 @@ class MessageEngine final : public Engine {
   // Full buffers leave, and the others for a reason.
   enum class Flush : std::uint8_t { none, idle, late };
   void flush(Port& port, CoreContext& core, Flush lanes);
+  static void set_timers(Port& port, const CoreContext& core);
   void post(Port& port, CoreId from, NodeId to, Bytes bytes);
   void acknowledge(Port& port);
   void adapt(CoreContext& core, Nanos took) const;
@@ -65,6 +66,7 @@ class MessageEngine final : public Engine {
   std::vector<std::map<NodeId, std::uint64_t>> acknowledged_;
   std::vector<std::vector<std::pair<CoreId, Bytes>>> arrived_;  // [n_cores]
   std::map<CoreId, std::uint64_t> owed_;  // bytes applied and not acknowledged, by sending core
+  detail::NativePool native_;             // ends before what its works use
 };
 
 }  // namespace rubato::core

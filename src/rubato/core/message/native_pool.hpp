@@ -1,0 +1,69 @@
+#pragma once
+// NativePool: threads beside the cores of a node, for long work that nobody can cut: a library's call, a
+// read of a file, a program that is waited for. Cores go on with messages and tasks meanwhile.
+//
+// Threads begin with the first work. Whoever asked is told at its own core: it finds what is done in take_done().
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace rubato::core {
+
+class Worker;
+
+namespace detail {
+
+// Lives with the task that waits for it.
+struct NativeWork {
+  std::function<void()> call;
+  Worker* waiter = nullptr;
+  std::uint32_t local = 0;  // core of the waiter
+  bool is_done = false;     // seen by its core
+  std::exception_ptr error = nullptr;
+};
+
+class NativePool {
+ public:
+  NativePool(std::uint32_t n_threads, std::uint32_t n_cores);
+  NativePool(const NativePool&) = delete;
+  NativePool& operator=(const NativePool&) = delete;
+  // Blocks until all work that was begun has ended.
+  ~NativePool();
+
+  [[nodiscard]] std::uint32_t n_threads() const noexcept { return n_threads_; }
+  // Called by any core. `work` lives until take_done() has given it back.
+  void add(NativeWork& work);
+  // True if take_done() would find something; without a lock.
+  [[nodiscard]] bool any_done(std::uint32_t local) const noexcept {
+    return done_[local].any.load(std::memory_order_acquire);  // with run()
+  }
+  // What has ended for a core since the last call.
+  [[nodiscard]] std::vector<NativeWork*> take_done(std::uint32_t local);
+
+ private:
+  struct Done {
+    std::atomic<bool> any{false};
+    std::vector<NativeWork*> works;
+  };
+
+  void run();
+
+  std::uint32_t n_threads_;
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::deque<NativeWork*> waiting_;
+  std::uint32_t n_idle_ = 0;
+  bool ends_ = false;
+  std::vector<Done> done_;  // [n_cores]
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace detail
+}  // namespace rubato::core
