@@ -1,0 +1,361 @@
+#pragma once
+// Containers in files: saved and loaded by all cores at once, on any number of nodes and cores.
+//
+//   save(ranks, "ranks.rubato");                       an array, a vector or a hash map
+//   const auto ranks = load_array<double>("ranks.rubato");
+//   const auto words = load_map<std::string, std::uint64_t>("words.rubato");
+//
+// One task calls, and waits; meanwhile nobody changes the container. The nodes need a file system
+// that they share, and the path means the same on all of them. The file is in segments of some
+// 1 MiB, each with a checksum (docs/formats.md#containers-of-global), so a core holds one or two of
+// them and not the file.
+//
+// A saved file appears whole: it is written beside `path` and renamed when it is on the disk. If
+// anything fails on any core, what was there before stays, nothing else is left behind, and the
+// caller gets one Error with the path, the cause, and the node if there are several. (A job that
+// is killed leaves `.NAME.jobID` beside it.)
+//
+// Nothing of a file is trusted before its checksums are right: one that is cut, changed or of
+// another kind is an Error with the path, the offset, and what was expected and found. Elements are
+// their bytes: the file knows their sizes, not their types.
+//
+// Reads and writes block the core that makes them, a segment at a time.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rubato/base/bytes.hpp"
+#include "rubato/global/array.hpp"
+#include "rubato/global/bulk.hpp"
+#include "rubato/global/hash_map.hpp"
+#include "rubato/global/team.hpp"
+#include "rubato/global/vector.hpp"
+
+namespace rubato::global {
+
+namespace detail {
+
+inline constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 20;
+
+enum class FileKind : std::uint32_t { array = 1, vector = 2, map = 3 };
+
+// What an entry of a file is: an element, or a key and its value.
+struct FileType {
+  FileKind kind = FileKind::array;
+  std::uint64_t value_bytes = 0;
+  std::uint64_t key_bytes = 0;  // 0: none, or keys of several lengths
+  bool operator==(const FileType&) const = default;
+};
+
+// What stands in the head of a file.
+struct FileHead {
+  FileType type;
+  std::uint64_t n_entries = 0;
+  std::uint64_t n_segments = 0;
+  std::uint64_t table_offset = 0;
+  std::uint64_t id = 0;  // of the save that made it
+};
+
+// What a core writes.
+struct FileShare {
+  std::uint64_t n_entries = 0;
+  std::uint64_t n_bytes = 0;
+  std::uint64_t n_segments = 0;
+};
+
+// The segments of a core, one after the other.
+class SegmentSource {
+ public:
+  SegmentSource() = default;
+  SegmentSource(const SegmentSource&) = delete;
+  SegmentSource& operator=(const SegmentSource&) = delete;
+  virtual ~SegmentSource() = default;
+
+  // All that will come.
+  [[nodiscard]] virtual FileShare share() const = 0;
+  // Makes `segment` the next one, and returns how many entries it has. May wait.
+  virtual std::uint64_t next(Bytes& segment) = 0;
+};
+
+// Where segments go that have been read and are whole. Called on any core, in any order.
+class SegmentSink {
+ public:
+  SegmentSink() = default;
+  SegmentSink(const SegmentSink&) = delete;
+  SegmentSink& operator=(const SegmentSink&) = delete;
+  virtual ~SegmentSink() = default;
+
+  // The entries [first, first + n). May wait; throws Error if they are no such entries.
+  virtual void take(std::uint64_t first, std::uint64_t n, ByteView segment) = 0;
+};
+
+// A save or a load; lies where it was asked for.
+struct FileJob {
+  std::string path;
+  std::uint64_t id = 0;
+  std::optional<Error> failure;  // of the whole job, at its end
+};
+// The same, for all cores.
+struct FileCall {
+  GlobalPtr<FileJob> job;
+  Team team;
+};
+
+// Different for each save: it names the temporary file.
+[[nodiscard]] std::uint64_t new_file_id();
+// The head of the file at `path`. Throws Error if it is no whole file of that type.
+[[nodiscard]] FileHead read_head(const std::string& path, const FileType& wanted);
+// What each core does of it, at the same time as the others. What fails goes to the job.
+void save_here(const FileCall& call, const FileType& type, SegmentSource& source);
+void load_here(const FileCall& call, const FileHead& head, SegmentSink& sink);
+[[noreturn]] void throw_wrong_size(const std::string& path, std::uint64_t expected,
+                                   std::uint64_t found);
+
+// Returns what has failed, not throwing it: the caller has something to free before.
+template <class Source, class Container>
+[[nodiscard]] std::optional<Error> save_file(const std::string& path, const FileType& type,
+                                             const Container& container) {
+  FileJob job{path, new_file_id(), {}};
+  on_all_cores([call = FileCall{make_global(job), Team::private_job()}, type, container] {
+    Source source(container);
+    save_here(call, type, source);
+  });
+  return job.failure;
+}
+template <class Sink, class Container>
+[[nodiscard]] std::optional<Error> load_file(const std::string& path, const FileHead& head,
+                                             const Container& container) {
+  FileJob job{path, 0, {}};
+  on_all_cores([call = FileCall{make_global(job), Team::private_job()}, head, container] {
+    Sink sink(container);
+    load_here(call, head, sink);
+  });
+  return job.failure;
+}
+
+// Of n things, those before the ones of `core`.
+[[nodiscard]] std::uint64_t n_before(std::uint64_t n, CoreId core) noexcept;
+
+// --- arrays
+
+template <class T>
+class ArraySource final : public SegmentSource {
+ public:
+  explicit ArraySource(const GlobalArray<T>& array) : array_(array) {
+    const std::uint64_t n_segments = array.size() / kMost + (array.size() % kMost != 0 ? 1 : 0);
+    const CoreId core = CoreContext::here().core();
+    begin_ = n_before(n_segments, core);
+    n_segments_ = n_before(n_segments, core + 1) - begin_;
+    begin_ *= kMost;
+    end_ = std::min(begin_ + n_segments_ * kMost, array.size());
+    next_ = begin_;
+  }
+  [[nodiscard]] FileShare share() const override {
+    if (n_segments_ == 0) return {};
+    return {end_ - begin_, (end_ - begin_) * sizeof(T), n_segments_};
+  }
+  std::uint64_t next(Bytes& segment) override {
+    const std::uint64_t n = std::min(kMost, end_ - next_);
+    segment.resize(n * sizeof(T));
+    get_range(range_of(array_, next_, n), segment.data());
+    next_ += n;
+    return n;
+  }
+
+ private:
+  static constexpr std::uint64_t kMost = std::max<std::uint64_t>(kSegmentBytes / sizeof(T), 1);
+
+  GlobalArray<T> array_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t end_ = 0;
+  std::uint64_t next_ = 0;
+  std::uint64_t n_segments_ = 0;
+};
+
+template <class T>
+class ArraySink final : public SegmentSink {
+ public:
+  explicit ArraySink(const GlobalArray<T>& array) : array_(array) {}
+  void take(std::uint64_t first, std::uint64_t n, ByteView segment) override {
+    put_range(segment.data(), range_of(array_, first, n));
+  }
+
+ private:
+  GlobalArray<T> array_;
+};
+
+// --- vectors
+
+// Puts values at their places in a sequence that was empty, and has room for them now.
+template <class T>
+class VectorSink final : public SegmentSink {
+ public:
+  explicit VectorSink(const GlobalVector<T>& vector) : vector_(vector) {}
+  // Called once, before there are sinks.
+  static void make_room(const GlobalVector<T>& vector, std::uint64_t n) {
+    using Shard = typename GlobalVector<T>::Shard;
+    call(vector.keeper(), [n](Shard& shard) { shard.tickets.push(n); });
+  }
+  void take(std::uint64_t first, std::uint64_t n, ByteView segment) override {
+    typename GlobalVector<T>::Batch batch;
+    batch.values = values_of<T>(segment);
+    RUBATO_ASSERT(batch.values.size() == n, n, segment.size());
+    // The first ticket of a new sequence is 0.
+    vector_.send(CoreContext::here(), first, batch);
+  }
+
+ private:
+  GlobalVector<T> vector_;
+};
+
+// --- maps: of an entry the key, behind its length (64 bits) if that differs, and the value
+
+template <class K>
+[[nodiscard]] constexpr std::uint64_t key_bytes_of() noexcept {
+  if constexpr (requires { KeyCodec<K>::kBytes; }) {
+    return KeyCodec<K>::kBytes;
+  } else {
+    return 0;
+  }
+}
+
+template <class K, class V>
+class MapSource final : public SegmentSource {
+ public:
+  explicit MapSource(const GlobalHashMap<K, V>& map) : shard_(&map.local()) {}
+
+  [[nodiscard]] FileShare share() const override {
+    FileShare all{shard_->size(), 0, 0};
+    std::uint64_t n_bytes = 0;  // of a segment
+    for (std::size_t i = 0; i < shard_->size(); ++i) {
+      n_bytes += kLengthBytes + KeyCodec<K>::bytes(shard_->entry(i).key).size() + sizeof(V);
+      if (n_bytes < kSegmentBytes && i + 1 < shard_->size()) continue;
+      all.n_bytes += std::exchange(n_bytes, 0);
+      ++all.n_segments;
+    }
+    return all;
+  }
+  std::uint64_t next(Bytes& segment) override {
+    Writer out(std::move(segment));
+    const std::size_t first = next_;
+    while (next_ < shard_->size() && out.size() < kSegmentBytes) {
+      const auto& entry = shard_->entry(next_++);
+      const ByteView key = KeyCodec<K>::bytes(entry.key);
+      if constexpr (kLengthBytes != 0) out.put(std::uint64_t{key.size()});
+      out.put_span(key);
+      out.put(entry.value);
+    }
+    segment = out.take();
+    return next_ - first;
+  }
+
+ private:
+  static constexpr std::uint64_t kLengthBytes = key_bytes_of<K>() == 0 ? sizeof(std::uint64_t) : 0;
+
+  HashShard<K, V>* shard_;
+  std::size_t next_ = 0;
+};
+
+template <class K, class V>
+class MapSink final : public SegmentSink {
+ public:
+  explicit MapSink(const GlobalHashMap<K, V>& map) : map_(map) {}
+  void take(std::uint64_t /*first*/, std::uint64_t n, ByteView segment) override {
+    Reader in(segment);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      std::uint64_t n_bytes = key_bytes_of<K>();
+      if (n_bytes == 0) n_bytes = in.get<std::uint64_t>();
+      const K key = KeyCodec<K>::make(in.get_view(n_bytes));
+      map_.async_insert(key, in.get<V>());
+    }
+    if (!in.at_end()) {
+      throw Error("expected " + std::to_string(n) + " entries, found " + std::to_string(in.left()) +
+                  " bytes behind them");
+    }
+  }
+
+ private:
+  GlobalHashMap<K, V> map_;
+};
+
+template <class T>
+[[nodiscard]] constexpr FileType type_of(FileKind kind) noexcept {
+  return {kind, sizeof(T), 0};
+}
+template <class K, class V>
+[[nodiscard]] constexpr FileType map_type() noexcept {
+  return {FileKind::map, sizeof(V), key_bytes_of<K>()};
+}
+
+}  // namespace detail
+
+// Writes the elements to `path`, in their order. Called by a task; waits. Throws Error if it cannot
+// be written, and leaves what was there.
+template <class T>
+void save(const GlobalArray<T>& array, const std::string& path) {
+  const auto failure = detail::save_file<detail::ArraySource<T>>(
+      path, detail::type_of<T>(detail::FileKind::array), array);
+  if (failure) throw Error(*failure);
+}
+// The array of that file, element for element; `block` as of GlobalArray::make. The caller frees
+// it. Called by a task; waits. Throws Error if it cannot be read, is no whole file of an array of
+// elements of that size, or there is no room.
+template <class T>
+[[nodiscard]] GlobalArray<T> load_array(const std::string& path, std::uint64_t block = 1) {
+  const auto head = detail::read_head(path, detail::type_of<T>(detail::FileKind::array));
+  const auto array = GlobalArray<T>::make(head.n_entries, block);
+  const auto failure = detail::load_file<detail::ArraySink<T>>(path, head, array);
+  if (!failure) return array;
+  array.free();
+  throw Error(*failure);
+}
+
+// Writes the sequence to `path`, in its order; until then it is there twice, the second time as an
+// array. Called by a task; waits. Throws Error as above, and if there is no room.
+template <class T>
+void save(const GlobalVector<T>& vector, const std::string& path) {
+  const auto array = GlobalArray<T>::make(vector.size(), 0);
+  forall(vector, [array](std::uint64_t i, const T& value) { async_write(array[i], value); });
+  const auto failure = detail::save_file<detail::ArraySource<T>>(
+      path, detail::type_of<T>(detail::FileKind::vector), array);
+  array.free();
+  if (failure) throw Error(*failure);
+}
+// The sequence of that file, in its order; as load_array.
+template <class T>
+[[nodiscard]] GlobalVector<T> load_vector(const std::string& path) {
+  const auto head = detail::read_head(path, detail::type_of<T>(detail::FileKind::vector));
+  const auto vector = GlobalVector<T>::make();
+  if (head.n_entries != 0) detail::VectorSink<T>::make_room(vector, head.n_entries);
+  const auto failure = detail::load_file<detail::VectorSink<T>>(path, head, vector);
+  if (!failure) return vector;
+  vector.free();
+  throw Error(*failure);
+}
+
+// Writes all keys and values to `path`, in no order. Called by a task; waits. Throws Error as
+// above.
+template <class K, class V>
+void save(const GlobalHashMap<K, V>& map, const std::string& path) {
+  const auto failure =
+      detail::save_file<detail::MapSource<K, V>>(path, detail::map_type<K, V>(), map);
+  if (failure) throw Error(*failure);
+}
+// The map of that file, as load_array. Keys are as KeyCodec<K> makes them of their bytes.
+template <class K, class V>
+[[nodiscard]] GlobalHashMap<K, V> load_map(const std::string& path) {
+  const auto head = detail::read_head(path, detail::map_type<K, V>());
+  const auto map = GlobalHashMap<K, V>::make();
+  const auto failure = detail::load_file<detail::MapSink<K, V>>(path, head, map);
+  const std::uint64_t n = map.size();
+  if (!failure && n == head.n_entries) return map;
+  map.free();
+  if (failure) throw Error(*failure);
+  detail::throw_wrong_size(path, head.n_entries, n);
+}
+
+}  // namespace rubato::global
