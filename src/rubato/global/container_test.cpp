@@ -241,6 +241,23 @@ TEST(GlobalVector, HoldsWhatAllCoresPushInTheOrderOfEach) {
   expect_right(n_wrong_in_pushes);
 }
 
+// More at once than may wait for their tickets: the task that pushes waits.
+TEST(GlobalVector, TakesMoreThanMayWaitForTickets) {
+  constexpr std::uint64_t kEach = 200'000;
+  std::uint64_t total = 0;
+  run_here(2, [&] {
+    const auto vector = GlobalVector<std::uint32_t>::make();
+    on_all_cores([=] {
+      for (std::uint32_t i = 0; i < kEach; ++i)
+        vector.async_push(i);
+    });
+    forall(vector, [to = make_global(total)](std::uint32_t& value) { async_add(to, value); });
+    total += vector.size() == 2 * kEach ? 0 : 1;
+    vector.free();
+  });
+  EXPECT_EQ(total, kEach * (kEach - 1));
+}
+
 // One task: what std::deque does.
 std::uint64_t n_wrong_in_sequence(std::uint64_t seed) {
   const auto vector = GlobalVector<std::uint64_t>::make();

@@ -296,9 +296,16 @@ bool sees_what_native_work_throws() {
 
 TEST(Global, NativeWorkRunsBesideTheCores) {
   std::uint64_t n_wrong = 1;
+  bool sees = false;
   run_here(
-      1, [&] { n_wrong = n_wrong_native_works(); }, 8);
+      1,
+      [&] {
+        n_wrong = n_wrong_native_works();
+        sees = sees_what_native_work_throws();
+      },
+      8);
   EXPECT_EQ(n_wrong, 0U);
+  EXPECT_TRUE(sees);
   std::uint64_t in_simulation = 0;
   simulate([&] { in_simulation = CoreContext::here().run_native([] { return 7; }); });
   EXPECT_EQ(in_simulation, 7U);
