@@ -13,6 +13,7 @@
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/reproduce/asytick_command.hpp"
 #include "rubato/tools/reproduce/figures.hpp"
+#include "rubato/tools/reproduce/grappa_command.hpp"
 #include "rubato/tools/reproduce/statement_text.hpp"
 
 namespace rubato::tools {
@@ -120,6 +121,7 @@ void add_reproduce(CommandLine& line) {
   if (line.identity().single_model) return;
   auto options = std::make_shared<CommandOptions>();
   auto asytick = std::make_shared<AsytickCommand>();
+  auto grappa = std::make_shared<GrappaCommand>();
   CLI::App& parser =
       line.add({.name = "reproduce",
                 .group = kMeasureGroup,
@@ -128,9 +130,11 @@ void add_reproduce(CommandLine& line) {
                             "  rubato reproduce ticks --rounds 20 --ticks 500\n"
                             "  rubato reproduce ticks --quick --json\n"
                             "  rubato reproduce asytick\n"
-                            "  rubato reproduce asytick --only fish --set fish.neighbours=90",
+                            "  rubato reproduce asytick --only fish --set fish.neighbours=90\n"
+                            "  rubato reproduce grappa --report grappa.html",
                 .run =
-                    [options, asytick, &line](const Context& context) {
+                    [options, asytick, grappa, &line](const Context& context) {
+                      if (grappa->chosen()) return grappa->run(context);
                       if (asytick->chosen()) return asytick->run(line.identity(), context);
                       return run(*options, line.identity(), context);
                     },
@@ -138,6 +142,7 @@ void add_reproduce(CommandLine& line) {
   CLI::App* ticks = parser.add_subcommand("ticks", "[Ticks 6.3], figures 6 to 13");
   ticks->fallthrough();
   asytick->add_to(parser);
+  grappa->add_to(parser);
   parser.require_subcommand(1);
   const auto add = [&](const char* name, auto& target, const char* help) {
     return ticks->add_option(name, target, help)->type_name("");
