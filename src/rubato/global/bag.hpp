@@ -37,8 +37,8 @@ class GlobalBag {
 
   // Into the part of the calling core; sends nothing.
   void put(const T& value) const { local().push_back(value); }
-  // The newest of this core; if it has none, one of another core, which gives half of what it has.
-  // Nothing if none of them had any when it was asked. Called by a task; may wait.
+  // The newest of this core; if it has none, one of another core, which gives half of what it has,
+  // at most 4096. Nothing if none of them had any when it was asked. Called by a task; may wait.
   [[nodiscard]] std::optional<T> take() const;
 
   // Called by a task; wait. Exact where nobody puts or takes meanwhile.
@@ -55,7 +55,7 @@ class GlobalBag {
   using Values = std::vector<T>;
   static constexpr std::size_t kGivenMost = 4096;
 
-  // Half of the oldest values of a core, for one that has none.
+  // Of the values of a core, for one that has none.
   struct Given {
     GlobalBag bag;
     Place reply;
@@ -74,8 +74,8 @@ class GlobalBag {
     void apply(CoreContext& here) const {
       Values& mine = bag.local();
       const std::size_t n = std::min((mine.size() + 1) / 2, kGivenMost);
-      const std::vector<T> given(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(n));
-      mine.erase(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(n));
+      const std::vector<T> given(mine.end() - static_cast<std::ptrdiff_t>(n), mine.end());
+      mine.resize(mine.size() - n);
       here.post(here.source(), Given{bag, reply}, std::as_bytes(std::span(given)));
     }
   };

@@ -12,9 +12,12 @@ constexpr std::uint64_t kPieceBytesLeast = std::uint64_t{4} << 10;
 constexpr std::uint64_t kOnWayBytes = std::uint64_t{8} << 20;  // of a get, from all owners
 constexpr std::uint64_t kPiecesOnWay = 4;                      // of a get, from each owner
 
-std::uint64_t piece_bytes_for(std::uint32_t n_parts) noexcept {
-  return std::clamp(kOnWayBytes / kPiecesOnWay / std::max<std::uint32_t>(n_parts, 1),
-                    kPieceBytesLeast, kPieceBytesMost);
+// Whole elements.
+std::uint64_t piece_bytes_for(std::uint32_t n_parts, std::uint64_t element_bytes) noexcept {
+  const std::uint64_t n_bytes =
+      std::clamp(kOnWayBytes / kPiecesOnWay / std::max<std::uint32_t>(n_parts, 1), kPieceBytesLeast,
+                 kPieceBytesMost);
+  return std::max<std::uint64_t>(n_bytes / element_bytes, 1) * element_bytes;
 }
 
 // Of the first `n_bytes` of what lies over the cores, those that the `core`-th of them has.
@@ -99,7 +102,7 @@ struct PutRecord {
 // part.
 void start_put(CoreContext& here, const std::byte* from, const ByteRange& to, Place reply) {
   const std::uint32_t n_parts = to.n_parts();
-  const std::uint64_t piece_bytes = piece_bytes_for(n_parts);
+  const std::uint64_t piece_bytes = piece_bytes_for(n_parts, to.element_bytes);
   std::vector<std::byte> packed;
   bool is_more = n_parts > 0;
   for (std::uint64_t at = 0; is_more; at += piece_bytes) {
@@ -193,7 +196,7 @@ void RangeGet::start(const ByteRange& from, std::byte* into) {
   const std::uint32_t n_parts = from.n_parts();
   from_ = from;
   into_ = into;
-  piece_bytes_ = piece_bytes_for(n_parts);
+  piece_bytes_ = piece_bytes_for(n_parts, from.element_bytes);
   n_left_ = n_bytes_elsewhere(here, from);
   // Whoever is asked may have answered before the last one is asked; `this` lives, since that one
   // has not.

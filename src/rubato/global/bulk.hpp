@@ -17,7 +17,7 @@
 // lie ready at an owner, and on the way are 8 MiB, or 16 KiB for each owner if that is more. A put
 // by a task is held up as all that it posts, by the windows of MessageOptions.
 //
-// Each piece is one delegate, so it is atomic; a range of several pieces is not.
+// Each piece is one delegate of whole elements, so it is atomic; a range of several pieces is not.
 
 #include <algorithm>
 #include <cstdint>
@@ -54,6 +54,7 @@ struct ByteRange {
   std::uint64_t block_bytes = 1;
   std::uint64_t first = 0;
   std::uint64_t n_bytes = 0;
+  std::uint64_t element_bytes = 1;  // which no piece cuts
 
   // How many cores have a part.
   [[nodiscard]] std::uint32_t n_parts() const noexcept;
@@ -67,7 +68,7 @@ template <class T>
 [[nodiscard]] ByteRange range_of(GlobalPtr<T> p, std::uint64_t n) noexcept {
   static_assert(std::is_trivially_copyable_v<T>, "elements are copied by their bytes");
   const std::uint64_t n_bytes = n * sizeof(T);
-  return {p.place(), p.core(), 1, std::max<std::uint64_t>(n_bytes, 1), 0, n_bytes};
+  return {p.place(), p.core(), 1, std::max<std::uint64_t>(n_bytes, 1), 0, n_bytes, sizeof(T)};
 }
 // REQUIRES: the array has these elements.
 template <class T>
@@ -78,7 +79,8 @@ template <class T>
   const auto n_cores = static_cast<std::uint32_t>(CoreContext::here().shape().n_cores_total());
   // Blocks of one core lie one after the other, and are one.
   const std::uint64_t block = n_cores == 1 ? array.size() : std::min(array.block(), array.size());
-  return {array[0].place(), 0, n_cores, block * sizeof(T), first * sizeof(T), n * sizeof(T)};
+  return {array[0].place(), 0,        n_cores, block * sizeof(T), first * sizeof(T),
+          n * sizeof(T),    sizeof(T)};
 }
 
 // A get under way. Lies where it was started until all has come.

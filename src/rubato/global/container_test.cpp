@@ -303,6 +303,7 @@ std::uint64_t n_wrong_in_turmoil(std::uint64_t seed) {
   const auto n_popped = GlobalCounter::make();
   forall(0, 2 * kValues, [=](std::uint64_t i) {
     if (i % 2 == 0) return vector.async_push(i / 2);
+    if (i % 16 == 1) static_cast<void>(vector.get(i % 5));
     const auto value = hash_words(seed, i) % 2 == 0 ? vector.pop() : vector.pop_front();
     if (!value) return;
     n_popped.add();

@@ -1,5 +1,6 @@
 #pragma once
-// GlobalCounter and GlobalHistogram: counts to which everybody adds without a message.
+// GlobalCounter and GlobalHistogram: counts to which everybody adds without a message, or, of many
+// bins, with few.
 //
 //   const auto n_edges = GlobalCounter::make();
 //   const auto degrees = GlobalHistogram::make(1'000);

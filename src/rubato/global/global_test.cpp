@@ -311,6 +311,20 @@ TEST(Global, NativeWorkRunsBesideTheCores) {
   EXPECT_EQ(in_simulation, 7U);
 }
 
+TEST(Global, AFailureEndsTheRunThoughNativeWorkGoesOn) {
+  const auto fail = [] {
+    spawn([] {
+      CoreContext::here().run_native([] {
+        std::promise<void> never;
+        never.get_future().wait_for(std::chrono::milliseconds(100));
+      });
+    });
+    CoreContext::here().yield();
+    throw Error("the main task", ExitCode::failed);
+  };
+  EXPECT_THROW(run_here(2, fail), Error);
+}
+
 TEST(Global, SymmetricSpaceIsGivenBackAndIsZeroAgain) {
   std::uint64_t n_wrong = 0;
   run_here(2, [&] {

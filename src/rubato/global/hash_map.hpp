@@ -315,10 +315,13 @@ class GlobalHashMap {
   }
   // The same for keys that come again and again: upserts of a key on this core are combined, by
   // `combine`, which is associative and commutative, and sent as one when there are many keys, or
-  // the core has nothing else to do.
+  // the core has nothing else to do. What is held back is of one map (of these types) and one scope
+  // at a time: whoever upserts into two by turns gains nothing, and pays for it.
   template <class Key, class F>
   void async_combine(const Key& key, const V& value, const F& combine) const {
-    static_assert(detail::Travels<F>, "what combines values must be trivially copyable");
+    static_assert(
+        std::is_empty_v<F> && detail::Travels<F>,
+        "what combines values here must capture nothing: all of a key are combined by one");
     const auto& whole = detail::as_key<K>(key);
     CoreContext& here = CoreContext::here();
     here.local_or_make<detail::HeldUpserts<K, V, F>>().upsert(

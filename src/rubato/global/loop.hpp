@@ -181,7 +181,7 @@ void spawn_on(CoreId core, const F& f, SourcePlace at = SourcePlace::here()) {
   here.post(core, detail::SpawnRecord<F>{PortablePlace(at), f});
 }
 // A task that whichever core has nothing to do may run, in the scope of the caller. At most 512
-// bytes; it begins on a small stack.
+// bytes.
 template <class F>
 void spawn_anywhere(const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(std::is_trivially_copyable_v<F>,

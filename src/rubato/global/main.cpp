@@ -45,6 +45,19 @@ struct Wanted {
             environment("RUBATO_TRACE")};
   }
   [[nodiscard]] bool anything() const { return table || !json.empty() || !trace.empty(); }
+
+  // Collective: what node 0 wants, since launchers need not hand on the environment.
+  [[nodiscard]] Wanted of_node_0(core::NodeHost& host) const {
+    Writer out;
+    out.put(static_cast<std::uint8_t>(table ? 1 : 0));
+    out.put_string(json);
+    out.put_string(trace);
+    const Bytes bytes = host.broadcast(out.take());
+    Reader in(bytes);
+    const bool wants_table = in.get<std::uint8_t>() != 0;
+    std::string json_path = in.get_string();
+    return {wants_table, std::move(json_path), in.get_string()};
+  }
 };
 
 void write_json(const std::string& path, const ProgramFigures& figures) {
@@ -60,11 +73,11 @@ void write_json(const std::string& path, const ProgramFigures& figures) {
 }
 
 // Collective.
-void report(core::Job& job, const Wanted& wanted, const observe::Trace* trace,
+void report(core::Job& job, const Wanted& wanted, const observe::Trace& trace,
             const core::NodeFigures& mine, const core::CoreCounters& counters) {
   const ProgramFigures figures = gather_figures(job.host(), mine, counters);
   const std::vector<Bytes> parts =
-      trace != nullptr ? job.host().gather(trace->pack()) : std::vector<Bytes>();
+      wanted.trace.empty() ? std::vector<Bytes>() : job.host().gather(trace.pack());
   job.host().agree([&] {
     if (!job.speaks()) return;
     if (wanted.table) {
@@ -72,7 +85,7 @@ void report(core::Job& job, const Wanted& wanted, const observe::Trace* trace,
       std::fputs(table.c_str(), stderr);
     }
     if (!wanted.json.empty()) write_json(wanted.json, figures);
-    if (trace != nullptr) observe::Trace::write(wanted.trace, parts, trace_text(figures));
+    if (!wanted.trace.empty()) observe::Trace::write(wanted.trace, parts, trace_text(figures));
   });
 }
 
@@ -82,18 +95,20 @@ int run_main(const std::function<void()>& main, const ProgramOptions& options, S
   std::unique_ptr<observe::Trace> trace;  // outlives the host
   std::optional<core::Job> job;
   try {
-    const Wanted wanted = Wanted::of_environment();
+    Wanted wanted = Wanted::of_environment();
     core::JobConfig config;
     config.host.n_cores = cores_of_environment();
     auto fabric = net::make_fabric();
-    if (!wanted.trace.empty()) trace = std::make_unique<observe::Trace>(fabric->n_nodes());
-    config.host.observer = trace.get();
+    // Room that nobody uses costs nothing; a node that was not told of a trace has no events.
+    trace = std::make_unique<observe::Trace>(fabric->n_nodes());
+    if (!wanted.trace.empty()) config.host.observer = trace.get();
     job.emplace(std::move(fabric), config);
+    wanted = wanted.of_node_0(job->host());
     Program program(job->shape(), options);
     program.set_main(main, at);
     const core::NodeFigures mine = job->host().run(program.engine());
     if (wanted.anything()) {
-      report(*job, wanted, trace.get(), mine, program.engine().counters());
+      report(*job, wanted, *trace, mine, program.engine().counters());
     }
     return static_cast<int>(ExitCode::ok);
   } catch (const Error& error) {

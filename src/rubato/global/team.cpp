@@ -83,8 +83,10 @@ struct TeamTable {
 
   Members& members(std::uint64_t team) {
     const auto [found, is_new] = teams.try_emplace(team);
-    // Teams of all cores need nothing; others were made by split().
-    if (is_new) found->second.rank = CoreContext::here().core();
+    if (!is_new) return found->second;
+    // Teams of all cores are known as they are; others, whose numbers are odd, come from split().
+    RUBATO_REQUIRE((team & 1) == 0 && "a team that this core is not of, or that was freed", team);
+    found->second.rank = CoreContext::here().core();
     return found->second;
   }
   [[nodiscard]] static Rank size(const Members& members) {

@@ -9,7 +9,8 @@
 //
 // A push takes a ticket from one core, the keeper, and the value goes to the core that the ticket
 // says. A core takes tickets for many pushes at once. The keeper knows which tickets are in the
-// sequence, as ranges, so a sequence that is pushed, and popped from its ends, costs it some words.
+// sequence, as ranges, so a sequence that is pushed, and popped from its ends, costs it some words;
+// one whose end is pushed and popped by turns costs it a range for each turn.
 
 #include <algorithm>
 #include <cstdint>
@@ -213,7 +214,7 @@ class GlobalVector {
       here.end_in_scope(values->scope);
       Shard& shard = vector.local();
       --shard.n_asked;
-      shard.room.wake_one();
+      shard.room.wake_all();
     }
   };
   struct Put {
@@ -338,12 +339,13 @@ std::optional<T> GlobalVector<T>::take(std::uint64_t ticket) const {
 
 template <class T>
 std::optional<T> GlobalVector<T>::get(std::uint64_t i) const {
-  const std::uint64_t ticket = call(keeper(), [i](Shard& shard) { return shard.tickets.at(i); });
-  if (ticket == detail::TicketList::kNone) return std::nullopt;
   struct Seen {
     std::optional<T> value;
   };
   for (;;) {
+    // Again each time: it may have been popped.
+    const std::uint64_t ticket = call(keeper(), [i](Shard& shard) { return shard.tickets.at(i); });
+    if (ticket == detail::TicketList::kNone) return std::nullopt;
     const auto seen = call(shards_.on(owner(ticket)), [place = ticket / n_cores_](Shard& shard) {
       const T* const value = shard.store.find(place);
       return value == nullptr ? Seen{} : Seen{*value};

@@ -287,8 +287,8 @@ void CoreContext::do_native(std::function<void()> call) {
   check_may_block();
   if (native_.n_threads() == 0) return call();
   detail::NativeWork work{std::move(call), &tasks_.running(), shape_.local_of(core_)};
-  ++n_native_;
   native_.add(work);
+  ++n_native_;
   while (!work.is_done)
     tasks_.suspend("native work");
   if (work.error) std::rethrow_exception(work.error);

@@ -56,7 +56,9 @@ struct MessageOptions {
   std::size_t buffer_bytes = std::size_t{64}
                              << 10;  // a buffer to another node leaves when it holds so much
   std::size_t window_bytes = std::size_t{4} << 20;  // of a core, to each node
-  Nanos deadline = 100 * kMicrosecond;              // and with the slice in which it has that age
+  // And with the slice in which it has that age; where there are many, later (by 1 for 8 of them,
+  // at most 16 times as late).
+  Nanos deadline = 100 * kMicrosecond;
   Nanos combining_age =
       5 * kMillisecond;             // what is held back to be combined leaves in a slice after that
   Nanos slice = 50 * kMicrosecond;  // what a core does at a stretch, if its tasks let it
@@ -273,10 +275,10 @@ class CoreContext {
     CoreContext& core_;
     bool outer_;
   };
-  // f() on a thread beside the cores, for what takes long and cannot be cut: a call of a library, of the
-  // system. The task waits, its core goes on; returns what f returned, throws what it threw. f must not
-  // use the runtime. In a simulation it runs at once. At most MessageOptions::n_native_threads
-  // run at the same time on a node.
+  // f() on a thread beside the cores, for what takes long and cannot be cut: a call of a library,
+  // of the system. The task waits, its core goes on; returns what f returned, throws what it threw.
+  // f must not use the runtime. With no such threads, as simulate() has it, it runs at once. At
+  // most MessageOptions::n_native_threads run at the same time on a node.
   template <class F>
   auto run_native(F&& f) -> std::invoke_result_t<F&> {
     if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {

@@ -227,7 +227,13 @@ void CoreContext::append_part(Outbox& box, std::initializer_list<ByteView> parts
   for (const ByteView part : parts)
     head.n_bytes += part.size();
   const std::size_t n_bytes = sizeof head + round_up_8(head.n_bytes);
-  if (lane.bytes.empty()) lane.bytes.reserve(std::max(n_bytes, options_.buffer_bytes) + kTagsBytes);
+  // Room for the part with which it is full, so that it is never copied to grow.
+  const std::size_t room = options_.buffer_bytes + kPartBytesMost;
+  if (!lane.bytes.empty() && lane.bytes.size() + n_bytes > room) {
+    ++counters_.n_full_buffers;
+    send_lane(node, lane);
+  }
+  if (lane.bytes.empty()) lane.bytes.reserve(std::max(n_bytes, room) + kTagsBytes);
   // insert() and not resize(), which would write zeros first.
   const auto append = [&](ByteView bytes) {
     lane.bytes.insert(lane.bytes.end(), bytes.begin(), bytes.end());
@@ -240,6 +246,7 @@ void CoreContext::append_part(Outbox& box, std::initializer_list<ByteView> parts
   counters_.n_bytes += n_bytes;
   lane.n_on_way += n_bytes;
   if (lane.bytes.size() >= options_.buffer_bytes) {
+    ++counters_.n_full_buffers;
     send_lane(node, lane);
   }
 }

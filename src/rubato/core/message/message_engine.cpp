@@ -1,6 +1,8 @@
 #include "rubato/core/message/message_engine.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 // Bytes of a buffer: parts, {head, runs} each (core_context.cpp), then {sending core, kBuffer}. An
@@ -18,7 +20,11 @@ constexpr std::uint32_t kAcknowledgement = 1;
 constexpr std::uint64_t kBudgetLeast = 8;
 constexpr std::uint64_t kBudgetMost = 1 << 16;
 constexpr std::size_t kTasksShown = 8;
+// Buffers that leave together within a deadline, and how many deadlines they wait at most.
+constexpr Nanos kLanesAtOnce = 8;
+constexpr Nanos kPatienceMost = 16;
 constexpr Nanos kNativePoll = 200 * kMicrosecond;
+constexpr Nanos kNativeGrace = kSecond;
 
 }  // namespace
 
@@ -119,14 +125,15 @@ void MessageEngine::adapt(CoreContext& core, Nanos took) const {
 }
 
 void MessageEngine::flush(Port& port, CoreContext& core, Flush lanes) {
-  core.counters_.n_full_buffers += core.full_.size();
   if (lanes != Flush::none) core.close_blocks_to_nodes();
   for (auto& [to, bytes] : core.full_)
     post(port, core.core(), to, std::move(bytes));
   core.full_.clear();
-  bool is_empty = std::ranges::none_of(core.open_, [](const detail::Outbox* box) {
+  const auto n_blocks = std::ranges::count_if(core.open_, [](const detail::Outbox* box) {
     return !box->is_local && box->limit != nullptr;
   });
+  Nanos n_open = n_blocks / shape_.n_cores;  // buffers, with those that blocks will go into
+  bool is_empty = n_blocks == 0;
   for (auto& [to, lane] : core.lanes_) {
     if (lane.bytes.empty()) continue;
     if (lanes != Flush::none) {
@@ -134,13 +141,17 @@ void MessageEngine::flush(Port& port, CoreContext& core, Flush lanes) {
       post(port, core.core(), to, std::exchange(lane.bytes, Bytes{}));
     } else {
       is_empty = false;
+      ++n_open;
     }
   }
   if (is_empty) {
     core.flush_at_ = kNever;
   } else {
     // Asked for each time: a timer that came while this core ran is gone.
-    if (core.flush_at_ == kNever) core.flush_at_ = port.now() + options_.deadline;
+    // Of many buffers, each of which costs as much however little it holds, later: a core that is
+    // busy spends a bounded share of its time on them.
+    const Nanos patience = std::clamp<Nanos>(n_open / kLanesAtOnce, 1, kPatienceMost);
+    if (core.flush_at_ == kNever) core.flush_at_ = port.now() + options_.deadline * patience;
     port.wake_at(core.flush_at_);
   }
 }
@@ -204,6 +215,12 @@ bool MessageEngine::finished() const {
     }
   }
   return true;
+}
+
+void MessageEngine::on_failed(const Error& error) {
+  if (native_.close(kNativeGrace)) return;
+  std::fprintf(stderr, "rubato: %s (native work that does not end was given up)\n", error.what());
+  std::_Exit(static_cast<int>(error.code()));
 }
 
 std::string MessageEngine::waiting_for() const {

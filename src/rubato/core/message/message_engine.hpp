@@ -41,6 +41,9 @@ class MessageEngine final : public Engine {
   [[nodiscard]] Nanos cost(const Work& work) const override;
   [[nodiscard]] Nanos message_cost(std::size_t n_bytes) const override;
   [[nodiscard]] bool finished() const override;
+  // Native work that does not end soon uses what is about to go: then the error is said, and the
+  // process ends with its code.
+  void on_failed(const Error& error) override;
   [[nodiscard]] std::string waiting_for() const override;
   [[nodiscard]] std::string work_name(const Work& work) const override;
 

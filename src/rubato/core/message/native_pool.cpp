@@ -1,11 +1,25 @@
 #include "rubato/core/message/native_pool.hpp"
 
+#include <chrono>
+#include <system_error>
 #include <utility>
+
+#include <pthread.h>
 
 namespace rubato::core::detail {
 
 NativePool::NativePool(std::uint32_t n_threads, std::uint32_t n_cores)
-    : n_threads_(n_threads), done_(n_cores) {}
+    : n_threads_(n_threads), done_(n_cores) {
+  pthread_getaffinity_np(pthread_self(), sizeof processors_, &processors_);
+}
+
+bool NativePool::close(Nanos grace) {
+  std::unique_lock lock(mutex_);
+  ends_ = true;
+  waiting_.clear();
+  more_.notify_all();
+  return ended_.wait_for(lock, std::chrono::nanoseconds(grace), [this] { return n_running_ == 0; });
+}
 
 NativePool::~NativePool() {
   {
@@ -23,8 +37,14 @@ void NativePool::add(NativeWork& work) {
   waiting_.push_back(&work);
   if (n_idle_ >= waiting_.size() || threads_.size() == n_threads_) {
     more_.notify_one();
-  } else {
+    return;
+  }
+  try {
     threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    if (!threads_.empty()) return;  // one of those takes it
+    waiting_.pop_back();
+    throw;
   }
 }
 
@@ -35,6 +55,10 @@ std::vector<NativeWork*> NativePool::take_done(std::uint32_t local) {
 }
 
 void NativePool::run() {
+  // Not on the processor of the core that happened to ask first.
+  pthread_setaffinity_np(pthread_self(), sizeof processors_, &processors_);
+  const sched_param usual{};
+  pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual);
   std::unique_lock lock(mutex_);
   for (;;) {
     ++n_idle_;
@@ -43,6 +67,7 @@ void NativePool::run() {
     if (ends_) return;
     NativeWork& work = *waiting_.front();
     waiting_.pop_front();
+    ++n_running_;
     lock.unlock();
     try {
       work.call();
@@ -50,6 +75,8 @@ void NativePool::run() {
       work.error = std::current_exception();
     }
     lock.lock();
+    --n_running_;
+    ended_.notify_all();
     Done& done = done_[work.local];
     done.works.push_back(&work);
     done.any.store(true, std::memory_order_release);  // with any_done()

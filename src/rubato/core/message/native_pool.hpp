@@ -1,8 +1,10 @@
 #pragma once
-// NativePool: threads beside the cores of a node, for long work that nobody can cut: a library's call, a
-// read of a file, a program that is waited for. Cores go on with messages and tasks meanwhile.
+// NativePool: threads beside the cores of a node, for long work that nobody can cut: a library's
+// call, a read of a file, a program that is waited for. Cores go on with messages and tasks
+// meanwhile.
 //
-// Threads begin with the first work. Whoever asked is told at its own core: it finds what is done in take_done().
+// Threads begin with the first work. Whoever asked is told at its own core: it finds what is done
+// in take_done().
 
 #include <atomic>
 #include <condition_variable>
@@ -13,6 +15,10 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include <sched.h>
+
+#include "rubato/base/time.hpp"
 
 namespace rubato::core {
 
@@ -37,8 +43,12 @@ class NativePool {
   // Blocks until all work that was begun has ended.
   ~NativePool();
 
+  // Begins nothing more, and waits at most `grace` for what was begun; false if some of it goes on.
+  [[nodiscard]] bool close(Nanos grace);
+
   [[nodiscard]] std::uint32_t n_threads() const noexcept { return n_threads_; }
-  // Called by any core. `work` lives until take_done() has given it back.
+  // Called by any core. `work` lives until take_done() has given it back. Throws std::system_error
+  // if there is no thread and none can be made; then it has not been added.
   void add(NativeWork& work);
   // True if take_done() would find something; without a lock.
   [[nodiscard]] bool any_done(std::uint32_t local) const noexcept {
@@ -55,11 +65,14 @@ class NativePool {
 
   void run();
 
+  cpu_set_t processors_;  // of the process, before its cores were pinned
   std::uint32_t n_threads_;
   std::mutex mutex_;
   std::condition_variable more_;
+  std::condition_variable ended_;
   std::deque<NativeWork*> waiting_;
   std::uint32_t n_idle_ = 0;
+  std::uint32_t n_running_ = 0;
   bool ends_ = false;
   std::vector<Done> done_;  // [n_cores]
   std::vector<std::thread> threads_;
