@@ -311,6 +311,30 @@ TEST(Global, NativeWorkRunsBesideTheCores) {
   EXPECT_EQ(in_simulation, 7U);
 }
 
+TEST(Global, ATaskThatKeepsItsCoreIsSaidToBeBusyByItsName) {
+  std::string said;
+  net::LocalFabric fabric;
+  core::NodeHostOptions options;
+  options.n_cores = 1;
+  options.owns_process = false;
+  options.busy_after = 50 * kMillisecond;
+  options.report = [&](const std::string& line) { said += line + "\n"; };
+  core::NodeHost host(fabric, options);
+  run(host, {.bytes_a_core = kTestBytesACore}, [] {
+    finish([] {
+      spawn(
+          [] {
+            std::promise<void> never;
+            never.get_future().wait_for(std::chrono::milliseconds(200));
+          },
+          {"a long step"});
+    });
+  });
+  EXPECT_NE(said.find("is busy with task 'a long step' spawned at"), std::string::npos) << said;
+  EXPECT_NE(said.find("global_test.cpp:"), std::string::npos) << said;
+  EXPECT_EQ(said.find("deadlock"), std::string::npos) << said;
+}
+
 TEST(Global, AFailureEndsTheRunThoughNativeWorkGoesOn) {
   const auto fail = [] {
     spawn([] {

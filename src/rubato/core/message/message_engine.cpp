@@ -255,7 +255,9 @@ Nanos MessageEngine::message_cost(std::size_t /*n_bytes*/) const {
 }
 
 std::string MessageEngine::work_name(const Work& work) const {
-  return "tasks and messages of core " + std::to_string(shape_.first_core() + work.index);
+  const std::string task = cores_[work.index]->tasks_.running_name();
+  return task.empty() ? "messages of core " + std::to_string(shape_.first_core() + work.index)
+                      : task;
 }
 
 CoreCounters MessageEngine::counters() const {

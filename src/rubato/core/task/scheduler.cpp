@@ -180,7 +180,7 @@ void Scheduler::worker_main() {
     home.run_tasks(me);
     auto& idle = home.idle_[static_cast<std::size_t>(me.stack_.of_class)];
     me.state_ = Worker::State::idle;
-    me.label_ = {};
+    me.label_.store({});
     me.next = std::exchange(idle, &me);
     home.leave(&me.left_at_);
   }
@@ -198,7 +198,7 @@ void Scheduler::run_tasks(Worker& me) {
 
 void Scheduler::run_task(Worker& me, detail::TaskQueue& queue) {
   try {
-    queue.run_oldest([&](const detail::TaskLabel& label) { me.label_ = label; });
+    queue.run_oldest([&](const detail::TaskLabel& label) { me.label_.store(label); });
   } catch (const Error& error) {
     if (!failure_) failure_ = std::make_exception_ptr(error.in(name_of(me)));
   } catch (const std::exception& error) {
@@ -284,6 +284,16 @@ Scheduler::Figures Scheduler::figures() const noexcept {
   figures.n_workers = workers_.size();
   figures.n_queued = queues_[0].size() + queues_[1].size();
   return figures;
+}
+
+std::string Scheduler::running_name() const {
+  Worker* const worker =
+      std::atomic_ref(const_cast<Worker*&>(running_)).load(std::memory_order_relaxed);
+  if (worker == nullptr) return "";
+  const detail::TaskLabel label = worker->label_.load();
+  std::string text = "task ";
+  if (*label.name != '\0') text.append("'").append(label.name).append("' ");
+  return text.append("spawned at ").append(label.spawned.text());
 }
 
 std::vector<WaitingTask> Scheduler::waiting(std::size_t n_most) const {

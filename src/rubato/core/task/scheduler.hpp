@@ -153,12 +153,17 @@ class Scheduler {
   void wait_until(Nanos when);
   [[nodiscard]] Worker& running() noexcept { return *running_; }
   // What people are told of the running task from now on.
-  void label_running(const char* name, SourcePlace at) noexcept { running_->label_ = {name, at}; }
+  void label_running(const char* name, SourcePlace at) noexcept {
+    running_->label_.store({name, at});
+  }
   // Lets the driver run first: run_some() returns.
   void yield_to_driver();
 
   // Null if the driver runs.
   [[nodiscard]] const Worker* running_or_null() const noexcept { return running_; }
+  // "task 'name' spawned at file:line", or "" if none runs. Called by any thread; a look at what may
+  // have changed meanwhile.
+  [[nodiscard]] std::string running_name() const;
   // True if run_some() would run something.
   [[nodiscard]] bool is_ready() const noexcept {
     return head_ != tail_ || !queues_[1].empty() ||
@@ -237,7 +242,7 @@ class Scheduler {
   [[gnu::always_inline]] void go(Worker* to, void** save, void* left_at) noexcept {
     Worker* const me = running_;
     RUBATO_DASSERT(me == nullptr || detail::StackPool::is_whole(me->stack_), name_of(*me));
-    running_ = to;
+    std::atomic_ref(running_).store(to, std::memory_order_relaxed);  // with running_name()
     if (exceptions_->caught != nullptr || exceptions_->n_uncaught != 0) [[unlikely]] {
       go_with_exceptions(me, to, save, left_at);
       return;

@@ -6,6 +6,7 @@
 // Not for several threads at once. Closures that are still there when the queue ends are destroyed
 // and not run.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,6 +24,18 @@ namespace rubato::core::detail {
 struct TaskLabel {
   const char* name = "";  // lives as long as the program: a literal
   SourcePlace spawned;
+
+  // For a label that other threads look at now and then (load()), who may see half of the change.
+  void store(const TaskLabel& other) noexcept {
+    std::atomic_ref(name).store(other.name, std::memory_order_relaxed);
+    std::atomic_ref(spawned.file).store(other.spawned.file, std::memory_order_relaxed);
+    std::atomic_ref(spawned.line).store(other.spawned.line, std::memory_order_relaxed);
+  }
+  [[nodiscard]] TaskLabel load() noexcept {
+    return {std::atomic_ref(name).load(std::memory_order_relaxed),
+            {std::atomic_ref(spawned.file).load(std::memory_order_relaxed),
+             std::atomic_ref(spawned.line).load(std::memory_order_relaxed)}};
+  }
 };
 
 class TaskQueue {
