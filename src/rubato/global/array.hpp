@@ -40,15 +40,8 @@ class GlobalArray {
   // REQUIRES: i < size().
   [[nodiscard]] GlobalPtr<T> operator[](std::uint64_t i) const noexcept {
     RUBATO_DASSERT(i < n_, i, n_);
-    std::uint64_t block = 0;
-    std::uint64_t within = 0;
-    if (shift_ != kNoShift) [[likely]] {
-      block = i >> shift_;
-      within = i & (block_ - 1);
-    } else {
-      block = i / block_;
-      within = i % block_;
-    }
+    const bool has_shift = shift_ != kNoShift;
+    const std::uint64_t block = has_shift ? i >> shift_ : i / block_;
     std::uint64_t row = 0;
     std::uint64_t core = 0;
     if (cores_shift_ != kNoShift) [[likely]] {
@@ -58,7 +51,8 @@ class GlobalArray {
       row = block / n_cores_;
       core = block % n_cores_;
     }
-    const std::uint64_t at = row * block_ + within;
+    const std::uint64_t within = has_shift ? i & ((std::uint64_t{1} << shift_) - 1) : i % block_;
+    const std::uint64_t at = (has_shift ? row << shift_ : row * block_) + within;
     return {static_cast<CoreId>(core), Place::at_offset(offset_ + at * sizeof(T))};
   }
 
