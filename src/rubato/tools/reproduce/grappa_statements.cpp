@@ -29,17 +29,6 @@ constexpr Range kPrefetchedFew{120.0 / 50 * 0.85};
 constexpr Range kGrowth{0, 10};
 constexpr std::uint32_t kUpdateNodes = 31;
 
-// Of the statements that are false with the default settings: what was measured to be the reason,
-// by the same command with the options that it names.
-namespace reasons {
-constexpr const char* kGrows =
-    "buffers that are not full leave after 100 us, and each takes 2 us of a core on both sides: 47 "
-    "of 80 ms on 64 nodes; with --deadline-us 1000 it is 0.62 times";
-constexpr const char* kUpdates =
-    "buffers that are not full leave after 100 us, and take 23 of 55 ms of the one core that a "
-    "node has; with --deadline-us 1000 it is 0.794 GUPS";
-}  // namespace reasons
-
 using Perhaps = std::optional<Statement>;
 
 Perhaps over_atomics(const GrappaRuns& runs) {
@@ -71,7 +60,7 @@ Perhaps grows(const GrappaRuns& runs) {
   return judged("GUPS grows with the nodes (figure 6 left)",
                 fmt::format("{} simulated nodes have {:.2f} times the efficiency of {}",
                             many.n_nodes, kept, few.n_nodes),
-                kEfficiency.text(" times"), kEfficiency.has(kept), reasons::kGrows);
+                kEfficiency.text(" times"), kEfficiency.has(kept));
 }
 
 Perhaps gups_share(const GrappaRuns& runs) {
@@ -134,7 +123,7 @@ Perhaps updates(const GrappaRuns& runs) {
   const double here = run.rate / 1e9;
   return judged("0.82 GUPS of 32 bytes on 31 nodes (figure 7c)",
                 fmt::format("{:.3f} GUPS, simulated with the paper's 40 Gbit/s", here),
-                kUpdates.text(" GUPS"), kUpdates.has(here), reasons::kUpdates);
+                kUpdates.text(" GUPS"), kUpdates.has(here));
 }
 
 Perhaps together(const GrappaRuns& runs) {
