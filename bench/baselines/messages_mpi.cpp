@@ -3,7 +3,8 @@
 //   messages_mpi one-way|both-ways MESSAGES       messages of 32 bytes
 //   messages_mpi gups LOG2_WORDS UPDATES          increments of a table of which each node has half
 //   messages_mpi plain BYTES MESSAGES             one MPI message for each
-//   messages_mpi fetch-and-op LOG2_WORDS UPDATES  increments by MPI_Fetch_and_op, as a network card's atomics do them
+//   messages_mpi fetch-and-op LOG2_WORDS UPDATES  increments by MPI_Fetch_and_op, as the atomics of
+//                                                 a network card do them
 // Rank 0 prints a line of JSON with "million_per_second".
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The jobs of benchmarks whose nodes are processes: message_job gups LOG2_WORDS UPDATES, or
-// message_job one-way|both-ways MESSAGES, or message_job sized BYTES MESSAGES. One core a node. Node 0 prints a line of JSON with
-// "million_per_second".
+// message_job one-way|both-ways MESSAGES, or message_job sized BYTES MESSAGES. One core a node.
+// Node 0 prints a line of JSON with "million_per_second".
 
 #include <array>
 #include <cstdint>
