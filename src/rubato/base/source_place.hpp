@@ -33,6 +33,7 @@ class PortablePlace {
   explicit PortablePlace(SourcePlace place) noexcept
       : file_(place.file - &detail::kAnchor), line_(place.line) {}
   [[nodiscard]] SourcePlace place() const noexcept { return {&detail::kAnchor + file_, line_}; }
+  bool operator==(const PortablePlace&) const = default;
 
  private:
   std::ptrdiff_t file_ = 0;

@@ -234,6 +234,13 @@ class CoreContext {
   void spawn_bound(const R& record) {
     push_pooled(bound_, record);
   }
+  // A task that another node has given away enters the pool of this core. Called by apply() of the
+  // record that brought it (PooledTask::send).
+  template <PooledTask R>
+  void take_given(const R& record) {
+    push_pooled(pool_, record);
+    note_given(source_);
+  }
   // The scope of whoever runs.
   [[nodiscard]] FinishId scope() const noexcept {
     const Worker* task = tasks_.running_or_null();
@@ -389,10 +396,7 @@ class CoreContext {
   struct Pooled {
     struct Moved {
       R record;
-      void apply(CoreContext& here) const {
-        here.push_pooled(here.pool_, record);
-        here.note_given(here.source_);
-      }
+      void apply(CoreContext& here) const { here.take_given(record); }
     };
     static void run(CoreContext& here, const std::byte* at) {
       const R record = *std::launder(reinterpret_cast<const R*>(at));
@@ -400,8 +404,14 @@ class CoreContext {
       record.run(here);
     }
     static void send(CoreContext& here, CoreId to, const std::byte* at, std::size_t n) {
-      for (std::size_t i = 0; i < n; ++i, at += kKind.stride)
-        here.post(to, Moved{*std::launder(reinterpret_cast<const R*>(at))});
+      for (std::size_t i = 0; i < n; ++i, at += kKind.stride) {
+        const R& record = *std::launder(reinterpret_cast<const R*>(at));
+        if constexpr (detail::SendsItself<R>) {
+          record.send(here, to);
+        } else {
+          here.post(to, Moved{record});
+        }
+      }
     }
     static constexpr detail::PooledKind kKind{&run, &send, detail::round_up_8(sizeof(R))};
     static_assert(kKind.stride <= detail::TaskChunk::kBytes / 4,

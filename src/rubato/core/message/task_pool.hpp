@@ -35,6 +35,14 @@ concept PooledTask = std::is_trivially_copyable_v<R> && alignof(R) <= 8 &&
 
 namespace detail {
 
+// A pooled task may own something of its node: with send(here, to) it says how it goes to another
+// one, in a message that hands it to CoreContext::take_given() there. Cores of the node take it as
+// it is.
+template <class R>
+concept SendsItself = requires(const R& record, CoreContext& here, CoreId to) {
+  record.send(here, to);
+};
+
 // What can be done with a record without knowing its type.
 struct PooledKind {
   void (*run)(CoreContext& here, const std::byte* record) = nullptr;

@@ -1,0 +1,102 @@
+#pragma once
+// async: tasks that run when their inputs are there [Turbine 5.2].
+//
+//   Future<double> x = async(simulate)(i);                      any core runs it
+//   Future<double> y = async(mean, {.name = "mean"})(x, other); when both are there
+//   async(store)(inserter, i, y);                               nobody waits for it but the run
+//
+// A function is a plain function or a lambda whose captures are plain bytes; futures, containers and
+// the like are its arguments (arguments.hpp says what it gets for each). It may block: on futures,
+// on delegates of global memory, in loops. What it returns sets the future; a Future that it returns
+// is passed on. If it throws, the future fails with the reason, and what needs it is not run.
+
+#include "rubato/flow/arguments.hpp"
+
+namespace rubato::flow {
+
+namespace detail {
+
+// Where the result of a task goes: its argument 0. A task of void is done.
+template <class R>
+void set_result(Flow& flow, Rule& rule, const R& result) {
+  flow.set(std::exchange(rule.args()[0].ref, {}), Codec<R>::put(result), rule.at);
+}
+// When `result` is there, it goes to `output` on.
+void pass_on(Flow& flow, Ref output, Ref result, PortablePlace at);
+
+template <class F, class... A>
+struct AsyncAction {
+  static void run(Flow& flow, Rule& rule) {
+    auto arguments = get_arguments<1, A...>(rule, std::index_sequence_for<A...>{});
+    const auto call = [&]() -> decltype(auto) {
+      return std::apply(function_of<F>(rule), std::move(arguments));
+    };
+    using R = decltype(call());
+    if constexpr (std::is_void_v<R>) {
+      rule.options.native ? flow.core().run_native(call) : call();
+      if (rule.args()[0].ref.id)
+        flow.set(std::exchange(rule.args()[0].ref, {}), Value::done(), rule.at);
+    } else if constexpr (requires(R & result) { result.take(); }) {
+      auto result = call();
+      pass_on(flow, std::exchange(rule.args()[0].ref, {}), result.take(), rule.at);
+    } else {
+      set_result<R>(flow, rule, rule.options.native ? flow.core().run_native(call) : call());
+    }
+  }
+  // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
+  static inline const ActionId kId = register_action({"async", &run});
+};
+
+// What a function makes of the arguments A.
+template <class F, class... A>
+using ResultOfCall = typename ResultOf<std::remove_cvref_t<decltype(std::apply(
+    std::declval<const F&>(), std::declval<decltype(get_arguments<0, A...>(
+                                  std::declval<Rule&>(), std::index_sequence_for<A...>{}))>()))>>::
+    Type;
+
+}  // namespace detail
+
+// A function and how it is to run; call it with the arguments.
+template <class F>
+class Async {
+ public:
+  Async(F f, const RuleOptions& options, SourcePlace at) : f_(f), options_(options), at_(at) {
+    static_assert(detail::TaskFunction<F>,
+                  "a task travels by its bytes: its function must capture plain values; pass "
+                  "futures, containers and strings as arguments");
+  }
+  // Starts the task; may wait for room to send. Called by tasks.
+  template <class... A>
+  auto operator()(A&&... arguments) const {
+    using Does = detail::AsyncAction<F, detail::Kept<A>...>;
+    using R = detail::ResultOfCall<F, detail::Kept<A>...>;
+    Flow& flow = Flow::here();
+    constexpr Kind kKind = [] {
+      if constexpr (std::is_void_v<R>)
+        return Kind::unit;
+      else
+        return Codec<R>::kKind;
+    }();
+    const DataId output = flow.create(kKind, PortablePlace(at_));
+    auto rule = std::make_unique<Rule>(Does::kId, static_cast<std::uint32_t>(1 + sizeof...(A)),
+                                       options_, PortablePlace(at_));
+    rule->args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}};
+    detail::put_function(*rule, f_);
+    detail::put_arguments<1>(*rule, std::forward<A>(arguments)...);
+    flow.submit(std::move(rule));
+    return Future<R>(Ref{output, kWholeWeight});
+  }
+
+ private:
+  F f_;
+  RuleOptions options_;
+  SourcePlace at_;
+};
+
+template <class F>
+[[nodiscard]] Async<std::decay_t<F>> async(F&& f, const RuleOptions& options = {},
+                                           SourcePlace at = SourcePlace::here()) {
+  return {std::forward<F>(f), options, at};
+}
+
+}  // namespace rubato::flow

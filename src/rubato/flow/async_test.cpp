@@ -1,0 +1,194 @@
+#include "rubato/flow/async.hpp"
+
+#include "rubato/base/random.hpp"
+#include "rubato/flow/flow_test.hpp"
+
+namespace rubato::flow {
+namespace {
+
+using Word = std::uint64_t;
+
+Future<std::int64_t> fibonacci(std::int64_t n) {
+  if (n < 2) return async([](std::int64_t k) { return k; })(n);
+  auto a = async([](std::int64_t k) { return fibonacci(k); })(n - 1);
+  auto b = async([](std::int64_t k) { return fibonacci(k); })(n - 2);
+  return async([](std::int64_t x, std::int64_t y) { return x + y; })(std::move(a), std::move(b));
+}
+
+TEST(Async, gives_a_task_the_values_of_its_inputs) {
+  expect_good([] {
+    const auto a = async([](int x) { return x + 1; })(4);
+    const auto b = async([](double x, bool up) { return up ? x * 2 : x; })(1.25, true);
+    const auto c = async([](int x, double y, const std::string& text) {
+      return text + std::to_string(x) + "/" + std::to_string(y);
+    })(a, b, "of ");
+    EXPECT_EQ(c.get(), "of 5/2.500000");
+    EXPECT_EQ(async([](int x, int y) { return x * y; })(a, a).get(), 25);
+  });
+}
+
+TEST(Async, keeps_plain_structs_vectors_and_names_of_files) {
+  struct Pair {
+    int a;
+    double b;
+  };
+  expect_good([] {
+    const auto pair = async([] { return Pair{3, 0.5}; })();
+    const auto vector = async([](Pair p) { return std::vector<double>{p.b, double(p.a)}; })(pair);
+    EXPECT_EQ(vector.get(), (std::vector<double>{0.5, 3}));
+    EXPECT_EQ(async([](const FileName& f) { return f; })(FileName{"a.txt"}).get().path, "a.txt");
+  });
+}
+
+TEST(Async, passes_a_future_on_that_a_task_returns) {
+  expect_good([] { EXPECT_EQ(fibonacci(11).get(), 89); }, 10);
+}
+
+TEST(Async, runs_a_task_on_the_core_that_is_asked_for) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      for (CoreId core = 0; core < global::n_cores(); ++core) {
+        const auto ran_on = async([] { return global::this_core(); }, {.core = core})();
+        EXPECT_EQ(ran_on.get(), core);
+      }
+    });
+    ASSERT_EQ(result.text(), "");
+  }
+}
+
+TEST(Async, runs_the_largest_priority_first) {
+  const FlowResult result = run_flow_here(1, [] {
+    const auto order = make_container<int>(Spread::here);
+    static std::int64_t n_ran;
+    n_ran = 0;
+    for (const int priority : {1, 5, 3, 5, 2}) {
+      async([](int p, const Inserter<int>& out) { out.insert(n_ran++, p); },
+            {.priority = priority})(priority, order.inserter);
+    }
+    std::vector<int> ran;
+    for (std::int64_t i = 0; i < 5; ++i)
+      ran.push_back(order.container.get(i));
+    EXPECT_EQ(ran, (std::vector<int>{5, 5, 3, 2, 1}));
+  });
+  EXPECT_EQ(result.text(), "");
+}
+
+TEST(Async, runs_what_takes_long_beside_the_cores) {
+  const FlowResult result = run_flow_here(2, [] {
+    auto sum = async([] { return 1; }, {.native = true})();
+    for (int i = 0; i < 20; ++i)
+      sum = async([](int x) { return x + 1; }, {.native = true})(std::move(sum));
+    EXPECT_EQ(sum.get(), 21);
+  });
+  EXPECT_EQ(result.text(), "");
+}
+
+// A graph of tasks, each of which hashes the values of some earlier ones; made by tasks, anywhere.
+Word value_of(Word node, const std::vector<Word>& values) {
+  Word word = hash_words(node);
+  for (Word k = 0; k < node % 4 && node > 0; ++k)
+    word = hash_words(word, values[hash_words(node, k) % node]);
+  return word;
+}
+
+TEST(Async, computes_what_a_serial_program_does_for_any_graph) {
+  constexpr Word kNodes = 150;
+  std::vector<Word> expected;
+  for (Word node = 0; node < kNodes; ++node)
+    expected.push_back(value_of(node, expected));
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    const FlowResult result = simulate_flow(seed, [&] {
+      std::vector<Future<Word>> values;
+      for (Word node = 0; node < kNodes; ++node) {
+        const auto input = [&](Word k) { return values[hash_words(node, k) % node]; };
+        const RuleOptions options{
+            .core = node % 5 == 0 ? static_cast<CoreId>(node % global::n_cores()) : kAnyCore};
+        const Word n = node == 0 ? 0 : node % 4;
+        constexpr auto kHash = [](Word a, auto... b) {
+          Word word = hash_words(a);
+          ((word = hash_words(word, b)), ...);
+          return word;
+        };
+        const auto task = async(kHash, options);
+        if (n == 0) values.push_back(task(node));
+        if (n == 1) values.push_back(task(node, input(0)));
+        if (n == 2) values.push_back(task(node, input(0), input(1)));
+        if (n == 3) values.push_back(task(node, input(0), input(1), input(2)));
+      }
+      for (Word node = 0; node < kNodes; ++node)
+        EXPECT_EQ(values[node].get(), expected[node]) << "seed " << seed << " node " << node;
+    });
+    ASSERT_EQ(result.text(), "") << "seed " << seed;
+    ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+// Copies of copies, until their weight is used up and more comes from the home.
+void hand_on(int depth, const Future<int>& seen) {
+  if (depth == 0) return;
+  async([](int d, const Future<int>& f) { hand_on(d - 1, f); },
+        {.core = static_cast<CoreId>(static_cast<Word>(depth) % global::n_cores())})(depth,
+                                                                                     later(seen));
+  async([](int x) { EXPECT_EQ(x, 7); })(seen);
+}
+
+TEST(Async, shares_a_reference_without_end) {
+  expect_good([] { hand_on(150, async([] { return 7; })()); }, 20);
+}
+
+TEST(Async, fails_what_depends_on_a_failed_task_and_nothing_else) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      const auto bad = async([](int x) -> int { throw Error("no luck with " + std::to_string(x)); },
+                             {.name = "draw"})(13);
+      const auto next = async([](int x) { return x; })(bad);
+      const auto last = async([](int x, int y) { return x + y; })(next, bad);
+      EXPECT_EQ(async([](int x) { return x; })(5).get(), 5);
+      try {
+        static_cast<void>(last.get());
+        FAIL() << "a value of what failed";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::some_tasks_failed);
+        EXPECT_NE(std::string(error.what()).find("no luck with 13"), std::string::npos);
+      }
+    });
+    ASSERT_EQ(result.n_failures, 1U) << result.text();
+    EXPECT_EQ(result.counters.n_skipped, 2U);
+    EXPECT_NE(result.failures[0].find("task 'draw' of "), std::string::npos) << result.text();
+    EXPECT_EQ(result.n_data_held, 0U);
+    EXPECT_TRUE(result.waiting.empty());
+    EXPECT_THROW(result.check(), Error);
+  }
+}
+
+TEST(Async, says_what_waits_for_ever_and_where) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      auto never = make_datum<int>();
+      static_cast<void>(never.promise.take());  // nobody gives it back
+      const auto waits = async([](int x) { return x; }, {.name = "reader"})(never.future);
+      async([](int) {})(waits);
+    });
+    ASSERT_EQ(result.waiting.size(), 2U) << result.text();
+    EXPECT_EQ(result.n_failures, 0U);
+    const std::string text = result.text();
+    EXPECT_NE(text.find("task 'reader' of "), std::string::npos) << text;
+    EXPECT_NE(text.find("async_test.cpp:"), std::string::npos) << text;
+    EXPECT_NE(text.find("which nobody has set"), std::string::npos) << text;
+  }
+}
+
+TEST(Async, fails_a_datum_that_nobody_can_set_any_more) {
+  const FlowResult result = simulate_flow(3, [] {
+    auto dropped = make_datum<int>();
+    { const Promise<int> promise = std::move(dropped.promise); }
+    EXPECT_THROW(static_cast<void>(dropped.future.get()), Error);
+    auto failed = make_datum<int>();
+    failed.promise.fail("for a reason");
+    EXPECT_THROW(static_cast<void>(failed.future.get()), Error);
+  });
+  EXPECT_EQ(result.n_data_held, 0U);
+}
+
+}  // namespace
+}  // namespace rubato::flow

@@ -1,0 +1,396 @@
+// Data, rules and references; containers are in flow_containers.cpp, what travels in records.hpp.
+
+#include "rubato/flow/flow.hpp"
+
+#include "rubato/flow/records.hpp"
+
+namespace rubato::flow {
+namespace {
+
+constexpr std::size_t kFailuresKept = 1000;  // of a core; others are counted
+
+// A rule that may run, in the pool of a core.
+struct PooledRule {
+  Rule* rule;
+
+  void run(CoreContext& /*here*/) const { Flow::here().run(std::unique_ptr<Rule>(rule)); }
+  void send(CoreContext& here, CoreId to) const {
+    const std::unique_ptr<Rule> owned(rule);
+    here.post(to, TakeRule{}, owned->to_bytes());
+  }
+};
+
+// The best of those that wait on this core.
+struct BestRule {
+  std::uint64_t unused = 0;
+  void run(CoreContext& /*here*/) const { Flow::here().run_best(); }
+};
+
+}  // namespace
+
+void TakeRule::apply(CoreContext& here, ByteView bytes) const {
+  here.take_given(PooledRule{Rule::from_bytes(bytes).release()});
+}
+
+void FlowCounters::add(const FlowCounters& other) noexcept {
+  n_run += other.n_run;
+  n_failed += other.n_failed;
+  n_skipped += other.n_skipped;
+  n_data += other.n_data;
+  n_freed += other.n_freed;
+}
+
+Flow::~Flow() = default;
+
+void Flow::begin_again() {
+  data_ = DatumTable();
+  shards_.clear();
+  last_shard_ = nullptr;
+  counters_ = {};
+  failures_.clear();
+  n_failures_ = 0;
+}
+
+// --- data
+// -----------------------------------------------------------------------------------------------
+
+DataId Flow::create(Kind kind, Closing closing, PortablePlace at) {
+  const DataId id = DataId::of(here_.core(), data_.add());
+  Datum& made = datum(id);
+  made.state = Datum::State::open;
+  made.kind = kind;
+  made.closing = closing;
+  made.readers = made.writers = kWholeWeight;
+  made.made_at = at;
+  ++counters_.n_data;
+  return id;
+}
+
+void Flow::set(Ref writer, const Value& value, PortablePlace at) {
+  if (is_here(writer.id)) {
+    set_here(writer, value, at);
+  } else if (value.is_word()) {
+    here_.post(writer.id.home(), SetWord{writer, value.bits(), value.kind(), at});
+  } else {
+    Writer out;
+    value.put(out);
+    here_.post(writer.id.home(), SetText{writer, at}, out.view());
+  }
+}
+
+void Flow::set_here(Ref writer, const Value& value, PortablePlace at) {
+  Datum& mine = datum(writer.id);
+  RUBATO_ASSERT(mine.writers >= writer.weight, mine.writers, writer.weight);
+  mine.writers -= writer.weight;
+  if (mine.state == Datum::State::open) return close(writer.id, mine, value, at);
+  note_failure("the datum of " + mine.made_at.place().text() + " was set at " +
+               mine.set_at.place().text() + ", and is set again at " + at.place().text() +
+               ": a datum is set once");
+  free_if_unused(writer.id, mine);
+}
+
+void Flow::close(DataId id, Datum& closed, const Value& value, PortablePlace at) {
+  closed.state = Datum::State::closed;
+  closed.value = value;
+  closed.set_at = at;
+  RuleList waiting = std::move(closed.waiting);
+  free_if_unused(id, closed);
+  wake(std::move(waiting), value);
+}
+
+// What waits goes on. It holds references of its own, so that the datum stays until they are given
+// back.
+void Flow::wake(RuleList waiting, const Value& value) {
+  while (!waiting.empty()) {
+    std::unique_ptr<Rule> rule = waiting.pop();
+    Arg& arg = rule->args()[rule->at_arg];
+    if (arg.mode == Arg::Mode::closed) {
+      if (value.is_failed()) {
+        skip(std::move(rule), value);
+        continue;
+      }
+      arg.mode = Arg::Mode::reader;
+    } else {
+      arg.mode = Arg::Mode::value;
+      arg.value = value;
+      give_back_reader(std::exchange(arg.ref, {}));
+    }
+    ++rule->at_arg;
+    advance(std::move(rule));
+  }
+}
+
+void Flow::give_back_reader(Ref reader) {
+  if (reader.weight == 0) return;
+  if (is_here(reader.id)) {
+    give_back_reader_here(reader);
+  } else {
+    here_.post(reader.id.home(), GiveBackReader{reader});
+  }
+}
+
+void Flow::give_back_reader_here(Ref reader) {
+  Datum& mine = datum(reader.id);
+  RUBATO_ASSERT(mine.readers >= reader.weight, mine.readers, reader.weight);
+  mine.readers -= reader.weight;
+  free_if_unused(reader.id, mine);
+}
+
+void Flow::give_back_writer(Ref writer, const Value* failure) {
+  if (writer.weight == 0) return;
+  if (is_here(writer.id)) {
+    give_back_writer_here(writer, failure);
+  } else if (failure == nullptr) {
+    here_.post(writer.id.home(), GiveBackWriter{writer});
+  } else {
+    Writer out;
+    failure->put(out);
+    here_.post(writer.id.home(), FailWriter{writer}, out.view());
+  }
+}
+
+void Flow::give_back_writer_here(Ref writer, const Value* failure) {
+  Datum& mine = datum(writer.id);
+  RUBATO_ASSERT(mine.writers >= writer.weight, mine.writers, writer.weight);
+  mine.writers -= writer.weight;
+  const bool is_open = mine.state == Datum::State::open;
+  if (is_open && failure != nullptr) {
+    if (mine.closing == Closing::set) return close(writer.id, mine, *failure, mine.made_at);
+    if (mine.value.kind() == Kind::none) mine.value = *failure;  // the first
+  }
+  if (mine.writers > 0 || !is_open) return free_if_unused(writer.id, mine);
+  if (mine.closing == Closing::counted) return close_counted(writer.id, mine);
+  // Nobody is left who could. If nobody reads it either, that is nobody's loss.
+  close(writer.id, mine,
+        Value::failed("the datum of " + mine.made_at.place().text() + " was never set"),
+        mine.made_at);
+}
+
+void Flow::free_if_unused(DataId id, Datum& unused) {
+  if (unused.state != Datum::State::closed || unused.readers > 0 || unused.writers > 0) return;
+  const bool is_container = unused.is_container;
+  data_.remove(id.slot());
+  ++counters_.n_freed;
+  if (!is_container) return;
+  if (id.is_spread()) {
+    here_.multicast(0, static_cast<CoreId>(here_.shape().n_cores_total()), FreeShard{id});
+  } else {
+    free_shard(id);
+  }
+}
+
+Ref Flow::share(Ref& ref, bool is_writer) {
+  if (!ref.id) return {};
+  std::uint64_t part = weight_for_copy(ref.weight);
+  if (part == 0) {
+    mint(ref, is_writer);
+    part = weight_for_copy(ref.weight);
+  }
+  ref.weight -= part;
+  return {ref.id, part};
+}
+
+void Flow::make_wide(Ref& ref, bool is_writer) {
+  if (ref.id && ref.weight < kWideLeast) mint(ref, is_writer);
+}
+
+void Flow::mint(Ref& ref, bool is_writer) {
+  if (is_here(ref.id)) {
+    mint_here(ref.id, is_writer, kMinted);
+  } else {
+    // Only when its home knows of it may the new weight be given away: parts of it could come back
+    // first.
+    here_.check_may_block();
+    MintReply reply;
+    reply.waiter = &here_.tasks().running();
+    here_.post(ref.id.home(),
+               Mint{ref.id, kMinted, is_writer, std::bit_cast<std::uint64_t>(&reply)});
+    while (!reply.is_there)
+      here_.tasks().suspend("more weight for a reference");
+  }
+  ref.weight += kMinted;
+}
+
+void Flow::mint_here(DataId id, bool is_writer, std::uint64_t weight) {
+  Datum& mine = datum(id);
+  std::uint64_t& out = is_writer ? mine.writers : mine.readers;
+  RUBATO_REQUIRE(out + weight > out, out, weight);
+  out += weight;
+}
+
+// --- rules
+// ----------------------------------------------------------------------------------------------
+
+void Flow::advance(std::unique_ptr<Rule> rule) {
+  while (rule->at_arg < rule->args().size()) {
+    Arg& arg = rule->args()[rule->at_arg];
+    const bool is_member = arg.mode == Arg::Mode::member;
+    const bool is_datum = arg.mode == Arg::Mode::wait || arg.mode == Arg::Mode::closed;
+    if (is_member && !take_member(rule, arg)) return;
+    if (is_datum && !take_datum(rule, arg)) return;
+    ++rule->at_arg;
+  }
+  if (rule->options.core != kAnyCore && rule->options.core != here_.core()) {
+    const CoreId to = rule->options.core;
+    return move_to(to, std::move(rule));
+  }
+  dispatch(std::move(rule));
+}
+
+bool Flow::take_datum(std::unique_ptr<Rule>& rule, Arg& arg) {
+  if (!is_here(arg.ref.id)) {
+    move_to(arg.ref.id.home(), std::move(rule));
+    return false;
+  }
+  Datum& mine = datum(arg.ref.id);
+  if (mine.state != Datum::State::closed) {
+    mine.waiting.push(std::move(rule));
+    return false;
+  }
+  if (arg.mode == Arg::Mode::wait) {
+    arg.mode = Arg::Mode::value;
+    arg.value = mine.value;
+    give_back_reader_here(std::exchange(arg.ref, {}));
+    return true;
+  }
+  if (mine.value.is_failed()) {
+    const Value failure = mine.value;
+    skip(std::move(rule), failure);
+    return false;
+  }
+  arg.mode = Arg::Mode::reader;
+  return true;
+}
+
+void Flow::move_to(CoreId core, std::unique_ptr<Rule> rule) {
+  here_.post(core, MoveRule{}, rule->to_bytes());
+}
+
+void Flow::dispatch(std::unique_ptr<Rule> rule) {
+  const Action& action = action_at(rule->action);
+  if (!action.takes_failures) {
+    for (const Arg& arg : rule->args()) {
+      if (!arg.value.is_failed()) continue;
+      const Value failure = arg.value;
+      return skip(std::move(rule), failure);
+    }
+  }
+  if (action.in_place) return run(std::move(rule));
+  if (rule->options.priority != 0) {
+    ready_.push(std::move(rule));
+    here_.spawn_bound(BestRule{});
+  } else if (rule->options.core != kAnyCore) {
+    here_.spawn_bound(PooledRule{rule.release()});
+  } else {
+    here_.spawn_pooled(PooledRule{rule.release()});
+  }
+}
+
+void Flow::run(std::unique_ptr<Rule> rule) {
+  const Action& action = action_at(rule->action);
+  if (!action.in_place) {
+    ++counters_.n_run;
+    const bool has_name = *rule->options.name != '\0';
+    here_.tasks().label_running(has_name ? rule->options.name : "task of a flow", rule->at.place());
+  }
+  try {
+    action.run(*this, *rule);
+    give_back(*rule, nullptr);
+  } catch (const std::exception& error) {
+    ++counters_.n_failed;
+    std::string what = rule->text() + ": " + error.what();
+    const Value failure = Value::failed(what);
+    note_failure(std::move(what));
+    give_back(*rule, &failure);
+  }
+}
+
+void Flow::skip(std::unique_ptr<Rule> rule, const Value& failure) {
+  if (action_at(rule->action).takes_failures) {
+    Arg& arg = rule->args()[rule->at_arg];
+    give_back_reader(std::exchange(arg.ref, {}));
+    arg.mode = Arg::Mode::value;
+    arg.value = failure;
+    ++rule->at_arg;
+    return advance(std::move(rule));
+  }
+  ++counters_.n_skipped;
+  give_back(*rule, &failure);
+}
+
+// All references that the rule still has.
+void Flow::give_back(Rule& rule, const Value* failure) {
+  for (Arg& arg : rule.args()) {
+    const Ref ref = std::exchange(arg.ref, {});
+    if (ref.weight == 0) continue;
+    if (arg.mode == Arg::Mode::output || arg.mode == Arg::Mode::writer) {
+      give_back_writer(ref, failure);
+    } else {
+      give_back_reader(ref);
+    }
+  }
+}
+
+std::unique_ptr<Rule> Flow::empty_copy(const Rule& rule, std::uint32_t n_args_more) const {
+  const auto n = static_cast<std::uint32_t>(rule.args().size()) + n_args_more;
+  auto copy = std::make_unique<Rule>(rule.action, n, rule.options, rule.at);
+  copy->set_closure(rule.closure().data(), rule.closure().size());
+  copy->at_arg = n;
+  return copy;
+}
+
+std::unique_ptr<Rule> Flow::copy_rule(Rule& rule, std::uint32_t n_args_more) {
+  auto copy = empty_copy(rule, n_args_more);
+  for (std::size_t i = 0; i < rule.args().size(); ++i) {
+    Arg& from = rule.args()[i];
+    copy->args()[i] = {from.mode, share(from.ref, from.mode == Arg::Mode::writer), from.value};
+  }
+  return copy;
+}
+
+std::unique_ptr<Rule> Flow::halve_rule(Rule& rule) {
+  for (Arg& arg : rule.args()) {
+    if (arg.ref.id && arg.ref.weight < 2) mint(arg.ref, arg.mode == Arg::Mode::writer);
+  }
+  auto copy = empty_copy(rule, 0);
+  for (std::size_t i = 0; i < rule.args().size(); ++i) {
+    Arg& from = rule.args()[i];
+    const Ref half{from.ref.id, from.ref.weight / 2};
+    from.ref.weight -= half.weight;
+    copy->args()[i] = {from.mode, half, from.value};
+  }
+  return copy;
+}
+
+void Flow::note_failure(std::string what) {
+  if (failures_.size() < kFailuresKept) failures_.push_back(std::move(what));
+  ++n_failures_;
+}
+
+std::vector<std::string> Flow::leftovers(std::size_t n_most) const {
+  std::vector<std::string> all;
+  const auto add = [&](const RuleList& waiting, const std::string& what) {
+    if (waiting.empty() || all.size() >= n_most) return;
+    std::size_t n = 0;
+    for (const Rule* rule = waiting.first(); rule != nullptr; rule = rule->next)
+      ++n;
+    all.push_back(waiting.first()->text() +
+                  (n > 1 ? " and " + std::to_string(n - 1) + " more wait" : " waits") + " for " +
+                  what);
+  };
+  data_.for_each([&](std::size_t /*slot*/, const Datum& mine) {
+    const char* const state = mine.closing == Closing::counted
+                                  ? " to be closed by all that write it"
+                                  : ", which nobody has set";
+    add(mine.waiting, (mine.is_container ? "the container of " : "the datum of ") +
+                          mine.made_at.place().text() + state);
+  });
+  for (const auto& [word, mine] : shards_) {
+    mine->for_each_waiting([&](const Value& key, const RuleList& waiting) {
+      add(waiting, "member " + key_text(key) + " of a container, which nobody has set");
+    });
+  }
+  return all;
+}
+
+}  // namespace rubato::flow

@@ -1,0 +1,183 @@
+#pragma once
+// Flow: the part of a dataflow program that one core holds: data, rules that wait for them, shards
+// of containers, and what failed [Turbine 5, 6.2].
+//
+// A datum lives on the core that made it, which its id names. Its writers set it or give their
+// right back; when the last right is back, a container is closed, a count of tasks is done, and a
+// scalar that nobody has set has failed. Who set it closes it, and what waits there goes on. It is
+// freed when it is closed and nobody may read it any more.
+//
+// A task that throws fails: what it was to set becomes a failure with its reason, and tasks that
+// need that are not run. All else goes on.
+//
+// Used by the core alone: by tasks, and by what messages apply. Users meet handles (handles.hpp) and
+// async (async.hpp); this is what both, and interpreters of programs, stand on.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rubato/flow/rule/ready_queue.hpp"
+#include "rubato/flow/rule/rule.hpp"
+#include "rubato/flow/store/container.hpp"
+#include "rubato/flow/store/datum.hpp"
+
+namespace rubato::flow {
+
+// What came of a core's part of a run, or of all.
+struct FlowCounters {
+  std::uint64_t n_run = 0;      // tasks that ran, failed ones included
+  std::uint64_t n_failed = 0;   // that threw
+  std::uint64_t n_skipped = 0;  // rules that did not run, since an input had failed
+  std::uint64_t n_data = 0;     // data that were made, containers included
+  std::uint64_t n_freed = 0;
+
+  void add(const FlowCounters& other) noexcept;
+};
+
+// How a loop's bodies are cut into tasks.
+inline constexpr std::uint32_t kPairsATask = 64;
+
+// A member, as it travels in the closure of a loop's task.
+struct WordPair {
+  std::int64_t key;
+  std::uint64_t bits;
+  Kind kind;
+  [[nodiscard]] Value value() const noexcept { return Value::word(kind, bits); }
+};
+
+class Flow final : public core::Combiner {
+ public:
+  Flow() : here_(CoreContext::here()) {}
+  Flow(const Flow&) = delete;
+  Flow& operator=(const Flow&) = delete;
+  ~Flow() override;
+
+  // That of the core that the caller runs on.
+  [[nodiscard]] static Flow& here() { return CoreContext::here().local_or_make<Flow>(); }
+  [[nodiscard]] CoreContext& core() noexcept { return here_; }
+
+  // --- data
+
+  // A new scalar of this core, to be set once by whoever has its writer; reader and writer have the
+  // whole weight.
+  [[nodiscard]] DataId create(Kind kind, PortablePlace at) {
+    return create(kind, Closing::set, at);
+  }
+  // A new void datum that is closed when all of its writers have given their right back.
+  [[nodiscard]] DataId create_count(PortablePlace at) {
+    return create(Kind::unit, Closing::counted, at);
+  }
+  // A new container of this core. Its members are spread over all cores, or all here.
+  [[nodiscard]] DataId create_container(Kind kind, bool is_spread, PortablePlace at);
+  // Sets a scalar and gives the right back. One that is set already is a failure of this task.
+  void set(Ref writer, const Value& value, PortablePlace at);
+  // Gives back the right to write; with a failure, what is closed by it has failed.
+  void give_back_writer(Ref writer, const Value* failure = nullptr);
+  void give_back_reader(Ref reader);
+  // A part of a reference, for another holder. May wait, if the weight is used up: called by tasks.
+  [[nodiscard]] Ref share(Ref& ref, bool is_writer);
+
+  // --- containers
+
+  // Adds a member; `writer`, which stays with the caller, pays for the way. May wait for room.
+  void insert(Ref& writer, const Value& key, const Value& value, PortablePlace at);
+  // Runs copies of `body` on members as they come, kPairsATask at most at a time: their keys and
+  // values are in its closure, or behind its arguments (LoopPairs). REQUIRES: a container's reader
+  // is its argument 0.
+  void attach_loop(std::unique_ptr<Rule> body);
+  // Makes the weight of a reference enough for one on each core, and copies of these. May wait.
+  void make_wide(Ref& ref, bool is_writer);
+
+  // --- rules
+
+  // Starts a rule: it waits, moves and runs. May wait for room.
+  void submit(std::unique_ptr<Rule> rule) { advance(std::move(rule)); }
+  // Another rule with the same arguments, which shares the references; it has all its inputs.
+  [[nodiscard]] std::unique_ptr<Rule> copy_rule(Rule& rule, std::uint32_t n_args_more = 0);
+  // The same, and each has half of the weight, for what is cut in halves again and again.
+  [[nodiscard]] std::unique_ptr<Rule> halve_rule(Rule& rule);
+  // The references that the rule still has; with a failure, what it was to write has failed.
+  void give_back(Rule& rule, const Value* failure);
+  // Says that a task failed, for the table at the end.
+  void note_failure(std::string what);
+  // The same, of one iteration of a loop.
+  void note_failed_body(std::string what) {
+    ++counters_.n_failed;
+    note_failure(std::move(what));
+  }
+
+  // --- of the run
+
+  [[nodiscard]] const FlowCounters& counters() const noexcept { return counters_; }
+  // The first of them, in sentences; and how many there were.
+  [[nodiscard]] const std::vector<std::string>& failures() const noexcept { return failures_; }
+  [[nodiscard]] std::uint64_t n_failures() const noexcept { return n_failures_; }
+  // What waits though nothing goes on any more, in sentences; at most `n_most`.
+  [[nodiscard]] std::vector<std::string> leftovers(std::size_t n_most) const;
+  // Forgets all of the last run.
+  void begin_again();
+  [[nodiscard]] std::uint64_t n_data_held() const noexcept { return data_.n_held(); }
+
+  // --- of messages and pools
+  void flush(CoreContext& here) override;
+  void run(std::unique_ptr<Rule> rule);
+  void run_best() { run(ready_.pop_best()); }
+  void advance(std::unique_ptr<Rule> rule);
+  void set_here(Ref writer, const Value& value, PortablePlace at);
+  void give_back_writer_here(Ref writer, const Value* failure);
+  void give_back_reader_here(Ref reader);
+  void mint_here(DataId id, bool is_writer, std::uint64_t weight);
+  void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at);
+  void attach_loop_here(std::unique_ptr<Rule> body);
+  void close_shard(DataId id);
+  void count_shard(DataId id, std::uint64_t n_members);
+  void free_shard(DataId id);
+
+ private:
+  [[nodiscard]] DataId create(Kind kind, Closing closing, PortablePlace at);
+  [[nodiscard]] bool is_here(DataId id) const noexcept { return id.home() == here_.core(); }
+  [[nodiscard]] Datum& datum(DataId id) {
+    RUBATO_DASSERT(is_here(id));
+    return data_.at(id.slot());
+  }
+  [[nodiscard]] CoreId owner_of(DataId id, const Value& key) const noexcept;
+  [[nodiscard]] Shard& shard(DataId id);
+  [[nodiscard]] static Value missing(const Value& key);
+  void mint(Ref& ref, bool is_writer);
+
+  // True if the argument is there now; false if the rule waits here or has moved on.
+  [[nodiscard]] bool take_datum(std::unique_ptr<Rule>& rule, Arg& arg);
+  [[nodiscard]] bool take_member(std::unique_ptr<Rule>& rule, Arg& arg);
+  void move_to(CoreId core, std::unique_ptr<Rule> rule);
+  void dispatch(std::unique_ptr<Rule> rule);
+  void skip(std::unique_ptr<Rule> rule, const Value& failure);
+  [[nodiscard]] std::unique_ptr<Rule> empty_copy(const Rule& rule, std::uint32_t n_args_more) const;
+  void close(DataId id, Datum& closed, const Value& value, PortablePlace at);
+  void close_counted(DataId id, Datum& closed);
+  void free_if_unused(DataId id, Datum& unused);
+  void wake(RuleList waiting, const Value& value);
+  void hold(Shard& shard);
+  void start_pairs(Shard& shard);
+  void start_pairs(ShardLoop& loop);
+  void end_loops(Shard& shard);
+
+  static constexpr std::uint64_t kMinted = std::uint64_t{1} << 46;
+  static constexpr std::uint64_t kWideLeast = std::uint64_t{1} << 44;
+
+  CoreContext& here_;
+  DatumTable data_;
+  std::map<std::uint64_t, std::unique_ptr<Shard>> shards_;  // DataId::word
+  Shard* last_shard_ = nullptr;
+  std::vector<DataId> held_;  // shards that have something to send
+  core::FinishId held_scope_ = 0;
+  ReadyQueue ready_;
+  FlowCounters counters_;
+  std::vector<std::string> failures_;  // the first
+  std::uint64_t n_failures_ = 0;
+};
+
+}  // namespace rubato::flow

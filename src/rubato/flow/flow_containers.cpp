@@ -1,0 +1,259 @@
+// Containers: members at their owners, loops over them, and how they are closed and freed.
+//
+// Each insertion takes a part of its writer's weight along, which the shard sends home when its
+// core has nothing else to do. So the home has all weight back only after all members have arrived:
+// then it closes the shards, which say how many members they have, and the container is closed.
+
+#include "rubato/flow/flow.hpp"
+#include "rubato/flow/records.hpp"
+
+namespace rubato::flow {
+
+DataId Flow::create_container(Kind kind, bool is_spread, PortablePlace at) {
+  DataId id = create(kind, Closing::counted, at);
+  datum(id).is_container = true;
+  return DataId::of(id.home(), id.slot(), is_spread);
+}
+
+CoreId Flow::owner_of(DataId id, const Value& key) const noexcept {
+  if (!id.is_spread()) return id.home();
+  const std::uint64_t n_cores = here_.shape().n_cores_total();
+  const std::uint64_t place = key.kind() == Kind::integer
+                                  ? static_cast<std::uint64_t>(part_of(key.as_integer()))
+                                  : std::hash<std::string>()(key.as_text());
+  return static_cast<CoreId>((id.home() + place) % n_cores);
+}
+
+Shard& Flow::shard(DataId id) {
+  if (last_shard_ != nullptr && last_shard_->id() == id) return *last_shard_;
+  auto& mine = shards_[id.word];
+  if (mine == nullptr) mine = std::make_unique<Shard>(id);
+  last_shard_ = mine.get();
+  return *mine;
+}
+
+void Flow::free_shard(DataId id) {
+  last_shard_ = nullptr;
+  shards_.erase(id.word);
+}
+
+void Flow::insert(Ref& writer, const Value& key, const Value& value, PortablePlace at) {
+  const CoreId owner = owner_of(writer.id, key);
+  if (owner == here_.core()) return insert_here({writer.id, 0}, key, value, at);
+  if (writer.weight < 2) mint(writer, true);
+  --writer.weight;
+  const Ref fare{writer.id, 1};
+  if (key.kind() == Kind::integer && value.is_word()) {
+    here_.post(owner, InsertWord{fare, key.as_integer(), value.bits(), value.kind(), at});
+    return;
+  }
+  Writer out;
+  key.put(out);
+  value.put(out);
+  here_.post(owner, InsertText{fare, at}, out.view());
+}
+
+void Flow::insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at) {
+  Shard& mine = shard(writer.id);
+  mine.returned += writer.weight;
+  if (mine.returned > 0) hold(mine);
+  const std::optional<PortablePlace> before = mine.insert(key, value, at);
+  if (before) {
+    return note_failure("member " + key_text(key) + " of a container was set at " +
+                        before->place().text() + ", and is set again at " + at.place().text() +
+                        ": a member is set once");
+  }
+  if (!mine.loops.empty()) {
+    const CoreContext::InPlace inside(here_);  // nobody else comes here meanwhile
+    for (ShardLoop& loop : mine.loops)
+      loop.pairs.emplace_back(key, value);
+    if (mine.loops.front().pairs.size() >= kPairsATask) {
+      start_pairs(mine);
+    } else {
+      hold(mine);
+    }
+  }
+  if (mine.anybody_waits()) wake(mine.take_waiting(key), value);
+}
+
+bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
+  const CoreId owner = owner_of(arg.ref.id, arg.value);
+  if (owner != here_.core()) {
+    move_to(owner, std::move(rule));
+    return false;
+  }
+  Shard& mine = shard(arg.ref.id);
+  const std::optional<Value> value = mine.find(arg.value);
+  if (value) {
+    arg.mode = Arg::Mode::value;
+    arg.value = *value;
+    give_back_reader(std::exchange(arg.ref, {}));
+    return true;
+  }
+  if (mine.is_closed) {
+    const Value failure = missing(arg.value);
+    skip(std::move(rule), failure);
+  } else {
+    RuleList& waiting = mine.waiting_for(arg.value);
+    waiting.push(std::move(rule));
+  }
+  return false;
+}
+
+Value Flow::missing(const Value& key) {
+  return Value::failed("member " + key_text(key) + " was never set, and its container is closed");
+}
+
+// --- loops
+
+void Flow::attach_loop(std::unique_ptr<Rule> body) {
+  const DataId id = body->args()[0].ref.id;
+  for (Arg& arg : body->args())
+    make_wide(arg.ref, arg.mode == Arg::Mode::writer);
+  if (!id.is_spread()) {
+    if (is_here(id)) return attach_loop_here(std::move(body));
+    here_.post(id.home(), AttachLoop{}, body->to_bytes());
+    return;
+  }
+  const auto n_cores = static_cast<CoreId>(here_.shape().n_cores_total());
+  for (CoreId core = 0; core < n_cores; ++core) {
+    if (core == here_.core()) continue;
+    // An equal part of what is left for each.
+    auto part = empty_copy(*body, 0);
+    for (std::size_t i = 0; i < body->args().size(); ++i) {
+      Arg& from = body->args()[i];
+      const std::uint64_t weight = from.ref.weight / (n_cores - core + 1);
+      from.ref.weight -= weight;
+      part->args()[i] = {from.mode, {from.ref.id, weight}, from.value};
+    }
+    here_.post(core, AttachLoop{}, part->to_bytes());
+  }
+  attach_loop_here(std::move(body));
+}
+
+void Flow::attach_loop_here(std::unique_ptr<Rule> body) {
+  const CoreContext::InPlace inside(here_);  // each member is met once
+  Shard& mine = shard(body->args()[0].ref.id);
+  start_pairs(mine);
+  mine.loops.push_back({std::move(body), {}});
+  ShardLoop& loop = mine.loops.back();
+  mine.for_each([&](const Value& key, const Value& value) {
+    loop.pairs.emplace_back(key, value);
+    if (loop.pairs.size() == kPairsATask) start_pairs(loop);
+  });
+  start_pairs(loop);
+  if (mine.is_closed) end_loops(mine);
+}
+
+void Flow::start_pairs(Shard& mine) {
+  for (ShardLoop& loop : mine.loops)
+    start_pairs(loop);
+}
+
+// A task for the pairs that have gathered.
+void Flow::start_pairs(ShardLoop& loop) {
+  if (loop.pairs.empty()) return;
+  const std::size_t n = loop.pairs.size();
+  const auto are_words = [](const auto& pair) {
+    return pair.first.kind() == Kind::integer && pair.second.is_word();
+  };
+  const bool as_words = std::ranges::all_of(loop.pairs, are_words);
+  const std::size_t n_own = loop.body->args().size();
+  std::unique_ptr<Rule> task =
+      copy_rule(*loop.body, static_cast<std::uint32_t>(as_words ? 0 : 2 * n));
+  if (as_words) {
+    Writer closure;
+    closure.append(loop.body->closure().data(), loop.body->closure().size());
+    for (const auto& [key, value] : loop.pairs)
+      closure.put(WordPair{key.as_integer(), value.bits(), value.kind()});
+    task->set_closure(closure.view().data(), closure.size());
+  } else {
+    for (std::size_t i = 0; i < n; ++i) {
+      task->args()[n_own + 2 * i].value = std::move(loop.pairs[i].first);
+      task->args()[n_own + 2 * i + 1].value = std::move(loop.pairs[i].second);
+    }
+  }
+  loop.pairs.clear();
+  dispatch(std::move(task));
+}
+
+void Flow::end_loops(Shard& mine) {
+  const CoreContext::InPlace inside(here_);
+  start_pairs(mine);
+  std::vector<ShardLoop> loops = std::exchange(mine.loops, {});
+  for (const ShardLoop& loop : loops)
+    give_back(*loop.body, nullptr);
+}
+
+// --- what is held back
+
+void Flow::hold(Shard& mine) {
+  if (std::exchange(mine.is_held, true)) return;
+  if (held_.empty()) {
+    held_scope_ = here_.scope();
+    here_.begin_in_scope(held_scope_);
+    here_.hold_back(*this);
+  }
+  held_.push_back(mine.id());
+}
+
+void Flow::flush(CoreContext& here) {
+  const core::FinishId scope = held_scope_;
+  {
+    const CoreContext::RunningScope inside(here, scope);
+    for (const DataId id : std::exchange(held_, {})) {
+      const auto found = shards_.find(id.word);
+      if (found == shards_.end()) continue;
+      Shard& mine = *found->second;
+      mine.is_held = false;
+      start_pairs(mine);
+      give_back_writer({id, std::exchange(mine.returned, 0)});
+    }
+  }
+  here.end_in_scope(scope);
+}
+
+// --- the end of a container
+
+void Flow::close_counted(DataId id, Datum& closed) {
+  if (!closed.is_container) {
+    const Value value = closed.value.is_failed() ? closed.value : Value::done();
+    return close(id, closed, value, closed.made_at);
+  }
+  closed.state = Datum::State::closing;
+  if (!id.is_spread()) {
+    closed.n_shards_open = 1;
+    return close_shard(id);
+  }
+  const auto n_cores = static_cast<CoreId>(here_.shape().n_cores_total());
+  closed.n_shards_open = n_cores;
+  here_.multicast(0, n_cores, CloseShard{id});
+}
+
+void Flow::close_shard(DataId id) {
+  Shard& mine = shard(id);
+  mine.is_closed = true;
+  end_loops(mine);
+  const std::uint64_t n_members = mine.n_members();
+  mine.take_all_waiting([&](const Value& key, RuleList waiting) {
+    while (!waiting.empty())
+      skip(waiting.pop(), missing(key));
+  });
+  if (is_here(id)) {
+    count_shard(id, n_members);
+  } else {
+    here_.post(id.home(), CountShard{id, n_members});
+  }
+}
+
+void Flow::count_shard(DataId id, std::uint64_t n_members) {
+  Datum& mine = datum(id);
+  mine.n_members += n_members;
+  if (--mine.n_shards_open > 0) return;
+  const Value value = mine.value.is_failed()
+                          ? mine.value
+                          : Value::integer(static_cast<std::int64_t>(mine.n_members));
+  close(id, mine, value, mine.made_at);
+}
+
+}  // namespace rubato::flow

@@ -1,0 +1,216 @@
+#pragma once
+// Loops of a flow [Turbine 5.2, foreach]: over ranges that are never materialised, and over
+// containers, whose members are met as they are inserted.
+//
+//   Future<void> done = async_for(0, n, [](std::int64_t i, Inserter<double>& out) { .. })(out);
+//   async_each(members, [](std::int64_t key, double value, Inserter<double>& out) { .. })(out);
+//
+// The body gets references to the arguments, which all iterations share; it must leave what they
+// refer to as it is, but may copy handles. Futures among the arguments are waited for once, before
+// the first iteration. `done` is set when all bodies have ended (not what they started), and
+// fails if one of them has thrown; the other iterations run all the same.
+//
+// A range is halved until a task has `grain` iterations; the newest halves of a core run first and
+// others take the oldest. So what one loop has under way is bounded: grain iterations and the
+// logarithm of the range, on each core [Turbine 5, throttling].
+
+#include "rubato/flow/async.hpp"
+
+namespace rubato::flow {
+
+struct LoopOptions {
+  const char* name = "";
+  std::uint32_t grain = 0;  // iterations of a range in a task; 0: as many as suit it, 256 at most
+};
+
+namespace detail {
+
+struct Range {
+  std::int64_t begin;
+  std::int64_t end;
+  std::uint64_t grain;
+};
+
+// The first failure of several bodies that one task runs.
+class BodyFailures {
+ public:
+  BodyFailures(Flow& flow, Rule& rule) noexcept : flow_(flow), rule_(rule) {}
+  template <class F>
+  void run(const Value& key, F&& body) {
+    try {
+      body();
+    } catch (const std::exception& error) {
+      note(key, error.what());
+    }
+  }
+  // Once, at the end.
+  void settle();
+
+ private:
+  void note(const Value& key, const char* what);
+
+  Flow& flow_;
+  Rule& rule_;
+  Value first_;
+};
+
+// Argument 0 is the loop's count of open tasks.
+template <class F, class... A>
+struct RangeAction {
+  static void run(Flow& flow, Rule& rule) {
+    Range range{};
+    const auto read = [&] {
+      std::memcpy(&range, rule.closure().data() + kFunctionBytes<F>, sizeof range);
+    };
+    read();
+    while (range.end - range.begin > static_cast<std::int64_t>(range.grain)) {
+      std::unique_ptr<Rule> upper = flow.halve_rule(rule);
+      Range half = range;
+      half.begin = range.end = range.begin + (range.end - range.begin) / 2;
+      put_function(*upper, function_of<F>(rule), std::as_bytes(std::span(&half, 1)));
+      flow.submit(std::move(upper));
+    }
+    auto arguments = get_arguments<1, A...>(rule, std::index_sequence_for<A...>{});
+    BodyFailures failures(flow, rule);
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      const auto call = [&] {
+        std::apply([&](auto&... more) { function_of<F>(rule)(i, more...); }, arguments);
+      };
+      failures.run(Value::integer(i), call);
+    }
+    failures.settle();
+  }
+  // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
+  static inline const ActionId kId = register_action({"async_for", &run});
+};
+
+// Argument 0 is the container, 1 the count of open tasks; then those of the body; then members, if
+// they are no words.
+template <class F, class T, class K, class... A>
+struct EachAction {
+  static void run(Flow& flow, Rule& rule) {
+    auto arguments = get_arguments<2, A...>(rule, std::index_sequence_for<A...>{});
+    BodyFailures failures(flow, rule);
+    const auto body = [&](const Value& key, const Value& value) {
+      if (value.is_failed()) return;  // said already, and the container's task has failed
+      failures.run(key, [&] {
+        std::apply(
+            [&](auto&... more) {
+              function_of<F>(rule)(Codec<K>::get(key), Codec<T>::get(value), more...);
+            },
+            arguments);
+      });
+    };
+    ByteView words = rule.closure().subspan(kFunctionBytes<F>);
+    for (; !words.empty(); words = words.subspan(sizeof(WordPair))) {
+      WordPair pair{};
+      std::memcpy(&pair, words.data(), sizeof pair);
+      body(Value::integer(pair.key), pair.value());
+    }
+    for (std::size_t i = 2 + sizeof...(A); i < rule.args().size(); i += 2)
+      body(rule.args()[i].value, rule.args()[i + 1].value);
+    failures.settle();
+  }
+  // Its inputs are there: the loop begins.
+  static void start(Flow& flow, Rule& rule) {
+    auto body = std::make_unique<Rule>(kId, static_cast<std::uint32_t>(rule.args().size()),
+                                       rule.options, rule.at);
+    body->set_closure(rule.closure().data(), rule.closure().size());
+    body->at_arg = static_cast<std::uint32_t>(rule.args().size());
+    for (std::size_t i = 0; i < rule.args().size(); ++i)
+      body->args()[i] = std::exchange(rule.args()[i], {});
+    flow.attach_loop(std::move(body));
+  }
+  // NOLINTBEGIN(readability-identifier-naming): set before main, then constant
+  static inline const ActionId kId = register_action({"async_each", &run});
+  static inline const ActionId kStart = register_action({"async_each", &start});
+  // NOLINTEND(readability-identifier-naming)
+};
+
+[[nodiscard]] std::uint64_t grain_for(std::uint64_t n, std::uint64_t n_cores, std::uint32_t asked);
+
+template <class F>
+class AsyncFor {
+ public:
+  AsyncFor(std::int64_t begin, std::int64_t end, F f, const LoopOptions& options, SourcePlace at)
+      : begin_(begin), end_(std::max(begin, end)), f_(f), options_(options), at_(at) {
+    static_assert(TaskFunction<F>,
+                  "the body of a loop travels by its bytes: it must capture plain "
+                  "values; pass handles as arguments");
+  }
+  template <class... A>
+  Future<void> operator()(A&&... arguments) const {
+    Flow& flow = Flow::here();
+    const DataId done = flow.create_count(PortablePlace(at_));
+    auto rule = std::make_unique<Rule>(RangeAction<F, Kept<A>...>::kId,
+                                       static_cast<std::uint32_t>(1 + sizeof...(A)),
+                                       RuleOptions{options_.name}, PortablePlace(at_));
+    rule->args()[0] = {Arg::Mode::writer, {done, kWholeWeight}, {}};
+    const Range range{begin_, end_,
+                      grain_for(static_cast<std::uint64_t>(end_ - begin_),
+                                flow.core().shape().n_cores_total(), options_.grain)};
+    put_function(*rule, f_, std::as_bytes(std::span(&range, 1)));
+    put_arguments<1>(*rule, std::forward<A>(arguments)...);
+    flow.submit(std::move(rule));
+    return Future<void>(Ref{done, kWholeWeight});
+  }
+
+ private:
+  std::int64_t begin_;
+  std::int64_t end_;
+  F f_;
+  LoopOptions options_;
+  SourcePlace at_;
+};
+
+template <class F, class T, class K>
+class AsyncEach {
+ public:
+  AsyncEach(Container<T, K> container, F f, const LoopOptions& options, SourcePlace at)
+      : container_(std::move(container)), f_(f), options_(options), at_(at) {
+    static_assert(TaskFunction<F>,
+                  "the body of a loop travels by its bytes: it must capture plain "
+                  "values; pass handles as arguments");
+  }
+  // Once.
+  template <class... A>
+  Future<void> operator()(A&&... arguments) {
+    Flow& flow = Flow::here();
+    const DataId done = flow.create_count(PortablePlace(at_));
+    auto rule = std::make_unique<Rule>(EachAction<F, T, K, Kept<A>...>::kStart,
+                                       static_cast<std::uint32_t>(2 + sizeof...(A)),
+                                       RuleOptions{options_.name}, PortablePlace(at_));
+    rule->args()[0] = {Arg::Mode::reader, container_.take(), {}};
+    rule->args()[1] = {Arg::Mode::writer, {done, kWholeWeight}, {}};
+    put_function(*rule, f_);
+    put_arguments<2>(*rule, std::forward<A>(arguments)...);
+    flow.submit(std::move(rule));
+    return Future<void>(Ref{done, kWholeWeight});
+  }
+
+ private:
+  Container<T, K> container_;
+  F f_;
+  LoopOptions options_;
+  SourcePlace at_;
+};
+
+}  // namespace detail
+
+// body(i, arguments..) for each i of [begin, end), on any core.
+template <class F>
+[[nodiscard]] detail::AsyncFor<F> async_for(std::int64_t begin, std::int64_t end, const F& body,
+                                            const LoopOptions& options = {},
+                                            SourcePlace at = SourcePlace::here()) {
+  return {begin, end, body, options, at};
+}
+
+// body(key, value, arguments..) for each member of the container, as soon as it is there.
+template <class T, class K, class F>
+[[nodiscard]] detail::AsyncEach<F, T, K> async_each(Container<T, K> container, const F& body,
+                                                    const LoopOptions& options = {},
+                                                    SourcePlace at = SourcePlace::here()) {
+  return {std::move(container), body, options, at};
+}
+
+}  // namespace rubato::flow

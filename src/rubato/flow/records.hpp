@@ -1,0 +1,119 @@
+#pragma once
+// What cores say to each other about data and rules; each is applied by the method of Flow of the
+// same name.
+
+#include "rubato/flow/flow.hpp"
+
+namespace rubato::flow {
+
+// Where a task waits for new weight; an address of its own node, to which the reply goes.
+struct MintReply {
+  core::Worker* waiter = nullptr;
+  bool is_there = false;
+};
+struct Minted {
+  std::uint64_t reply;  // the address as a number: it means nothing where it travels to
+  void apply(CoreContext& here) const {
+    auto& waiting = *std::bit_cast<MintReply*>(reply);
+    waiting.is_there = true;
+    here.tasks().wake(*waiting.waiter);
+  }
+};
+struct Mint {
+  DataId id;
+  std::uint64_t weight;
+  bool is_writer;
+  std::uint64_t reply;
+  void apply(CoreContext& here) const {
+    Flow::here().mint_here(id, is_writer, weight);
+    here.post(here.source(), Minted{reply});
+  }
+};
+
+struct SetWord {
+  Ref writer;
+  std::uint64_t bits;
+  Kind kind;
+  PortablePlace at;
+  void apply(CoreContext& /*here*/) const {
+    Flow::here().set_here(writer, Value::word(kind, bits), at);
+  }
+};
+struct SetText {
+  Ref writer;
+  PortablePlace at;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Reader in(bytes);
+    Flow::here().set_here(writer, Value::get(in), at);
+  }
+};
+struct GiveBackReader {
+  Ref reader;
+  void apply(CoreContext& /*here*/) const { Flow::here().give_back_reader_here(reader); }
+};
+struct GiveBackWriter {
+  Ref writer;
+  void apply(CoreContext& /*here*/) const { Flow::here().give_back_writer_here(writer, nullptr); }
+};
+struct FailWriter {
+  Ref writer;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Reader in(bytes);
+    const Value failure = Value::get(in);
+    Flow::here().give_back_writer_here(writer, &failure);
+  }
+};
+
+// A rule on its way to an input, or to where it is to run.
+struct MoveRule {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Flow::here().advance(Rule::from_bytes(bytes));
+  }
+};
+// A rule that may run, given to a node that has nothing to do.
+struct TakeRule {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& here, ByteView bytes) const;
+};
+
+struct InsertWord {
+  Ref writer;
+  std::int64_t key;
+  std::uint64_t bits;
+  Kind kind;
+  PortablePlace at;
+  void apply(CoreContext& /*here*/) const {
+    Flow::here().insert_here(writer, Value::integer(key), Value::word(kind, bits), at);
+  }
+};
+struct InsertText {
+  Ref writer;
+  PortablePlace at;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Reader in(bytes);
+    const Value key = Value::get(in);
+    Flow::here().insert_here(writer, key, Value::get(in), at);
+  }
+};
+struct AttachLoop {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Flow::here().attach_loop_here(Rule::from_bytes(bytes));
+  }
+};
+struct CloseShard {
+  DataId id;
+  void apply(CoreContext& /*here*/) const { Flow::here().close_shard(id); }
+};
+struct CountShard {
+  DataId id;
+  std::uint64_t n_members;
+  void apply(CoreContext& /*here*/) const { Flow::here().count_shard(id, n_members); }
+};
+struct FreeShard {
+  DataId id;
+  void apply(CoreContext& /*here*/) const { Flow::here().free_shard(id); }
+};
+
+}  // namespace rubato::flow

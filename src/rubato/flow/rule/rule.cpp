@@ -1,0 +1,94 @@
+#include "rubato/flow/rule/rule.hpp"
+
+#include <deque>
+
+namespace rubato::flow {
+namespace {
+
+std::deque<Action>& actions() {
+  static std::deque<Action> all;  // filled before main
+  return all;
+}
+
+// What travels of a rule besides arguments and closure.
+struct RuleHead {
+  ActionId action;
+  CoreId core;
+  std::int32_t priority;
+  std::uint32_t native;
+  PortablePlace at;
+  PortablePlace name;  // a literal of the executable
+  std::uint32_t at_arg;
+  std::uint32_t n_args;
+  std::uint64_t n_closure;
+};
+
+}  // namespace
+
+ActionId register_action(const Action& action) {
+  actions().push_back(action);
+  return static_cast<ActionId>(actions().size() - 1);
+}
+
+const Action& action_at(ActionId id) {
+  if (id >= actions().size()) {
+    throw Error("unknown action " + std::to_string(id) + " of a rule: expected less than " +
+                std::to_string(actions().size()));
+  }
+  return actions()[id];
+}
+
+Rule::Rule(ActionId does, std::uint32_t n_args, const RuleOptions& how, PortablePlace where)
+    : action(does), options(how), at(where), n_args_(n_args) {
+  if (n_args > kFew) more_ = std::make_unique<Arg[]>(n_args);  // NOLINT(modernize-avoid-c-arrays)
+}
+
+void Rule::set_closure(const void* bytes, std::size_t n_bytes) {
+  n_closure_ = static_cast<std::uint32_t>(n_bytes);
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays)
+  if (n_bytes > kSmall) large_ = std::make_unique_for_overwrite<std::byte[]>(n_bytes);
+  if (n_bytes > 0) std::memcpy(n_bytes > kSmall ? large_.get() : small_, bytes, n_bytes);
+}
+
+Bytes Rule::to_bytes() const {
+  Writer out;
+  out.reserve(sizeof(RuleHead) + n_closure_ + 48 * std::size_t{n_args_});
+  out.put(RuleHead{action, options.core, options.priority, options.native ? 1U : 0U, at,
+                   PortablePlace(SourcePlace{options.name, 0}), at_arg, n_args_, n_closure_});
+  out.append(closure_at(), n_closure_);
+  for (const Arg& arg : args()) {
+    out.put(arg.mode);
+    out.put(arg.ref);
+    arg.value.put(out);
+  }
+  return out.take();
+}
+
+std::unique_ptr<Rule> Rule::from_bytes(ByteView bytes) {
+  Reader in(bytes);
+  const auto head = in.get<RuleHead>();
+  const RuleOptions options{head.name.place().file, head.core, head.priority, head.native != 0};
+  auto rule = std::make_unique<Rule>(head.action, head.n_args, options, head.at);
+  rule->at_arg = head.at_arg;
+  const ByteView closure = in.get_view(head.n_closure);
+  rule->set_closure(closure.data(), closure.size());
+  for (Arg& arg : rule->args()) {
+    arg.mode = in.get<Arg::Mode>();
+    arg.ref = in.get<Ref>();
+    arg.value = Value::get(in);
+  }
+  return rule;
+}
+
+std::string Rule::text() const {
+  std::string text = "task";
+  if (*options.name != '\0') text.append(" '").append(options.name).append("'");
+  return text + " of " + at.place().text();
+}
+
+RuleList::~RuleList() {
+  while (!empty())
+    static_cast<void>(pop());
+}
+
+}  // namespace rubato::flow

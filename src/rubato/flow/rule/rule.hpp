@@ -1,0 +1,179 @@
+#pragma once
+// Rule: an action and what it waits for [Turbine 5.2, 6.2].
+//
+// A rule goes to the homes of its inputs, one after the other: at each it waits until the datum is
+// closed, takes the value along and gives up its reference. Where the last input is closed it
+// becomes a task, which any core may take. So nobody asks for values, none is sent twice, and a
+// small value never costs a message of its own. Differs from the paper, whose rules stay at an
+// engine that subscribes to all inputs and fetches their values later: two round trips an input.
+//
+// A rule is owned by one place at a time: the list of a datum, the pool of a core, a message (as
+// bytes).
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rubato/base/source_place.hpp"
+#include "rubato/core/message/core_context.hpp"
+#include "rubato/flow/store/value.hpp"
+
+namespace rubato::flow {
+
+using core::CoreContext;
+using core::CoreId;
+
+// A datum: the core that keeps it, and its place there: 24 bits and 39. One bit between them says
+// that it is a container whose members are spread over all cores.
+struct DataId {
+  std::uint64_t word = 0;  // 0: none
+
+  static DataId of(CoreId home, std::uint64_t slot, bool is_spread = false) noexcept {
+    return {(std::uint64_t{home} << 40) | (is_spread ? kSpread : 0) | (slot + 1)};
+  }
+  [[nodiscard]] CoreId home() const noexcept { return static_cast<CoreId>(word >> 40); }
+  [[nodiscard]] std::uint64_t slot() const noexcept { return (word & (kSpread - 1)) - 1; }
+  [[nodiscard]] bool is_spread() const noexcept { return (word & kSpread) != 0; }
+  explicit operator bool() const noexcept { return word != 0; }
+  bool operator==(const DataId&) const = default;
+
+  static constexpr std::uint64_t kSpread = std::uint64_t{1} << 39;
+};
+
+// A part of the right to read a datum, or to write it. The parts that are out add up to what its
+// home has given away; a datum that nobody may read is freed, a container that nobody may write is
+// closed. Copies of a reference share its weight, so that no copy costs a message.
+struct Ref {
+  DataId id;
+  std::uint64_t weight = 0;
+};
+
+inline constexpr std::uint64_t kWholeWeight = std::uint64_t{1} << 62;
+
+// What a copy of a reference of that weight gets; 0: too little is left for two.
+[[nodiscard]] constexpr std::uint64_t weight_for_copy(std::uint64_t weight) noexcept {
+  if (weight > std::uint64_t{1} << 40) return std::uint64_t{1} << 32;
+  if (weight > std::uint64_t{1} << 20) return std::uint64_t{1} << 12;
+  return weight / 2;
+}
+
+// An argument of an action.
+struct Arg {
+  enum class Mode : std::uint8_t {
+    value,   // is there
+    wait,    // the value of a datum, when it is closed
+    closed,  // the reference itself, when its container is closed
+    member,  // of a container: the value of the member whose key is in `value`
+    reader,  // a reference, as it is
+    writer,  // a part of the right to write
+    output,  // the right to set a datum, which is nobody else's
+  };
+
+  Mode mode = Mode::value;
+  Ref ref;
+  Value value;
+};
+
+class Flow;
+struct Rule;
+
+// What a rule does. Registered by static objects; its id is the same on all nodes, since they run
+// the same executable.
+struct Action {
+  std::string_view name;  // for people
+  // Takes what it needs out of rule.args; what is left there is given back.
+  void (*run)(Flow& flow, Rule& rule) = nullptr;
+  bool takes_failures = false;  // runs even if an input failed
+  bool in_place = false;        // does not wait: runs at once where its last input is closed
+};
+using ActionId = std::uint32_t;
+[[nodiscard]] ActionId register_action(const Action& action);
+// Throws Error for an id that is none.
+[[nodiscard]] const Action& action_at(ActionId id);
+
+inline constexpr CoreId kAnyCore = UINT32_MAX;
+
+struct RuleOptions {
+  const char* name = "";      // for people; a literal
+  CoreId core = kAnyCore;     // where it is to run
+  std::int32_t priority = 0;  // the largest first, among those that are ready on a core
+  bool native = false;        // takes long: a thread beside the cores runs it
+};
+
+struct Rule {
+  ActionId action = 0;
+  RuleOptions options;
+  PortablePlace at;
+  Rule* next = nullptr;      // of those that wait for the same
+  std::uint32_t at_arg = 0;  // those before it are there
+
+  Rule(ActionId does, std::uint32_t n_args, const RuleOptions& how, PortablePlace where);
+
+  [[nodiscard]] std::span<Arg> args() noexcept {
+    return {n_args_ > kFew ? more_.get() : few_, n_args_};
+  }
+  [[nodiscard]] std::span<const Arg> args() const noexcept {
+    return {n_args_ > kFew ? more_.get() : few_, n_args_};
+  }
+  // Plain bytes that the action knows: what its function captured.
+  [[nodiscard]] ByteView closure() const noexcept { return {closure_at(), n_closure_}; }
+  void set_closure(const void* bytes, std::size_t n_bytes);
+
+  // For another core: all of it. The references travel with it, so that it must be deleted and not
+  // given back.
+  [[nodiscard]] Bytes to_bytes() const;
+  [[nodiscard]] static std::unique_ptr<Rule> from_bytes(ByteView bytes);
+  // "task NAME of FILE:LINE"
+  [[nodiscard]] std::string text() const;
+
+ private:
+  static constexpr std::uint32_t kFew = 3;
+  static constexpr std::size_t kSmall = 32;
+
+  [[nodiscard]] const std::byte* closure_at() const noexcept {
+    return n_closure_ > kSmall ? large_.get() : small_;
+  }
+
+  std::uint32_t n_args_ = 0;
+  std::uint32_t n_closure_ = 0;
+  Arg few_[kFew];
+  std::unique_ptr<Arg[]> more_;  // NOLINT(modernize-avoid-c-arrays)
+  alignas(8) std::byte small_[kSmall];
+  std::unique_ptr<std::byte[]> large_;  // NOLINT(modernize-avoid-c-arrays)
+};
+
+// Rules that wait for the same, the first first. Owns them.
+class RuleList {
+ public:
+  RuleList() = default;
+  RuleList(const RuleList&) = delete;
+  RuleList& operator=(const RuleList&) = delete;
+  RuleList(RuleList&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)) {}
+  RuleList& operator=(RuleList&& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(last_, other.last_);
+    return *this;
+  }
+  ~RuleList();
+
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] const Rule* first() const noexcept { return first_; }
+  void push(std::unique_ptr<Rule> rule) noexcept {
+    Rule* const last = rule.release();
+    last->next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = last;
+    last_ = last;
+  }
+  [[nodiscard]] std::unique_ptr<Rule> pop() noexcept {
+    return std::unique_ptr<Rule>(std::exchange(first_, first_->next));
+  }
+
+ private:
+  Rule* first_ = nullptr;
+  Rule* last_ = nullptr;
+};
+
+}  // namespace rubato::flow

@@ -1,0 +1,115 @@
+#include "rubato/flow/run.hpp"
+
+#include "rubato/global/loop.hpp"
+#include "rubato/global/main.hpp"
+
+namespace rubato::flow {
+namespace {
+
+constexpr std::size_t kTextsACore = 20;  // of what waits, and of what failed
+
+// On the core that asked.
+struct Gathered {
+  std::vector<FlowResult> of_core;
+};
+
+void put_texts(Writer& out, const std::vector<std::string>& texts) {
+  const std::size_t n = std::min(texts.size(), kTextsACore);
+  out.put(static_cast<std::uint64_t>(n));
+  for (std::size_t i = 0; i < n; ++i)
+    out.put_string(texts[i]);
+}
+std::vector<std::string> get_texts(Reader& in) {
+  std::vector<std::string> texts(in.get<std::uint64_t>());
+  for (std::string& text : texts)
+    text = in.get_string();
+  return texts;
+}
+
+struct OneCore {
+  CoreId core;
+  void apply(CoreContext& here, ByteView bytes) const {
+    Reader in(bytes);
+    FlowResult& mine = here.local<Gathered>().of_core.at(core);
+    mine.counters = in.get<FlowCounters>();
+    mine.n_failures = in.get<std::uint64_t>();
+    mine.n_data_held = in.get<std::uint64_t>();
+    mine.failures = get_texts(in);
+    mine.waiting = get_texts(in);
+  }
+};
+
+void send_mine(CoreId to) {
+  Flow& flow = Flow::here();
+  Writer out;
+  out.put(flow.counters());
+  out.put(flow.n_failures());
+  out.put(flow.n_data_held());
+  put_texts(out, flow.failures());
+  put_texts(out, flow.leftovers(kTextsACore));
+  flow.core().post(to, OneCore{flow.core().core()}, out.view());
+  flow.begin_again();
+}
+
+std::string lines(const std::vector<std::string>& texts, std::size_t n_most) {
+  std::string all;
+  for (std::size_t i = 0; i < texts.size() && i < n_most; ++i)
+    all += "\n  " + texts[i];
+  return all;
+}
+
+}  // namespace
+
+FlowResult run(const std::function<void()>& main) {
+  CoreContext& here = CoreContext::here();
+  here.finish([&] {
+    try {
+      main();
+    } catch (const std::exception& error) {
+      Flow::here().note_failure(std::string("main: ") + error.what());
+    }
+  });
+  Gathered gathered;
+  gathered.of_core.resize(here.shape().n_cores_total());
+  here.set_local(gathered);
+  const CoreId to = here.core();
+  global::on_all_cores([to] { send_mine(to); });
+  FlowResult all;
+  for (const FlowResult& one : gathered.of_core) {
+    all.counters.add(one.counters);
+    all.n_failures += one.n_failures;
+    all.n_data_held += one.n_data_held;
+    all.failures.insert(all.failures.end(), one.failures.begin(), one.failures.end());
+    all.waiting.insert(all.waiting.end(), one.waiting.begin(), one.waiting.end());
+  }
+  return all;
+}
+
+std::string FlowResult::text() const {
+  std::string all;
+  if (n_failures > 0) {
+    all += std::to_string(n_failures) + (n_failures == 1 ? " task failed" : " tasks failed");
+    if (counters.n_skipped > 0) {
+      all += ", " + std::to_string(counters.n_skipped) + " did not run since they need what failed";
+    }
+    all += ":" + lines(failures, kTextsACore);
+    if (n_failures > std::min(failures.size(), kTextsACore)) all += "\n  ..";
+  }
+  if (!waiting.empty()) {
+    if (!all.empty()) all += "\n";
+    all += "nothing goes on any more, and these wait for ever:" + lines(waiting, kTextsACore);
+  }
+  return all;
+}
+
+void FlowResult::check() const {
+  if (is_good()) return;
+  throw Error(text(), n_failures > 0 ? ExitCode::some_tasks_failed : ExitCode::failed);
+}
+
+int run_main(const std::function<void()>& main, const global::ProgramOptions& options,
+             SourcePlace at) {
+  return global::run_main([&] { run(main).check(); }, options, at);
+}
+
+}  // namespace rubato::flow

@@ -1,0 +1,43 @@
+#pragma once
+// Running a flow, and what came of it.
+//
+//   int main() { return rubato::flow::run_main([] { ... async(...)(...); ... }); }
+//
+// A flow is a part of a program on global memory: run() is called by one of its tasks, and by one
+// at a time. It returns when nothing is left to do anywhere. Then whatever still waits will wait for
+// ever: what it waits for is said, with the places in the program.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rubato/flow/flow.hpp"
+#include "rubato/global/program.hpp"
+
+namespace rubato::flow {
+
+struct FlowResult {
+  FlowCounters counters;  // of all cores
+  std::uint64_t n_failures = 0;
+  std::vector<std::string> failures;  // the first of each core, in the order of the cores
+  std::vector<std::string> waiting;   // rules that wait for ever, and for what
+  std::uint64_t n_data_held = 0;      // data that nobody has freed, of all cores
+
+  [[nodiscard]] bool is_good() const noexcept { return n_failures == 0 && waiting.empty(); }
+  // What failed and what waits, for people; "" if the run was good.
+  [[nodiscard]] std::string text() const;
+  // Throws Error: some_tasks_failed with the table of what failed, or failed if something waits for
+  // ever. Nothing if the run was good.
+  void check() const;
+};
+
+// Runs `main` as a part of the calling task, and waits for all that it started. What main throws is
+// a failure like that of any task. Called by a task.
+FlowResult run(const std::function<void()>& main);
+
+// The whole main() of a program: run() on the cores of this job, and check(). See global::run_main.
+[[nodiscard]] int run_main(const std::function<void()>& main,
+                           const global::ProgramOptions& options = {},
+                           SourcePlace at = SourcePlace::here());
+
+}  // namespace rubato::flow

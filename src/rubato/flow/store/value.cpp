@@ -1,0 +1,38 @@
+#include "rubato/flow/store/value.hpp"
+
+#include <array>
+
+namespace rubato::flow {
+
+std::string_view name_of(Kind kind) noexcept {
+  constexpr std::array<std::string_view, 9> kNames = {
+      "nothing", "void", "integer", "float", "boolean", "string", "blob", "file", "failure"};
+  const auto at = static_cast<std::size_t>(kind);
+  return at < kNames.size() ? kNames[at] : "unknown";
+}
+
+void Value::put(Writer& out) const {
+  out.put(kind_);
+  if (is_word()) {
+    out.put(bits_);
+  } else {
+    out.put_string(*text_);
+  }
+}
+
+Value Value::get(Reader& in) {
+  const auto kind = in.get<Kind>();
+  if (kind > Kind::failed) {
+    throw Error("unknown kind of value " + std::to_string(static_cast<int>(kind)) +
+                ": expected 0 to " + std::to_string(static_cast<int>(Kind::failed)));
+  }
+  if (is_word(kind)) return word(kind, in.get<std::uint64_t>());
+  return text(kind, in.get_string());
+}
+
+bool Value::operator==(const Value& other) const noexcept {
+  if (kind_ != other.kind_) return false;
+  return is_word() ? bits_ == other.bits_ : *text_ == *other.text_;
+}
+
+}  // namespace rubato::flow
