@@ -51,6 +51,15 @@ Row compare_row(std::string metric, std::string unit, const std::vector<double>&
           median(baseline_values), median(ratios), relative_spread(ratios), std::move(must)};
 }
 
+Row time_row(std::string metric, std::string unit, const std::vector<double>& rates,
+             std::string baseline, const std::vector<double>& baseline_rates, std::string must) {
+  Row row = compare_row(std::move(metric), std::move(unit), rates, std::move(baseline),
+                        baseline_rates, std::move(must));
+  row.value = 1 / row.value;
+  row.baseline_value = 1 / row.baseline_value;
+  return row;
+}
+
 Row value_row(std::string metric, std::string unit, const std::vector<double>& values,
               std::string must) {
   return {std::move(metric),       median(values), std::move(unit), "", 0, 0,

@@ -59,6 +59,10 @@ struct Benchmark {
 [[nodiscard]] Row compare_row(std::string metric, std::string unit,
                               const std::vector<double>& values, std::string baseline,
                               const std::vector<double>& baseline_values, std::string must);
+// A row in a unit where less is better, microseconds of one, from rates in million a second of both.
+[[nodiscard]] Row time_row(std::string metric, std::string unit, const std::vector<double>& rates,
+                           std::string baseline, const std::vector<double>& baseline_rates,
+                           std::string must);
 // A row without a baseline.
 [[nodiscard]] Row value_row(std::string metric, std::string unit, const std::vector<double>& values,
                             std::string must);

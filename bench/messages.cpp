@@ -9,36 +9,11 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "bench/harness.hpp"
-#include "rubato/base/error.hpp"
-#include "rubato/tools/process.hpp"
+#include "bench/job.hpp"
 
 namespace rubato::bench {
 namespace {
-
-constexpr const char* kFolder = RUBATO_BENCH_FOLDER;
-
-// What a job of two nodes says.
-double million_per_second(const std::string& program, const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{
-      tools::own_path(), "launch",  "-n", "2",
-      "--mpi",           "openmpi", "--", std::string(kFolder) + "/" + program};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  const tools::Finished job = tools::run_program(words);
-  const auto json = nlohmann::json::parse(job.out, nullptr, false);
-  if (json.is_discarded() || !json.contains("million_per_second")) {
-    std::string line;
-    for (const std::string& word : words)
-      line += word + " ";
-    throw Error("expected a line of JSON from: " + line + "; found \"" + job.out.substr(0, 200) +
-                    "\", exit code " + std::to_string(job.code) +
-                    "; the benchmark needs Open MPI (`rubato doctor`)",
-                ExitCode::failed);
-  }
-  return json["million_per_second"].get<double>();
-}
 
 struct Kind {
   std::string metric;
@@ -58,9 +33,9 @@ Report compare(const Options& options, const std::vector<Kind>& kinds, int n_rou
     std::vector<double> by_hand;
     for (int round = 0; round < n_rounds; ++round) {
       options.begin_round(n_done++, n_rounds * static_cast<int>(kinds.size()), kind.metric);
-      ours.push_back(million_per_second("message_job", kind.arguments));
+      ours.push_back(job_rate("message_job", 2, kind.arguments));
       by_hand.push_back(
-          million_per_second("messages_mpi", kind.by_hand.empty() ? kind.arguments : kind.by_hand));
+          job_rate("messages_mpi", 2, kind.by_hand.empty() ? kind.arguments : kind.by_hand));
     }
     report.rows.push_back(
         compare_row(kind.metric, "million/s", ours, kind.baseline, by_hand, kind.must));

@@ -5,6 +5,7 @@
 //   messages_mpi plain BYTES MESSAGES             one MPI message for each
 //   messages_mpi fetch-and-op LOG2_WORDS UPDATES  increments by MPI_Fetch_and_op, as the atomics of
 //                                                 a network card do them
+//   messages_mpi ping-pong MESSAGES               one MPI message of 8 bytes at a time, to and fro
 // Rank 0 prints a line of JSON with "million_per_second".
 
 #include <algorithm>
@@ -247,6 +248,25 @@ double fetch_and_op(int rank, std::uint32_t log2_words, std::uint64_t n) {
   return static_cast<double>(n) / time / 1e6;
 }
 
+// Million messages a second, of which one is under way at a time.
+double ping_pong(int rank, std::uint64_t n) {
+  std::uint64_t word = 0;
+  const auto receive = [&] {
+    MPI_Recv(&word, sizeof word, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  };
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (std::uint64_t i = 0; i < n / 2; ++i) {
+    if (rank == 1) receive();
+    ++word;
+    MPI_Send(&word, sizeof word, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
+    if (rank == 0) receive();
+  }
+  const double time = MPI_Wtime() - begin;
+  require(rank == 1 || word == n / 2 * 2, "messages are missing");
+  return static_cast<double>(n) / time / 1e6;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -265,10 +285,12 @@ int main(int argc, char** argv) {
   } else if (words.size() == 3 && words[0] == "fetch-and-op") {
     result =
         fetch_and_op(rank, static_cast<std::uint32_t>(std::stoul(words[1])), std::stoull(words[2]));
+  } else if (words.size() == 2 && words[0] == "ping-pong") {
+    result = ping_pong(rank, std::stoull(words[1]));
   } else {
     require(words.size() == 2,
             "expected gups|fetch-and-op LOG2_WORDS UPDATES, plain BYTES MESSAGES, or "
-            "one-way|both-ways MESSAGES");
+            "one-way|both-ways|ping-pong MESSAGES");
     result = messages(rank, words[0] == "both-ways", std::stoull(words[1]));
   }
   if (rank == 0) std::printf("{\"million_per_second\":%.6g}\n", result);

@@ -47,6 +47,22 @@ struct AsyncAction {
   static inline const ActionId kId = register_action({"async", &run});
 };
 
+// A task without inputs that any core may run: small enough to lie in the pool itself.
+template <class F>
+struct ReadyTask {
+  DataId output;
+  PortablePlace at;
+  [[no_unique_address]] F f;
+
+  void run(CoreContext& /*here*/) const {
+    Rule rule(AsyncAction<F>::kId, 1, {}, at);
+    rule.args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}};
+    put_function(rule, f);
+    Flow::here().run(rule);
+  }
+};
+inline constexpr std::size_t kReadyBytesMost = 128;
+
 // What a function makes of the arguments A.
 template <class F, class... A>
 using ResultOfCall = typename ResultOf<std::remove_cvref_t<decltype(std::apply(
@@ -78,6 +94,12 @@ class Async {
         return Codec<R>::kKind;
     }();
     const DataId output = flow.create(kKind, PortablePlace(at_));
+    if constexpr (sizeof...(A) == 0 && sizeof(F) <= detail::kReadyBytesMost) {
+      if (is_plain()) {
+        flow.core().spawn_pooled(detail::ReadyTask<F>{output, PortablePlace(at_), f_});
+        return Future<R>(Ref{output, kWholeWeight});
+      }
+    }
     auto rule = std::make_unique<Rule>(Does::kId, static_cast<std::uint32_t>(1 + sizeof...(A)),
                                        options_, PortablePlace(at_));
     rule->args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}};
@@ -88,6 +110,11 @@ class Async {
   }
 
  private:
+  [[nodiscard]] bool is_plain() const noexcept {
+    return options_.core == kAnyCore && options_.priority == 0 && !options_.native &&
+           *options_.name == '\0';
+  }
+
   F f_;
   RuleOptions options_;
   SourcePlace at_;

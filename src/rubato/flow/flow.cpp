@@ -13,7 +13,10 @@ constexpr std::size_t kFailuresKept = 1000;  // of a core; others are counted
 struct PooledRule {
   Rule* rule;
 
-  void run(CoreContext& /*here*/) const { Flow::here().run(std::unique_ptr<Rule>(rule)); }
+  void run(CoreContext& /*here*/) const {
+    const std::unique_ptr<Rule> owned(rule);
+    Flow::here().run(*owned);
+  }
   void send(CoreContext& here, CoreId to) const {
     const std::unique_ptr<Rule> owned(rule);
     here.post(to, TakeRule{}, owned->to_bytes());
@@ -275,7 +278,7 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
       return skip(std::move(rule), failure);
     }
   }
-  if (action.in_place) return run(std::move(rule));
+  if (action.in_place) return run(*rule);
   if (rule->options.priority != 0) {
     ready_.push(std::move(rule));
     here_.spawn_bound(BestRule{});
@@ -286,22 +289,22 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
   }
 }
 
-void Flow::run(std::unique_ptr<Rule> rule) {
-  const Action& action = action_at(rule->action);
+void Flow::run(Rule& rule) {
+  const Action& action = action_at(rule.action);
   if (!action.in_place) {
     ++counters_.n_run;
-    const bool has_name = *rule->options.name != '\0';
-    here_.tasks().label_running(has_name ? rule->options.name : "task of a flow", rule->at.place());
+    const bool has_name = *rule.options.name != '\0';
+    here_.tasks().label_running(has_name ? rule.options.name : "task of a flow", rule.at.place());
   }
   try {
-    action.run(*this, *rule);
-    give_back(*rule, nullptr);
+    action.run(*this, rule);
+    give_back(rule, nullptr);
   } catch (const std::exception& error) {
     ++counters_.n_failed;
-    std::string what = rule->text() + ": " + error.what();
+    std::string what = rule.text() + ": " + error.what();
     const Value failure = Value::failed(what);
     note_failure(std::move(what));
-    give_back(*rule, &failure);
+    give_back(rule, &failure);
   }
 }
 

@@ -124,8 +124,8 @@ class Flow final : public core::Combiner {
 
   // --- of messages and pools
   void flush(CoreContext& here) override;
-  void run(std::unique_ptr<Rule> rule);
-  void run_best() { run(ready_.pop_best()); }
+  void run(Rule& rule);
+  void run_best() { run(*ready_.pop_best()); }
   void advance(std::unique_ptr<Rule> rule);
   void set_here(Ref writer, const Value& value, PortablePlace at);
   void give_back_writer_here(Ref writer, const Value* failure);

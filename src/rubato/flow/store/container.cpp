@@ -13,7 +13,7 @@ std::size_t place_in_part(std::int64_t key) noexcept {
 
 std::string key_text(const Value& key) {
   return key.kind() == Kind::integer ? std::to_string(key.as_integer())
-                                     : "\"" + key.as_text() + "\"";
+                                     : std::string("\"").append(key.as_text()).append("\"");
 }
 
 void Part::set(std::size_t i, const Value& value, PortablePlace at) {

@@ -1,0 +1,35 @@
+#include "bench/job.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "rubato/base/error.hpp"
+#include "rubato/tools/process.hpp"
+
+namespace rubato::bench {
+namespace {
+
+constexpr const char* kFolder = RUBATO_BENCH_FOLDER;
+
+}  // namespace
+
+double job_rate(const std::string& program, std::uint32_t n_nodes,
+                const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{
+      tools::own_path(), "launch",  "-n", std::to_string(n_nodes),
+      "--mpi",           "openmpi", "--", std::string(kFolder) + "/" + program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const tools::Finished job = tools::run_program(words);
+  const auto json = nlohmann::json::parse(job.out, nullptr, false);
+  if (json.is_discarded() || !json.contains("million_per_second")) {
+    std::string line;
+    for (const std::string& word : words)
+      line += word + " ";
+    throw Error("expected a line of JSON from: " + line + "; found \"" + job.out.substr(0, 200) +
+                    "\", exit code " + std::to_string(job.code) +
+                    "; the benchmark needs Open MPI (`rubato doctor`)",
+                ExitCode::failed);
+  }
+  return json["million_per_second"].get<double>();
+}
+
+}  // namespace rubato::bench

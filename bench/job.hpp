@@ -1,0 +1,15 @@
+#pragma once
+// Benchmarks whose nodes are processes: a program of this build, under Open MPI.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rubato::bench {
+
+// What a job of `n_nodes` processes says: `program`, of the build's bin/, with the arguments; a line
+// of JSON with "million_per_second". Blocks. Throws Error (failed) if it says something else.
+[[nodiscard]] double job_rate(const std::string& program, std::uint32_t n_nodes,
+                              const std::vector<std::string>& arguments);
+
+}  // namespace rubato::bench

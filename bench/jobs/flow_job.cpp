@@ -1,0 +1,39 @@
+// The jobs of flow-noop and flow-chain whose nodes are processes: flow_job noop TASKS, or flow_job
+// chain LINKS. One core a node. Node 0 prints a line of JSON with "million_per_second".
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "bench/flow_work.hpp"
+#include "rubato/core/job.hpp"
+#include "rubato/net/fabric_factory.hpp"
+
+namespace rubato::bench {
+namespace {
+
+int run(const std::vector<std::string>& words) {
+  if (words.size() != 2 || (words[0] != "noop" && words[0] != "chain"))
+    throw Error("expected noop TASKS or chain LINKS", ExitCode::usage);
+  core::JobConfig config;
+  config.host.n_cores = 1;
+  core::Job job(net::make_fabric(), config);
+  const std::uint64_t n = std::stoull(words[1]);
+  const double result =
+      words[0] == "noop" ? flow_noop_rate(job.host(), n, false) : flow_chain_rate(job.host(), n);
+  if (job.speaks()) std::printf("{\"million_per_second\":%.6g}\n", result);
+  return 0;
+}
+
+}  // namespace
+}  // namespace rubato::bench
+
+int main(int argc, char** argv) {
+  try {
+    return rubato::bench::run({argv + 1, argv + argc});
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "flow_job: %s\n", e.what());
+    return 1;
+  }
+}
