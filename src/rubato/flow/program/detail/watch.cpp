@@ -1,0 +1,205 @@
+#include "rubato/flow/program/detail/watch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rubato::flow::program_detail {
+namespace {
+
+// How often a wait looks again at what cannot be waited for: the rest of a group, and the program
+// itself on a system without pidfd_open.
+constexpr Nanos kGroupLook = 10 * kMillisecond;
+constexpr Nanos kProgramLook = 2 * kMillisecond;
+// After SIGKILL: a process in the kernel's hands (a dead file server) may outlive any patience.
+constexpr Nanos kKillPatience = 5 * kSecond;
+
+// True if /proc/`name`/stat is of a process of `group` that has not ended.
+bool is_alive_in(const char* name, pid_t group) {
+  std::array<char, 512> text{};
+  const std::string path = std::string("/proc/") + name + "/stat";
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open()) return false;
+  const ssize_t n = ::read(file.get(), text.data(), text.size() - 1);
+  if (n <= 0) return false;
+  // pid (name) state parent group: the name may hold anything, a ')' too.
+  const std::string_view all(text.data(), static_cast<std::size_t>(n));
+  const std::size_t close = all.rfind(')');
+  if (close == std::string_view::npos || close + 4 >= all.size()) return false;
+  const char state = all[close + 2];
+  char* next = nullptr;
+  std::strtol(text.data() + close + 3, &next, 10);
+  return state != 'Z' && state != 'X' && std::strtol(next, nullptr, 10) == group;
+}
+
+// Whether a process of `group` lives. Its unreaped leader holds the number, so kill(-group, 0)
+// would always say yes. Reads all of /proc: for the ends of programs that we end, which are rare.
+bool group_lives(pid_t group) {
+  DIR* processes = ::opendir("/proc");
+  if (processes == nullptr) return false;
+  bool lives = false;
+  while (const dirent* entry = ::readdir(processes)) {  // NOLINT(concurrency-mt-unsafe)
+    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
+    lives = is_alive_in(entry->d_name, group);
+    if (lives) break;
+  }
+  ::closedir(processes);
+  return lives;
+}
+
+// Runs, is asked to end, is killed; the leader may end at any time.
+class Watcher {
+ public:
+  Watcher(Child& child, const WatchPlan& plan) : child_(child), plan_(plan) {}
+
+  Watched run() {
+    while (!is_over()) {
+      wait();
+      act();
+    }
+    // What the program left behind. Its own number is not free before it is reaped, so the group is
+    // the right one; a fork that is under way sees the signal and fails.
+    ::kill(-child_.pid, SIGKILL);
+    // What is in the pipe by now, and no more: somebody else may still write to it.
+    for (std::size_t n = 0; n < kPipeReads && read_errors(); ++n) {
+    }
+    result_.known = ::wait4(child_.pid, &result_.status, 0, &result_.usage) == child_.pid;
+    result_.last_errors = last_lines(errors_, kLastErrorsBytes);
+    return std::move(result_);
+  }
+
+ private:
+  enum class Phase { running, asked, killed };
+  static constexpr std::size_t kReadBytes = 4096;
+  static constexpr std::size_t kPipeReads = 32;
+
+  [[nodiscard]] bool is_over() const {
+    if (!leader_ended_) return false;
+    if (phase_ == Phase::running) return true;
+    return !group_lives(child_.pid) || (phase_ == Phase::killed && plan_.clock() >= given_up_at_);
+  }
+
+  [[nodiscard]] Nanos patience() const {
+    Nanos patience = kNever;
+    if (phase_ == Phase::running && plan_.deadline != kNever) {
+      patience = std::max<Nanos>(0, plan_.deadline - plan_.clock());
+    }
+    // Not the whole grace at once: a second kill_all() may make it shorter.
+    if (phase_ == Phase::asked || leader_ended_) patience = kGroupLook;
+    if (!leader_ended_ && !child_.end.open()) patience = std::min(patience, kProgramLook);
+    return patience;
+  }
+
+  void wait() {
+    std::array<pollfd, 3> events{};
+    // Negative descriptors are passed over.
+    events[0] = {leader_ended_ ? -1 : child_.end.get(), POLLIN, 0};
+    events[1] = {child_.errors.get(), POLLIN, 0};
+    events[2] = {phase_ == Phase::running ? plan_.stop_fd : -1, POLLIN, 0};
+    const Nanos left = patience();
+    timespec time{};
+    time.tv_sec = left / kSecond;
+    time.tv_nsec = left % kSecond;
+    if (::ppoll(events.data(), events.size(), left == kNever ? nullptr : &time, nullptr) < 0) {
+      return;  // a signal: everything is looked at again
+    }
+    if (events[1].revents != 0) read_errors();
+    stop_seen_ = stop_seen_ || events[2].revents != 0;
+    if (events[0].revents != 0) leader_ended_ = true;
+    if (!leader_ended_ && !child_.end.open()) leader_ended_ = has_ended();
+  }
+
+  [[nodiscard]] bool has_ended() const {
+    siginfo_t info{};
+    const int got =
+        ::waitid(P_PID, static_cast<id_t>(child_.pid), &info, WEXITED | WNOHANG | WNOWAIT);
+    return got != 0 || info.si_pid == child_.pid;
+  }
+
+  void act() {
+    if (phase_ == Phase::running && leader_ended_) return;  // an end beats a time-out
+    if (phase_ == Phase::running) {
+      const bool late = plan_.deadline != kNever && plan_.clock() >= plan_.deadline;
+      if (!stop_seen_ && !late) return;
+      result_.stopped = stop_seen_;
+      result_.timed_out = !stop_seen_;
+      ask();
+    }
+    if (phase_ == Phase::asked && plan_.clock() - asked_at_ >= plan_.grace->load()) {
+      ::kill(-child_.pid, SIGKILL);
+      phase_ = Phase::killed;
+      given_up_at_ = plan_.clock() + kKillPatience;
+    }
+  }
+
+  void ask() {
+    ::kill(-child_.pid, SIGTERM);
+    ::kill(-child_.pid, SIGCONT);  // a program that was stopped could not hear
+    phase_ = Phase::asked;
+    asked_at_ = plan_.clock();
+  }
+
+  // One piece of the pipe; false if there is none now.
+  bool read_errors() {
+    if (!child_.errors.open()) return false;
+    std::array<char, kReadBytes> bytes{};
+    const ssize_t n = ::read(child_.errors.get(), bytes.data(), bytes.size());
+    if (n < 0) return false;
+    if (n == 0) {
+      child_.errors.close();
+      return false;
+    }
+    const auto n_bytes = static_cast<std::size_t>(n);
+    errors_.append(bytes.data(), n_bytes);
+    // One byte more than is kept shows whether the first line is whole.
+    if (errors_.size() > kLastErrorsBytes + 1) {
+      errors_.erase(0, errors_.size() - kLastErrorsBytes - 1);
+    }
+    // The node's own errors may go nowhere; that is no concern of the program.
+    if (plan_.errors_passed_on && ::write(STDERR_FILENO, bytes.data(), n_bytes) < 0) return true;
+    return true;
+  }
+
+  Child& child_;
+  WatchPlan plan_;
+  Watched result_;
+  Phase phase_ = Phase::running;
+  Nanos asked_at_ = 0;
+  Nanos given_up_at_ = kNever;
+  bool leader_ended_ = false;
+  bool stop_seen_ = false;
+  std::string errors_;
+};
+
+}  // namespace
+
+Watched watch(Child& child, const WatchPlan& plan) {
+  return Watcher(child, plan).run();
+}
+
+std::string last_lines(const std::string& text, std::size_t n_bytes) {
+  std::string end = text;
+  if (end.size() > n_bytes) {
+    const bool cut = end[end.size() - n_bytes - 1] != '\n';
+    end.erase(0, end.size() - n_bytes);
+    const std::size_t line = cut ? end.find('\n') : std::string::npos;
+    if (line != std::string::npos && line + 1 < end.size()) end.erase(0, line + 1);
+  }
+  while (!end.empty() && end.back() == '\n')
+    end.pop_back();
+  return end;
+}
+
+}  // namespace rubato::flow::program_detail
