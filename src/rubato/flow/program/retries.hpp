@@ -1,0 +1,34 @@
+#pragma once
+// Programs that fail now and then are tried again; in the end each try's reason is said.
+
+#include <cstdint>
+#include <functional>
+
+#include "rubato/base/time.hpp"
+#include "rubato/flow/program/program.hpp"
+
+namespace rubato::flow {
+
+struct RetryPolicy {
+  std::uint32_t n_tries = 1;         // in all; 0 is 1
+  Nanos pause = 100 * kMillisecond;  // after the first failure
+  double growth = 2.0;               // of the pause, from each failure to the next
+  Nanos pause_max = 60 * kSecond;    // where it stops growing
+  bool after_timeout = true;         // false: a program whose time was over has had its chance
+};
+
+// How long to wait after `n_failed` failures. REQUIRES: n_failed > 0, growth >= 1, pause >= 0.
+[[nodiscard]] Nanos pause_after(const RetryPolicy& policy, std::uint32_t n_failed);
+
+// One try; it is told how many failed before it.
+using Try = std::function<ProgramEnd(std::uint32_t n_failed)>;
+
+// Calls `once` until it ends well or the policy gives up, with pauses on the launcher. Not tried
+// again is what cannot become better: a program that was not even started (what passes by itself
+// the launcher has tried already) and one that was stopped by kill_all(). Returns the last end;
+// n_tries and `problem` are of all tries: equal reasons in a row are said once, and at most
+// sixteen.
+[[nodiscard]] ProgramEnd with_retries(Launcher& launcher, const RetryPolicy& policy,
+                                      const Try& once);
+
+}  // namespace rubato::flow
