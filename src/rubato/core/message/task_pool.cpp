@@ -9,6 +9,9 @@ namespace rubato::core::detail {
 namespace {
 
 constexpr std::size_t kSpareMost = 64;
+// Tasks that are published at a time: enough for some hundred microseconds of whoever takes them.
+// More would go to and fro where one core makes tasks faster than all run them.
+constexpr std::size_t kSharedMost = 8192;
 
 }  // namespace
 
@@ -67,7 +70,7 @@ std::vector<TaskChunkPtr> TaskPool::take_half(std::size_t n_most) {
 }
 
 void TaskPool::share_half() {
-  std::vector<TaskChunkPtr> chunks = take_half(SIZE_MAX);
+  std::vector<TaskChunkPtr> chunks = take_half(kSharedMost);
   const auto n = static_cast<std::uint32_t>(chunks.size());
   const std::lock_guard lock(shared_mutex_);
   for (TaskChunkPtr& chunk : chunks)

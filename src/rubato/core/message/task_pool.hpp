@@ -105,7 +105,7 @@ class TaskPool {
       drop_top();
   }
 
-  // Half of the records, the oldest, for whoever comes. REQUIRES: size() > 1.
+  // Half of the records, the oldest, some thousand at most, for whoever comes. REQUIRES: size() > 1.
   void share_half();
   // Half of the records, the oldest, `n_most` at most; at least one. REQUIRES: size() > 1.
   [[nodiscard]] std::vector<TaskChunkPtr> take_half(std::size_t n_most);
