@@ -38,7 +38,7 @@ struct Argument {
 template <class T>
 struct Argument<Future<T>> {
   static Arg put(Future<T> future) { return {Arg::Mode::wait, future.take(), {}}; }
-  static std::tuple<T> get(Arg& arg) { return {Codec<T>::get(arg.value)}; }
+  static std::tuple<T> get(Arg& arg) { return {Codec<T>::get(arg.take_value())}; }
 };
 template <>
 struct Argument<Future<void>> {
@@ -50,7 +50,7 @@ struct Argument<Member<T>> {
   static Arg put(Member<T> member) {
     return {Arg::Mode::member, member.container.take(), std::move(member.key)};
   }
-  static std::tuple<T> get(Arg& arg) { return {Codec<T>::get(arg.value)}; }
+  static std::tuple<T> get(Arg& arg) { return {Codec<T>::get(arg.take_value())}; }
 };
 // A handle as it is.
 template <class H, Arg::Mode kMode>

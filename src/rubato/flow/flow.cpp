@@ -69,7 +69,12 @@ DataId Flow::create(Kind kind, Closing closing, PortablePlace at) {
   return id;
 }
 
-void Flow::set(Ref writer, const Value& value, PortablePlace at) {
+void Flow::set(Ref writer, Value value, PortablePlace at) {
+  if (value.is_reference()) {
+    Ref ref = value.as_reference();
+    make_wide(ref, false);
+    value = Value::reference(ref);
+  }
   if (is_here(writer.id)) {
     set_here(writer, value, at);
   } else if (value.is_word()) {
@@ -89,6 +94,7 @@ void Flow::set_here(Ref writer, const Value& value, PortablePlace at) {
   note_failure("the datum of " + mine.made_at.place().text() + " was set at " +
                mine.set_at.place().text() + ", and is set again at " + at.place().text() +
                ": a datum is set once");
+  if (value.is_reference()) give_back_reader(value.as_reference());
   free_if_unused(writer.id, mine);
 }
 
@@ -98,29 +104,43 @@ void Flow::close(DataId id, Datum& closed, const Value& value, PortablePlace at)
   closed.set_at = at;
   RuleList waiting = std::move(closed.waiting);
   free_if_unused(id, closed);
-  wake(std::move(waiting), value);
+  wake(std::move(waiting), value, id);
 }
 
 // What waits goes on. It holds references of its own, so that the datum stays until they are given
 // back.
-void Flow::wake(RuleList waiting, const Value& value) {
+void Flow::wake(RuleList waiting, const Value& value, DataId of, const Value* key) {
   while (!waiting.empty()) {
     std::unique_ptr<Rule> rule = waiting.pop();
     Arg& arg = rule->args()[rule->at_arg];
-    if (arg.mode == Arg::Mode::closed) {
-      if (value.is_failed()) {
-        skip(std::move(rule), value);
-        continue;
-      }
-      arg.mode = Arg::Mode::reader;
+    if (arg.mode != Arg::Mode::closed) {
+      hand_over(arg, value, of, key);
+    } else if (value.is_failed()) {
+      skip(std::move(rule), value);
+      continue;
     } else {
-      arg.mode = Arg::Mode::value;
-      arg.value = value;
-      give_back_reader(std::exchange(arg.ref, {}));
+      arg.mode = Arg::Mode::reader;
     }
     ++rule->at_arg;
     advance(std::move(rule));
   }
+}
+
+void Flow::hand_over(Arg& arg, const Value& value, DataId of, const Value* key) {
+  const Ref used = std::exchange(arg.ref, {});
+  if (value.is_reference()) {
+    // What is stored stays as long as `used` is not given back.
+    Value& stored = key == nullptr ? datum(of).value : *shard(of).stored(*key);
+    Ref all = stored.as_reference();
+    arg.mode = Arg::Mode::reader;
+    arg.ref = share(all, false);
+    stored = Value::reference(all);
+    arg.value = {};
+  } else {
+    arg.mode = Arg::Mode::value;
+    arg.value = value;
+  }
+  give_back_reader(used);
 }
 
 void Flow::give_back_reader(Ref reader) {
@@ -172,8 +192,10 @@ void Flow::give_back_writer_here(Ref writer, const Value* failure) {
 void Flow::free_if_unused(DataId id, Datum& unused) {
   if (unused.state != Datum::State::closed || unused.readers > 0 || unused.writers > 0) return;
   const bool is_container = unused.is_container;
+  const Value value = std::move(unused.value);
   data_.remove(id.slot());
   ++counters_.n_freed;
+  if (value.is_reference()) give_back_reader(value.as_reference());
   if (!is_container) return;
   if (id.is_spread()) {
     here_.multicast(0, static_cast<CoreId>(here_.shape().n_cores_total()), FreeShard{id});
@@ -251,9 +273,8 @@ bool Flow::take_datum(std::unique_ptr<Rule>& rule, Arg& arg) {
     return false;
   }
   if (arg.mode == Arg::Mode::wait) {
-    arg.mode = Arg::Mode::value;
-    arg.value = mine.value;
-    give_back_reader_here(std::exchange(arg.ref, {}));
+    const Value value = mine.value;
+    hand_over(arg, value, arg.ref.id, nullptr);
     return true;
   }
   if (mine.value.is_failed()) {

@@ -74,7 +74,7 @@ class Flow final : public core::Combiner {
   // A new container of this core. Its members are spread over all cores, or all here.
   [[nodiscard]] DataId create_container(Kind kind, bool is_spread, PortablePlace at);
   // Sets a scalar and gives the right back. One that is set already is a failure of this task.
-  void set(Ref writer, const Value& value, PortablePlace at);
+  void set(Ref writer, Value value, PortablePlace at);
   // Gives back the right to write; with a failure, what is closed by it has failed.
   void give_back_writer(Ref writer, const Value* failure = nullptr);
   void give_back_reader(Ref reader);
@@ -84,7 +84,7 @@ class Flow final : public core::Combiner {
   // --- containers
 
   // Adds a member; `writer`, which stays with the caller, pays for the way. May wait for room.
-  void insert(Ref& writer, const Value& key, const Value& value, PortablePlace at);
+  void insert(Ref& writer, const Value& key, Value value, PortablePlace at);
   // Runs copies of `body` on members as they come, kPairsATask at most at a time: their keys and
   // values are in its closure, or behind its arguments (LoopPairs). REQUIRES: a container's reader
   // is its argument 0.
@@ -159,8 +159,11 @@ class Flow final : public core::Combiner {
   void close(DataId id, Datum& closed, const Value& value, PortablePlace at);
   void close_counted(DataId id, Datum& closed);
   void free_if_unused(DataId id, Datum& unused);
-  void wake(RuleList waiting, const Value& value);
+  void wake(RuleList waiting, const Value& value, DataId of, const Value* key = nullptr);
+  // The value as an argument; a reference is shared with what is stored.
+  void hand_over(Arg& arg, const Value& value, DataId of, const Value* key);
   void hold(Shard& shard);
+  void add_pair(Shard& shard, ShardLoop& loop, const Value& key, const Value& value);
   void start_pairs(Shard& shard);
   void start_pairs(ShardLoop& loop);
   void end_loops(Shard& shard);

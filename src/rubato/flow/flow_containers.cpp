@@ -34,10 +34,20 @@ Shard& Flow::shard(DataId id) {
 
 void Flow::free_shard(DataId id) {
   last_shard_ = nullptr;
-  shards_.erase(id.word);
+  const auto node = shards_.extract(id.word);
+  if (node.empty()) return;
+  node.mapped()->for_each([&](const Value& /*key*/, const Value& value) {
+    if (value.is_reference()) give_back_reader(value.as_reference());
+  });
 }
 
-void Flow::insert(Ref& writer, const Value& key, const Value& value, PortablePlace at) {
+void Flow::insert(Ref& writer, const Value& key, Value value, PortablePlace at) {
+  // Stored references are shared by what must not wait.
+  if (value.is_reference()) {
+    Ref ref = value.as_reference();
+    make_wide(ref, false);
+    value = Value::reference(ref);
+  }
   const CoreId owner = owner_of(writer.id, key);
   if (owner == here_.core()) return insert_here({writer.id, 0}, key, value, at);
   if (writer.weight < 2) mint(writer, true);
@@ -59,6 +69,7 @@ void Flow::insert_here(Ref writer, const Value& key, const Value& value, Portabl
   if (mine.returned > 0) hold(mine);
   const std::optional<PortablePlace> before = mine.insert(key, value, at);
   if (before) {
+    if (value.is_reference()) give_back_reader(value.as_reference());
     return note_failure("member " + key_text(key) + " of a container was set at " +
                         before->place().text() + ", and is set again at " + at.place().text() +
                         ": a member is set once");
@@ -66,14 +77,14 @@ void Flow::insert_here(Ref writer, const Value& key, const Value& value, Portabl
   if (!mine.loops.empty()) {
     const CoreContext::InPlace inside(here_);  // nobody else comes here meanwhile
     for (ShardLoop& loop : mine.loops)
-      loop.pairs.emplace_back(key, value);
+      add_pair(mine, loop, key, value);
     if (mine.loops.front().pairs.size() >= kPairsATask) {
       start_pairs(mine);
     } else {
       hold(mine);
     }
   }
-  if (mine.anybody_waits()) wake(mine.take_waiting(key), value);
+  if (mine.anybody_waits()) wake(mine.take_waiting(key), value, mine.id(), &key);
 }
 
 bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
@@ -85,9 +96,8 @@ bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
   Shard& mine = shard(arg.ref.id);
   const std::optional<Value> value = mine.find(arg.value);
   if (value) {
-    arg.mode = Arg::Mode::value;
-    arg.value = *value;
-    give_back_reader(std::exchange(arg.ref, {}));
+    const Value key = arg.value;
+    hand_over(arg, *value, mine.id(), &key);
     return true;
   }
   if (mine.is_closed) {
@@ -138,11 +148,24 @@ void Flow::attach_loop_here(std::unique_ptr<Rule> body) {
   mine.loops.push_back({std::move(body), {}});
   ShardLoop& loop = mine.loops.back();
   mine.for_each([&](const Value& key, const Value& value) {
-    loop.pairs.emplace_back(key, value);
+    add_pair(mine, loop, key, value);
     if (loop.pairs.size() == kPairsATask) start_pairs(loop);
   });
   start_pairs(loop);
   if (mine.is_closed) end_loops(mine);
+}
+
+// A reference is shared with the shard.
+void Flow::add_pair(Shard& mine, ShardLoop& loop, const Value& key, const Value& value) {
+  if (!value.is_reference()) {
+    loop.pairs.emplace_back(key, value);
+    return;
+  }
+  Value& stored = *mine.stored(key);
+  Ref all = stored.as_reference();
+  const Ref part = share(all, false);
+  stored = Value::reference(all);
+  loop.pairs.emplace_back(key, Value::reference(part));
 }
 
 void Flow::start_pairs(Shard& mine) {
@@ -170,7 +193,13 @@ void Flow::start_pairs(ShardLoop& loop) {
   } else {
     for (std::size_t i = 0; i < n; ++i) {
       task->args()[n_own + 2 * i].value = std::move(loop.pairs[i].first);
-      task->args()[n_own + 2 * i + 1].value = std::move(loop.pairs[i].second);
+      Arg& arg = task->args()[n_own + 2 * i + 1];
+      Value& value = loop.pairs[i].second;
+      if (value.is_reference()) {
+        arg = {Arg::Mode::reader, value.as_reference(), {}};
+      } else {
+        arg.value = std::move(value);
+      }
     }
   }
   loop.pairs.clear();

@@ -34,7 +34,7 @@ struct Reply {
 void reply(Flow& flow, Rule& rule) {
   Home home{};
   std::memcpy(&home, rule.closure().data(), sizeof home);
-  Value value = std::move(rule.args()[0].value);
+  Value value = rule.args()[0].take_value();
   if (home.core == flow.core().core()) return hand_over(home.address, std::move(value));
   Writer out;
   value.put(out);

@@ -187,4 +187,18 @@ template <class T, Key K = std::int64_t>
   return {Container<T, K>(Ref{id, kWholeWeight}), Inserter<T, K>(Ref{id, kWholeWeight})};
 }
 
+// Handles as members and results: they go to what they refer to.
+template <class T>
+struct Codec<Future<T>> {
+  static constexpr Kind kKind = Kind::reference;
+  static Value put(Future<T> future) { return Value::reference(future.take()); }
+  static Future<T> get(const Value& value) { return Future<T>(value.as_reference()); }
+};
+template <class T, class K>
+struct Codec<Container<T, K>> {
+  static constexpr Kind kKind = Kind::reference;
+  static Value put(Container<T, K> container) { return Value::reference(container.take()); }
+  static Container<T, K> get(const Value& value) { return Container<T, K>(value.as_reference()); }
+};
+
 }  // namespace rubato::flow

@@ -108,7 +108,7 @@ struct EachAction {
       body(Value::integer(pair.key), pair.value());
     }
     for (std::size_t i = 2 + sizeof...(A); i < rule.args().size(); i += 2)
-      body(rule.args()[i].value, rule.args()[i + 1].value);
+      body(rule.args()[i].value, rule.args()[i + 1].take_value());
     failures.settle();
   }
   // Its inputs are there: the loop begins.

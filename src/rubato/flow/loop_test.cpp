@@ -173,6 +173,31 @@ TEST(Containers, take_keys_far_from_each_other) {
   });
 }
 
+TEST(Containers, hold_containers_and_futures) {
+  expect_good([] {
+    auto rows = make_container<Container<Key64>>();
+    auto sums = make_container<Future<Key64>>();
+    const auto summed = async_each(rows.container, [](Key64 row, const Container<Key64>& cells,
+                                                      const Inserter<Future<Key64>>& out) {
+      out.insert(row, async([](Key64 a, Key64 b) { return a + b; })(cells[0], cells[2]));
+    })(std::move(sums.inserter));
+    for (Key64 row = 0; row < 5; ++row) {
+      auto cells = make_container<Key64>(row % 2 == 0 ? Spread::here : Spread::all_cores);
+      rows.inserter.insert(row, cells.container);
+      for (Key64 i = 0; i < 3; ++i)
+        cells.inserter.insert(i, 10 * row + i);
+    }
+    { const auto dropped = std::move(rows.inserter); }
+    summed.get();
+    for (Key64 row = 0; row < 5; ++row)
+      EXPECT_EQ(sums.container.get(row).get(), 20 * row + 2);
+    EXPECT_EQ(rows.container.get(4).get(1), 41);
+    const auto cell =
+        async([](const Container<Key64>& cells) { return cells.get(2); })(rows.container[3]);
+    EXPECT_EQ(cell.get(), 32);
+  });
+}
+
 // Generation follows consumption: what a loop starts runs before it goes on.
 TEST(Loops, hold_a_bounded_number_of_tasks) {
   std::atomic<std::uint64_t> n_ran{0};

@@ -23,41 +23,6 @@
 namespace rubato::flow {
 
 using core::CoreContext;
-using core::CoreId;
-
-// A datum: the core that keeps it, and its place there: 24 bits and 39. One bit between them says
-// that it is a container whose members are spread over all cores.
-struct DataId {
-  std::uint64_t word = 0;  // 0: none
-
-  static DataId of(CoreId home, std::uint64_t slot, bool is_spread = false) noexcept {
-    return {(std::uint64_t{home} << 40) | (is_spread ? kSpread : 0) | (slot + 1)};
-  }
-  [[nodiscard]] CoreId home() const noexcept { return static_cast<CoreId>(word >> 40); }
-  [[nodiscard]] std::uint64_t slot() const noexcept { return (word & (kSpread - 1)) - 1; }
-  [[nodiscard]] bool is_spread() const noexcept { return (word & kSpread) != 0; }
-  explicit operator bool() const noexcept { return word != 0; }
-  bool operator==(const DataId&) const = default;
-
-  static constexpr std::uint64_t kSpread = std::uint64_t{1} << 39;
-};
-
-// A part of the right to read a datum, or to write it. The parts that are out add up to what its
-// home has given away; a datum that nobody may read is freed, a container that nobody may write is
-// closed. Copies of a reference share its weight, so that no copy costs a message.
-struct Ref {
-  DataId id;
-  std::uint64_t weight = 0;
-};
-
-inline constexpr std::uint64_t kWholeWeight = std::uint64_t{1} << 62;
-
-// What a copy of a reference of that weight gets; 0: too little is left for two.
-[[nodiscard]] constexpr std::uint64_t weight_for_copy(std::uint64_t weight) noexcept {
-  if (weight > std::uint64_t{1} << 40) return std::uint64_t{1} << 32;
-  if (weight > std::uint64_t{1} << 20) return std::uint64_t{1} << 12;
-  return weight / 2;
-}
 
 // An argument of an action.
 struct Arg {
@@ -74,6 +39,12 @@ struct Arg {
   Mode mode = Mode::value;
   Ref ref;
   Value value;
+
+  // Of an input that is there: a reference that came as a value is one again.
+  [[nodiscard]] Value take_value() noexcept {
+    if (mode == Mode::reader) return Value::reference(std::exchange(ref, {}));
+    return std::move(value);
+  }
 };
 
 class Flow;

@@ -60,6 +60,11 @@ std::optional<Value> Shard::find(const Value& key) const {
   return part->second.at(i);
 }
 
+Value* Shard::stored(const Value& key) {
+  if (key.kind() != Kind::integer) return &named_.at(key.as_text()).first;
+  return &parts_.at(part_of(key.as_integer())).stored(place_in_part(key.as_integer()));
+}
+
 std::optional<PortablePlace> Shard::insert(const Value& key, const Value& value, PortablePlace at) {
   if (key.kind() != Kind::integer) {
     const auto [entry, is_new] = named_.try_emplace(key.as_text(), value, at);

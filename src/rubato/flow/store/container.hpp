@@ -35,6 +35,8 @@ class Part {
   [[nodiscard]] Value at(std::size_t i) const {
     return values_.empty() ? Value::word(kind_, words_[i]) : values_[i];
   }
+  // REQUIRES: has(i), and it is no word.
+  [[nodiscard]] Value& stored(std::size_t i) { return values_[i]; }
   // Where it was set. REQUIRES: has(i).
   [[nodiscard]] PortablePlace place_of(std::size_t i) const {
     return place_numbers_.empty() ? places_.front() : places_[place_numbers_[i]];
@@ -65,6 +67,8 @@ class Shard {
   [[nodiscard]] std::uint64_t n_members() const noexcept { return n_members_; }
   // REQUIRES: the key is an integer or a string.
   [[nodiscard]] std::optional<Value> find(const Value& key) const;
+  // A member that is no word, as it is stored. REQUIRES: it is there.
+  [[nodiscard]] Value* stored(const Value& key);
   // Returns where the member was set before, if it was; it stays then.
   [[nodiscard]] std::optional<PortablePlace> insert(const Value& key, const Value& value,
                                                     PortablePlace at);

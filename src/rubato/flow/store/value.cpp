@@ -5,8 +5,9 @@
 namespace rubato::flow {
 
 std::string_view name_of(Kind kind) noexcept {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "nothing", "void", "integer", "float", "boolean", "string", "blob", "file", "failure"};
+  constexpr std::array<std::string_view, 10> kNames = {"nothing",   "void",   "integer", "float",
+                                                       "boolean",   "string", "blob",    "file",
+                                                       "reference", "failure"};
   const auto at = static_cast<std::size_t>(kind);
   return at < kNames.size() ? kNames[at] : "unknown";
 }
@@ -15,6 +16,8 @@ void Value::put(Writer& out) const {
   out.put(kind_);
   if (is_word()) {
     out.put(bits_);
+  } else if (is_reference()) {
+    out.put(as_reference());
   } else {
     out.put_string(*text_);
   }
@@ -27,12 +30,13 @@ Value Value::get(Reader& in) {
                 ": expected 0 to " + std::to_string(static_cast<int>(Kind::failed)));
   }
   if (is_word(kind)) return word(kind, in.get<std::uint64_t>());
+  if (kind == Kind::reference) return reference(in.get<Ref>());
   return text(kind, in.get_string());
 }
 
 bool Value::operator==(const Value& other) const noexcept {
   if (kind_ != other.kind_) return false;
-  return is_word() ? bits_ == other.bits_ : *text_ == *other.text_;
+  return text_ == nullptr ? bits_ == other.bits_ : *text_ == *other.text_;
 }
 
 }  // namespace rubato::flow

@@ -5,7 +5,8 @@
 // is shared by all that hold it and never changes. A value may also say that there will never be
 // one: `failed`, with the reason, so that what depends on it is told why it cannot run.
 //
-// Copies are cheap; a value may be handed to another core of the node.
+// Copies are cheap; a value may be handed to another core of the node. The reference in a value is
+// owned by one of its copies: who takes it out, or shares it (Flow), knows which.
 
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "rubato/base/bytes.hpp"
+#include "rubato/flow/store/ref.hpp"
 
 namespace rubato::flow {
 
@@ -25,8 +27,9 @@ enum class Kind : std::uint8_t {
   boolean,
   string,
   blob,
-  file,    // the name of one
-  failed,  // there will be none: the text says why
+  file,       // the name of one
+  reference,  // another datum or container, with a part of the right to read it
+  failed,     // there will be none: the text says why
 };
 
 // For people: "integer", "float", ..
@@ -57,12 +60,20 @@ class Value {
     value.text_ = std::make_shared<const std::string>(std::move(text));
     return value;
   }
+  [[nodiscard]] static Value reference(Ref ref) noexcept {
+    Value value;
+    value.kind_ = Kind::reference;
+    value.bits_ = ref.id.word;
+    value.weight_ = ref.weight;
+    return value;
+  }
   [[nodiscard]] static Value failed(std::string why) { return text(Kind::failed, std::move(why)); }
 
   [[nodiscard]] static bool is_word(Kind kind) noexcept { return kind < Kind::string; }
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] bool is_failed() const noexcept { return kind_ == Kind::failed; }
+  [[nodiscard]] bool is_reference() const noexcept { return kind_ == Kind::reference; }
   [[nodiscard]] bool is_word() const noexcept { return is_word(kind_); }
   [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
   // REQUIRES: of that kind.
@@ -73,13 +84,15 @@ class Value {
     return std::bit_cast<double>(bits_of(Kind::floating));
   }
   [[nodiscard]] bool as_boolean() const { return bits_of(Kind::boolean) != 0; }
-  // REQUIRES: not a word.
+  [[nodiscard]] Ref as_reference() const { return {{bits_of(Kind::reference)}, weight_}; }
+  // REQUIRES: string, blob, file or failed.
   [[nodiscard]] const std::string& as_text() const {
     RUBATO_REQUIRE(text_ != nullptr, name_of(kind_));
     return *text_;
   }
 
-  // As bytes for other nodes: the kind (8 bits), then a word, or a length (64 bits) and the text.
+  // As bytes for other nodes: the kind (8 bits), then a word, a reference's two, or a length (64 bits)
+  // and the text.
   void put(Writer& out) const;
   // Throws Error for bytes that are none.
   [[nodiscard]] static Value get(Reader& in);
@@ -95,6 +108,7 @@ class Value {
 
   Kind kind_ = Kind::none;
   std::uint64_t bits_ = 0;
+  std::uint64_t weight_ = 0;  // of a reference
   std::shared_ptr<const std::string> text_;
 };
 
