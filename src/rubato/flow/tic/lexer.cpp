@@ -34,8 +34,8 @@ constexpr std::array<std::string_view, 18> kGoesOn{
 // A line that starts with one of these belongs to the last.
 constexpr std::array<std::string_view, 5> kContinues{"then", "from", "to", "else", "while"};
 
-// A line that starts with one of these starts a statement even if a parenthesis was left open, so
-// that one that is missing does not swallow the rest of the script.
+// A line that starts with one of these starts a statement even if a parenthesis was left open or
+// an operator lacks its right side, so that no error swallows the rest of the script.
 constexpr std::array<std::string_view, 16> kStarts{
     "when", "foreach", "for", "if",       "switch", "loop", "wait", "insert",
     "next", "close",   "}",   "function", "app",    "leaf", "case", "struct"};
@@ -90,14 +90,11 @@ class Lexer {
     if (at_line_start && tokens_.back().text != ";" && is_one_of(token_.text, kContinues)) {
       tokens_.pop_back();
     }
-    if (after_newline_ && n_open_ > 0 && is_one_of(token_.text, kStarts)) {
+    if (dropped_newline_.kind == TokenKind::separator && is_one_of(token_.text, kStarts)) {
       n_open_ = 0;
-      Token separator = token_;
-      separator.kind = TokenKind::separator;
-      separator.text = "\n";
-      tokens_.push_back(std::move(separator));
+      tokens_.push_back(dropped_newline_);
     }
-    after_newline_ = false;
+    dropped_newline_ = {};
     if (token_.kind != TokenKind::symbol) return;
     if (token_.text == "(" || token_.text == "[") ++n_open_;
     if ((token_.text == ")" || token_.text == "]") && n_open_ > 0) --n_open_;
@@ -126,18 +123,17 @@ class Lexer {
   }
 
   void end_line() {
-    const bool goes_on = n_open_ > 0 || tokens_.empty() ||
-                         tokens_.back().kind == TokenKind::separator ||
-                         is_one_of(operator_text(tokens_.back()), kGoesOn);
-    if (!goes_on) {
-      start();
-      token_.kind = TokenKind::separator;
-      token_.text = text_.substr(at_, 1);
-      tokens_.push_back(std::move(token_));
-    }
+    const bool is_empty = tokens_.empty() || tokens_.back().kind == TokenKind::separator;
+    const bool goes_on =
+        !is_empty && (n_open_ > 0 || is_one_of(operator_text(tokens_.back()), kGoesOn));
+    start();
+    token_.kind = TokenKind::separator;
+    token_.text = text_.substr(at_, 1);
+    const bool first_dropped = goes_on && dropped_newline_.kind != TokenKind::separator;
+    if (first_dropped) dropped_newline_ = token_;
+    if (!is_empty && !goes_on) tokens_.push_back(std::move(token_));
     newline();
     spaced_ = true;
-    after_newline_ = true;
   }
   static std::string_view operator_text(const Token& token) noexcept {
     const bool could = token.kind == TokenKind::symbol || token.kind == TokenKind::name;
@@ -279,7 +275,8 @@ class Lexer {
   std::size_t at_ = 0;
   int n_open_ = 0;
   bool spaced_ = false;
-  bool after_newline_ = true;
+  Token
+      dropped_newline_;  // the first newline since the last token that ended nothing, or no separator
 };
 
 }  // namespace
@@ -311,7 +308,7 @@ bool is_reserved(std::string_view word) noexcept {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string quoted(std::string_view bytes) {
+std::string string_literal(std::string_view bytes) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string text = "\"";
   for (const char c : bytes) {

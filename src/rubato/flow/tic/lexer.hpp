@@ -41,6 +41,6 @@ struct Token {
 [[nodiscard]] bool is_reserved(std::string_view word) noexcept;
 
 // `bytes` as a string literal, which reads back to the same bytes.
-[[nodiscard]] std::string quoted(std::string_view bytes);
+[[nodiscard]] std::string string_literal(std::string_view bytes);
 
 }  // namespace rubato::flow

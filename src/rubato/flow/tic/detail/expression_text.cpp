@@ -62,7 +62,7 @@ std::string text(const FloatLiteral& f) {
   return number;
 }
 std::string text(const StringLiteral& s) {
-  return quoted(s.value);
+  return string_literal(s.value);
 }
 std::string text(const BooleanLiteral& b) {
   return b.value ? "true" : "false";

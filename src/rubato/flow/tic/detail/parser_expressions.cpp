@@ -165,6 +165,9 @@ bool Parser::starts_operand() const noexcept {
 Expr Parser::primary() {
   if (template_operands_ && !starts_operand()) return template_operand();
   const Token& t = token();
+  if (template_operands_ && t.kind == TokenKind::name) {
+    fail("an operator or a number; variables stand behind the template");
+  }
   if (t.is("(")) {
     take();
     Expr inner = expression();

@@ -1,0 +1,34 @@
+#pragma once
+// The scripts in testdata/, for the tests of the language.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace rubato::flow {
+
+struct Script {
+  std::string name;
+  std::string text;
+};
+
+// All of them, by name.
+inline std::vector<Script> all_scripts() {
+  std::vector<Script> scripts;
+  const auto folder = std::filesystem::path(__FILE__).parent_path() / "testdata";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".tic") continue;
+    const std::ifstream file(entry.path());
+    std::ostringstream text;
+    text << file.rdbuf();
+    scripts.push_back({entry.path().filename().string(), text.str()});
+  }
+  std::sort(scripts.begin(), scripts.end(),
+            [](const Script& a, const Script& b) { return a.name < b.name; });
+  return scripts;
+}
+
+}  // namespace rubato::flow
