@@ -53,9 +53,9 @@ enum class BuiltinId : std::uint8_t {
   assert_that,  // assert(condition [, text])
 };
 
-// One overload. A letter of `parameters` is a type: i integer, f float, s string, b boolean, F file,
-// x any scalar, C any container, k the type of the key of the container before it, v anything;
-// behind a letter, ? makes it optional and * lets it repeat, also zero times.
+// One overload. A letter of `parameters` is a type: i integer, f float, s string, b boolean, F a
+// file, x any scalar, C any container, k the key of the container before it, v anything; behind a
+// letter, ? makes it optional and * lets it repeat, also zero times.
 struct Builtin {
   std::string_view name;
   BuiltinId id;

@@ -275,8 +275,8 @@ class Lexer {
   std::size_t at_ = 0;
   int n_open_ = 0;
   bool spaced_ = false;
-  Token
-      dropped_newline_;  // the first newline since the last token that ended nothing, or no separator
+  // The first newline since the last token, if it ended nothing.
+  Token dropped_newline_;
 };
 
 }  // namespace

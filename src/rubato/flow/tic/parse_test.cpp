@@ -158,6 +158,36 @@ TEST(TicParser, refuses_what_nests_too_deep) {
   EXPECT_NE(errors_of(blocks).find("at most 64 levels of nesting"), std::string::npos);
 }
 
+// What stands between lines of ``` in the description of the language, without a word behind them.
+std::vector<std::string> examples_of_the_description() {
+  const auto folder = std::filesystem::path(__FILE__).parent_path();
+  std::ifstream file(folder / "../../../../docs/tic.md");
+  std::vector<std::string> examples;
+  bool inside = false;
+  bool counts = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("```")) {
+      inside = !inside;
+      counts = inside && line == "```";
+      if (counts) examples.emplace_back();
+    } else if (counts) {
+      examples.back() += line + "\n";
+    }
+  }
+  return examples;
+}
+
+TEST(TicParser, reads_the_examples_of_the_description) {
+  int n_read = 0;
+  for (const std::string& example : examples_of_the_description()) {
+    // These are messages.
+    if (example.starts_with("a.tic:")) continue;
+    EXPECT_EQ(errors_of(example), "none") << example;
+    ++n_read;
+  }
+  EXPECT_GE(n_read, 5);
+}
+
 TEST(TicParser, reads_all_scripts) {
   for (const Script& script : all_scripts())
     EXPECT_NO_THROW(static_cast<void>(parse_program(script.text, script.name))) << script.name;
