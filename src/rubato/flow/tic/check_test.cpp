@@ -65,6 +65,16 @@ TEST(TicChecker, rounds_write_only_members) {
       "none");
 }
 
+TEST(TicChecker, several_functions_may_fill_one_container) {
+  const std::string head =
+      "function f(integer k) to (container<integer, integer> c) { insert c[k] = 1 }\n"
+      "leaf g() to (container<integer, integer> c)\ncontainer<integer, integer> c\n";
+  EXPECT_EQ(errors_of(head + "when {} then {c} from {f 1}\nwhen {} then {c} from {f 2}\nprint(c)"),
+            "none");
+  EXPECT_EQ(errors_of(head + "when {} then {c} from {g}\nwhen {} then {c} from {f 2}\nprint(c)"),
+            "a.tic:5:15: found a second writer of 'c', expected one; the first is at a.tic:4:15");
+}
+
 TEST(TicChecker, names_what_nobody_writes) {
   EXPECT_EQ(errors_of("integer x\nprint(x)"),
             "a.tic:2:7: found 'x', which nobody writes, expected a rule that sets it");

@@ -69,8 +69,13 @@ struct Writes {
 
 class WriterCheck {
  public:
-  WriterCheck(const Frame& frame, Diagnostics& errors, Diagnostics& warnings)
-      : frame_(frame), errors_(errors), warnings_(warnings), uses_(frame.variables.size()) {}
+  WriterCheck(const Program& program, const Frame& frame, Diagnostics& errors,
+              Diagnostics& warnings)
+      : program_(program),
+        frame_(frame),
+        errors_(errors),
+        warnings_(warnings),
+        uses_(frame.variables.size()) {}
 
   void run(const std::string& owner) {
     block(frame_.body);
@@ -119,25 +124,33 @@ class WriterCheck {
   }
 
   // --- writes
-  void write(Writes& line, const Expr& target) {
+  // `inserts`: members under unknown keys rather than the whole.
+  void write(Writes& line, const Expr& target, bool inserts = false) {
     for_each_key_read(target, [this](const Expr& key) { reads(key); });
     const int index = root_variable(target);
     ++uses(index).n_writes;
-    add(line, {index, path_of(target)}, {target.place, true});
+    add(line, {index, path_of(target) + (inserts ? "[*]" : "")}, {target.place, true});
   }
 
   void add(Writes& line, const Part& part, const Write& w) {
-    const bool some_key = part.path.find("[*]") != std::string::npos;
-    if (!some_key) {
+    meet_all(line, part, w);
+    keep_all(line, part, w);
+  }
+  // The writes in `line` of this part, of what it lies in and of what lies in it.
+  void meet_all(const Writes& line, const Part& part, const Write& w) {
+    if (part.path.find("[*]") == std::string::npos) {
       meet(line.exact, part, w);
       meet(line.inside, part, w);
     }
     for_each_outer_part(part.path, [&](const std::string& outer) {
-      const Part outer_part{part.variable, outer};
-      if (outer.find("[*]") == std::string::npos) meet(line.exact, outer_part, w);
-      keep(line.inside, outer_part, w);
+      if (outer.find("[*]") == std::string::npos) meet(line.exact, {part.variable, outer}, w);
     });
+  }
+  static void keep_all(Writes& line, const Part& part, const Write& w) {
     keep(line.exact, part, w);
+    for_each_outer_part(part.path, [&](const std::string& outer) {
+      keep(line.inside, {part.variable, outer}, w);
+    });
   }
   static void keep(std::map<Part, Write>& in, const Part& part, const Write& w) {
     const auto [at, is_new] = in.emplace(part, w);
@@ -174,29 +187,11 @@ class WriterCheck {
     for (auto& [part, entry] : all) {
       entry.first.certain = complete && entry.second == branches.size();
     }
-    // Parts of one variable do not meet each other here, they come from branches apart.
-    Writes together;
+    // They come from branches apart, so that they meet those before them but not each other.
     for (const auto& [part, entry] : all)
-      together.exact.emplace(part, entry.first);
-    for (const auto& [part, w] : together.exact)
-      check_against(line, part, w);
-    for (const auto& [part, w] : together.exact)
-      keep_with_outer(line, part, w);
-  }
-  void check_against(const Writes& line, const Part& part, const Write& w) {
-    if (part.path.find("[*]") == std::string::npos) {
-      meet(line.exact, part, w);
-      meet(line.inside, part, w);
-    }
-    for_each_outer_part(part.path, [&](const std::string& outer) {
-      if (outer.find("[*]") == std::string::npos) meet(line.exact, {part.variable, outer}, w);
-    });
-  }
-  static void keep_with_outer(Writes& line, const Part& part, const Write& w) {
-    keep(line.exact, part, w);
-    for_each_outer_part(part.path, [&](const std::string& outer) {
-      keep(line.inside, {part.variable, outer}, w);
-    });
+      meet_all(line, part, entry.first);
+    for (const auto& [part, entry] : all)
+      keep_all(line, part, entry.first);
   }
 
   // A body that runs many times.
@@ -209,8 +204,7 @@ class WriterCheck {
                       "a member under a key of the round, or a loop with state");
         continue;
       }
-      check_against(line, part, {w.place, false});
-      keep_with_outer(line, part, {w.place, false});
+      add(line, part, {w.place, false});
     }
   }
 
@@ -262,7 +256,8 @@ class WriterCheck {
         for (const Expr& input : r.inputs)
           waits(root_variable(output), input);
       }
-      write(line, output);
+      // Several functions may fill one container, each with members of its own.
+      write(line, output, output.type.is(Kind::container) && calls_function(r));
     }
     if (const auto* e = std::get_if<Expr>(&r.action)) {
       reads(*e);
@@ -272,6 +267,12 @@ class WriterCheck {
       }
     }
     options(r.options);
+  }
+  [[nodiscard]] bool calls_function(const Rule& r) const {
+    const auto* call = std::get_if<RuleCall>(&r.action);
+    if (call == nullptr || call->callee_kind != CalleeKind::callable) return false;
+    const Callable& callee = program_.callables.at(static_cast<std::size_t>(call->index));
+    return callee.kind == CallableKind::function;
   }
   void options(const Options& o) {
     for (const Box<Expr>* each : {&o.priority, &o.retries, &o.timeout, &o.target, &o.parallel})
@@ -405,6 +406,7 @@ class WriterCheck {
     errors_.found(variable(from).place, "a circle: " + names, "rules that can all start");
   }
 
+  const Program& program_;
   const Frame& frame_;
   Diagnostics& errors_;
   Diagnostics& warnings_;
@@ -416,10 +418,10 @@ class WriterCheck {
 void check_writers(const Program& program, Diagnostics& errors, Diagnostics& warnings) {
   for (const Callable& c : program.callables) {
     if (c.kind != CallableKind::function) continue;
-    WriterCheck(c.frame, errors, warnings).run(c.name);
+    WriterCheck(program, c.frame, errors, warnings).run(c.name);
     check_next(c.frame.body, errors);
   }
-  WriterCheck(program.main, errors, warnings).run("main");
+  WriterCheck(program, program.main, errors, warnings).run("main");
   check_next(program.main.body, errors);
 }
 
