@@ -92,7 +92,7 @@ class WriterCheck {
     std::set<int> waits_for;  // whole variables that its one writer waits for
   };
 
-  const Variable& variable(int index) const {
+  [[nodiscard]] const Variable& variable(int index) const {
     return frame_.variables.at(static_cast<std::size_t>(index));
   }
   Uses& uses(int index) { return uses_.at(static_cast<std::size_t>(index)); }
@@ -350,8 +350,9 @@ class WriterCheck {
       const Uses& u = uses_[i];
       const std::string name = "'" + v.name + "'";
       if (v.role == VariableRole::output && u.n_writes == 0 && !v.type.is(Kind::container)) {
-        errors_.found(v.place, "output " + name + ", which " + owner + " never writes",
-                      "a rule that sets it");
+        std::string found("output ");
+        found.append(name).append(", which ").append(owner).append(" never writes");
+        errors_.found(v.place, found, "a rule that sets it");
       }
       if (v.role != VariableRole::local) continue;
       const bool may_be_unwritten = v.mapped || v.type.is(Kind::container);
@@ -387,6 +388,7 @@ class WriterCheck {
         Mark& mark = marks[static_cast<std::size_t>(to)];
         if (mark == Mark::open) {
           std::vector<int> circle;
+          circle.reserve(path.size());
           for (const auto& each : path)
             circle.push_back(each.first);
           return circle_error(circle, to);
