@@ -5,7 +5,7 @@
 
 #include "rubato/base/error.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 namespace {
 
 constexpr std::array<Builtin, 47> kBuiltins{{
@@ -189,4 +189,4 @@ std::string signatures_text(std::string_view name) {
   return text;
 }
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

@@ -10,7 +10,7 @@
 
 #include "rubato/flow/tic/type.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 enum class BuiltinId : std::uint8_t {
   to_integer,  // int(x): floats are cut towards zero, strings are read whole
@@ -79,4 +79,4 @@ struct Builtin {
 // The overloads of a name as people read them: "abs(integer) or abs(float)".
 [[nodiscard]] std::string signatures_text(std::string_view name);
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

@@ -10,7 +10,7 @@
 #include "rubato/flow/tic/diagnostics.hpp"
 #include "rubato/flow/tic/syntax.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 // Resolves and checks a parsed program: fills in all that syntax.hpp says the checker sets. Errors
 // go to `errors`, what may well be meant to `warnings`: values that nobody reads. The tree may be
@@ -23,4 +23,4 @@ std::vector<Diagnostic> check_program(Program& program);
 // Parsed and checked. Throws Error with all messages, syntax first.
 [[nodiscard]] Program load_program(std::string_view text, std::string file_name);
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

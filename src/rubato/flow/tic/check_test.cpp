@@ -7,7 +7,7 @@
 #include "rubato/flow/tic/print.hpp"
 #include "rubato/flow/tic/scripts_test.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 namespace {
 
 std::string errors_of(std::string_view text) {
@@ -265,4 +265,4 @@ TEST(TicChecker, a_block_lists_what_it_takes_from_outside) {
 }
 
 }  // namespace
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

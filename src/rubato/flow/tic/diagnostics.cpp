@@ -5,7 +5,7 @@
 
 #include "rubato/base/error.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 void Diagnostics::add(Place place, std::string text) {
   if (full()) return;
@@ -43,4 +43,4 @@ void Diagnostics::throw_if_any() const {
   if (!empty()) throw Error(text());
 }
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

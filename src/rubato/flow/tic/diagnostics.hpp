@@ -8,7 +8,7 @@
 
 #include "rubato/flow/tic/type.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 struct Diagnostic {
   Place place;
@@ -43,4 +43,4 @@ class Diagnostics {
   std::vector<Diagnostic> list_;
 };
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

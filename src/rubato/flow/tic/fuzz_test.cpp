@@ -9,7 +9,7 @@
 #include "rubato/flow/tic/print.hpp"
 #include "rubato/flow/tic/scripts_test.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 namespace {
 
 std::size_t below(RandomStream& random, std::size_t n) {
@@ -91,4 +91,4 @@ TEST(TicFuzz, mutated_whole_scripts_are_checked) {
 }
 
 }  // namespace
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

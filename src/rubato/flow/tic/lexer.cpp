@@ -6,7 +6,7 @@
 
 #include "rubato/io/number.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 namespace {
 
 // ASCII only, in any locale.
@@ -328,4 +328,4 @@ std::string string_literal(std::string_view bytes) {
   return text + '"';
 }
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

@@ -10,7 +10,7 @@
 
 #include "rubato/flow/tic/diagnostics.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 enum class TokenKind : std::uint8_t { name, integer, floating, string, symbol, separator, end };
 
@@ -43,4 +43,4 @@ struct Token {
 // `bytes` as a string literal, which reads back to the same bytes.
 [[nodiscard]] std::string string_literal(std::string_view bytes);
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

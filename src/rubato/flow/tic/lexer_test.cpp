@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 namespace {
 
 // The tokens as one line: separators as |.
@@ -88,4 +88,4 @@ TEST(TicLexer, columns_count_characters_not_bytes) {
 }
 
 }  // namespace
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

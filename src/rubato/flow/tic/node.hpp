@@ -6,7 +6,7 @@
 
 #include "rubato/flow/tic/type.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 // What each node has. Places do not count in comparisons.
 struct Node {
@@ -44,4 +44,4 @@ class Box {
   std::unique_ptr<T> value_;
 };
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

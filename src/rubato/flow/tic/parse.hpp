@@ -7,7 +7,7 @@
 #include "rubato/flow/tic/diagnostics.hpp"
 #include "rubato/flow/tic/syntax.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 // The program of `text`. `file_name` is what errors name. Names are not resolved: see check.hpp.
 // Throws Error with one line for each error, Diagnostics::kMax at most.
@@ -17,4 +17,4 @@ namespace rubato::flow {
 [[nodiscard]] Program parse_program(std::string_view text, std::string file_name,
                                     Diagnostics& errors);
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

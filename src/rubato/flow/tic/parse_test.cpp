@@ -8,7 +8,7 @@
 #include "rubato/flow/tic/print.hpp"
 #include "rubato/flow/tic/scripts_test.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 namespace {
 
 std::string errors_of(std::string_view text) {
@@ -194,4 +194,4 @@ TEST(TicParser, reads_all_scripts) {
 }
 
 }  // namespace
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

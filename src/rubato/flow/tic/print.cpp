@@ -4,7 +4,7 @@
 
 #include "rubato/flow/tic/detail/expression_text.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 namespace {
 
 using detail::argument_text;
@@ -232,4 +232,4 @@ std::string print_statement(const Statement& statement) {
   return text;
 }
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

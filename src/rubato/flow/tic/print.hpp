@@ -6,7 +6,7 @@
 
 #include "rubato/flow/tic/syntax.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 // parse_program(print_program(p)) == p for each p that was parsed and not yet checked.
 [[nodiscard]] std::string print_program(const Program& program);
@@ -17,4 +17,4 @@ namespace rubato::flow {
 // One statement with its blocks, without a newline behind it.
 [[nodiscard]] std::string print_statement(const Statement& statement);
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

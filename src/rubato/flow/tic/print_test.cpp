@@ -5,7 +5,7 @@
 #include "rubato/flow/tic/parse.hpp"
 #include "rubato/flow/tic/scripts_test.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 namespace {
 
 TEST(TicPrinter, what_is_printed_reads_back_to_the_same_tree) {
@@ -51,4 +51,4 @@ TEST(TicPrinter, prints_one_statement) {
 }
 
 }  // namespace
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

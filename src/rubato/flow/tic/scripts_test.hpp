@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 struct Script {
   std::string name;
@@ -31,4 +31,4 @@ inline std::vector<Script> all_scripts() {
   return scripts;
 }
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

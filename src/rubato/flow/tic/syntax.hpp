@@ -16,7 +16,7 @@
 #include "rubato/flow/tic/node.hpp"
 #include "rubato/flow/tic/type.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 // --- expressions ----------------------------------------------------------------------------
 
@@ -368,4 +368,4 @@ struct Program {
   }
 };
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

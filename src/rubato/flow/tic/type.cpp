@@ -1,6 +1,6 @@
 #include "rubato/flow/tic/type.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 std::string_view kind_name(Kind kind) noexcept {
   switch (kind) {
@@ -34,4 +34,4 @@ std::string type_text(const Type& type) {
   return text.append(type_text(type.element.at(0))).append(">");
 }
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 // A byte of a script as editors count: the first line and the first column are 1; a column is a
 // character of UTF-8, a tab is one.
@@ -60,4 +60,4 @@ struct Type {
 // A type as it is written: "container<string, float>", "point".
 [[nodiscard]] std::string type_text(const Type& type);
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

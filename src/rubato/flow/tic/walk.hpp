@@ -3,7 +3,7 @@
 
 #include "rubato/flow/tic/syntax.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 // Calls f(const Expr&) for each name, member and field that must be closed before `e` has a value:
 // the longest form, `c[i].x` rather than `c`, and then what its keys need. The argument of
@@ -62,4 +62,4 @@ void for_each_read(const Expr& e, const F& f) {
   return std::get<NameRef>(e.form).variable;
 }
 
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

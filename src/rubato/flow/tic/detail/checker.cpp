@@ -9,7 +9,7 @@
 #include "rubato/flow/tic/lexer.hpp"
 #include "rubato/flow/tic/parse.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 void check_program(Program& program, Diagnostics& errors, Diagnostics& warnings) {
   detail::Checker(program, errors).run();
@@ -250,4 +250,4 @@ void Checker::unknown_name(const std::string& name, Place place) {
 }
 
 }  // namespace detail
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

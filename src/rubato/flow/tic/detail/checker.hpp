@@ -19,7 +19,7 @@
 #include "rubato/flow/tic/syntax.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 
 // Thrown after the error has been noted.
 struct CheckStop {};
@@ -140,4 +140,4 @@ void check_writers(const Program& program, Diagnostics& errors, Diagnostics& war
 // Each loop in `body` says next exactly once in each round.
 void check_next(const Block& body, Diagnostics& errors);
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

@@ -3,7 +3,7 @@
 #include "rubato/flow/tic/detail/checker.hpp"
 #include "rubato/flow/tic/detail/expression_text.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 namespace {
 
 bool names(const Expr& e, int variable) {
@@ -75,4 +75,4 @@ void Checker::command_outputs(const Callable& c) {
   }
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

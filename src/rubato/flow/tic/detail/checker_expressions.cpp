@@ -5,7 +5,7 @@
 #include "rubato/flow/tic/detail/checker.hpp"
 #include "rubato/flow/tic/detail/expression_text.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 namespace {
 
 // "integer 'n'", "the string \"x\"": what a message says was found.
@@ -205,4 +205,4 @@ void Checker::writable(const Expr& whole, int variable) {
   }
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

@@ -4,7 +4,7 @@
 #include "rubato/flow/tic/detail/expression_text.hpp"
 #include "rubato/flow/tic/detail/parser.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 
 void Checker::rule(Rule& r) {
   for (Expr& input : r.inputs)
@@ -236,4 +236,4 @@ void Checker::options(Options& o) {
   at_least(o.timeout, 1, "a timeout");
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

@@ -3,7 +3,7 @@
 #include "rubato/flow/tic/detail/checker.hpp"
 #include "rubato/flow/tic/detail/expression_text.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 namespace {
 
 // Puts another value in place of one for as long as it lives.
@@ -221,4 +221,4 @@ void Checker::form(Statement& s, CallExpr& c) {
   }
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

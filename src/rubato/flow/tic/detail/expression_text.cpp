@@ -5,7 +5,7 @@
 #include "rubato/flow/tic/lexer.hpp"
 #include "rubato/io/number.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 namespace {
 
 // How tightly a form binds, as in parser_expressions.cpp.
@@ -126,4 +126,4 @@ std::string argument_text(const Expr& e) {
   return bare ? expression_text(e) : "(" + expression_text(e) + ")";
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

@@ -7,7 +7,7 @@
 
 #include "rubato/flow/tic/syntax.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 
 [[nodiscard]] std::string expression_text(const Expr& expression);
 
@@ -31,4 +31,4 @@ template <class T, class TextOf>
   return text;
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

@@ -4,7 +4,7 @@
 
 #include "rubato/flow/tic/detail/checker.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 namespace {
 
 // How many times a block says next, at least and at most.
@@ -81,4 +81,4 @@ void check_next(const Block& body, Diagnostics& errors) {
   NextCheck(errors).block(body);
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

@@ -2,7 +2,7 @@
 
 #include "rubato/base/error.hpp"
 
-namespace rubato::flow {
+namespace rubato::flow::tic {
 
 Program parse_program(std::string_view text, std::string file_name, Diagnostics& errors) {
   Program program;
@@ -249,4 +249,4 @@ Expr Parser::command_word() {
 }
 
 }  // namespace detail
-}  // namespace rubato::flow
+}  // namespace rubato::flow::tic

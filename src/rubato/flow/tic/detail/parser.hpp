@@ -17,7 +17,7 @@
 #include "rubato/flow/tic/parse.hpp"
 #include "rubato/flow/tic/syntax.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 
 // Thrown after the error has been noted.
 struct SyntaxStop {};
@@ -140,4 +140,4 @@ class Parser::Nesting {
   Parser& parser_;
 };
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

@@ -8,7 +8,7 @@
 
 #include "rubato/flow/tic/detail/parser.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 namespace {
 
 struct Operator {
@@ -258,4 +258,4 @@ Expr Parser::template_operand() {
   return template_operands_->at(n_operands_taken_++);
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

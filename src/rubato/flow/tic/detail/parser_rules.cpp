@@ -6,7 +6,7 @@
 #include "rubato/base/error.hpp"
 #include "rubato/flow/tic/detail/parser.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 namespace {
 
 struct NumberOption {
@@ -134,4 +134,4 @@ void Parser::target(Options& o) {
   o.target = Box<Expr>(expression());
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

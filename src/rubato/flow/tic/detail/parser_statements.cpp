@@ -1,7 +1,7 @@
 #include "rubato/base/error.hpp"
 #include "rubato/flow/tic/detail/parser.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 namespace {
 
 // What a statement may begin with, for messages.
@@ -259,4 +259,4 @@ Wait Parser::wait() {
   return w;
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail

@@ -23,7 +23,7 @@
 #include "rubato/flow/tic/detail/expression_text.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
-namespace rubato::flow::detail {
+namespace rubato::flow::tic::detail {
 namespace {
 
 // A part of a variable: "" is the whole, ".1;" its second field, "[5]" a member, "[*]" a member
@@ -427,4 +427,4 @@ void check_writers(const Program& program, Diagnostics& errors, Diagnostics& war
   check_next(program.main.body, errors);
 }
 
-}  // namespace rubato::flow::detail
+}  // namespace rubato::flow::tic::detail
