@@ -32,41 +32,43 @@ namespace detail {
 
 template <class A>
 struct Argument {
-  static Arg put(const A& value) { return {Arg::Mode::value, {}, Codec<A>::put(value)}; }
+  static Arg put(const A& value) { return {Arg::Mode::value, {}, Codec<A>::put(value), {}}; }
   static std::tuple<A> get(Arg& arg) { return {Codec<A>::get(arg.value)}; }
 };
 template <class T>
 struct Argument<Future<T>> {
-  static Arg put(Future<T> future) { return {Arg::Mode::wait, future.take(), {}}; }
+  static Arg put(Future<T> future) { return input_of<T>(future.take()); }
   static std::tuple<T> get(Arg& arg) { return {Codec<T>::get(arg.take_value())}; }
 };
 template <>
 struct Argument<Future<void>> {
-  static Arg put(Future<void> future) { return {Arg::Mode::wait, future.take(), {}}; }
+  static Arg put(Future<void> future) { return input_of<void>(future.take()); }
   static std::tuple<> get(Arg& /*arg*/) { return {}; }
 };
 template <class T>
 struct Argument<Member<T>> {
   static Arg put(Member<T> member) {
-    return {Arg::Mode::member, member.container.take(), std::move(member.key)};
+    return member_of<T>(member.container.take(), std::move(member.key));
   }
   static std::tuple<T> get(Arg& arg) { return {Codec<T>::get(arg.take_value())}; }
 };
 // A handle as it is.
 template <class H, Arg::Mode kMode>
 struct HandleArgument {
-  static Arg put(H handle) { return {kMode, handle.take(), {}}; }
+  static Arg put(H handle) { return {kMode, handle.take(), {}, {}}; }
   static std::tuple<H> get(Arg& arg) { return {H(std::exchange(arg.ref, {}))}; }
 };
 template <class T>
 struct Argument<Later<T>> : HandleArgument<Future<T>, Arg::Mode::reader> {
-  static Arg put(Later<T> later) { return {Arg::Mode::reader, later.future.take(), {}}; }
+  static Arg put(Later<T> later) { return {Arg::Mode::reader, later.future.take(), {}, {}}; }
 };
 template <class T, class K>
 struct Argument<Container<T, K>> : HandleArgument<Container<T, K>, Arg::Mode::reader> {};
 template <class T, class K>
 struct Argument<Closed<T, K>> : HandleArgument<Container<T, K>, Arg::Mode::closed> {
-  static Arg put(Closed<T, K> closed) { return {Arg::Mode::closed, closed.container.take(), {}}; }
+  static Arg put(Closed<T, K> closed) {
+    return {Arg::Mode::closed, closed.container.take(), {}, {}};
+  }
 };
 template <class T, class K>
 struct Argument<Inserter<T, K>> : HandleArgument<Inserter<T, K>, Arg::Mode::writer> {

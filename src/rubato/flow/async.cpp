@@ -20,8 +20,8 @@ const ActionId kForward = register_action({"pass on", &forward, true, true});
 
 void pass_on(Flow& flow, Ref output, Ref result, PortablePlace at) {
   auto rule = std::make_unique<Rule>(kForward, 2, RuleOptions{"result that is passed on"}, at);
-  rule->args()[0] = {Arg::Mode::output, output, {}};
-  rule->args()[1] = {Arg::Mode::wait, result, {}};
+  rule->args()[0] = {Arg::Mode::output, output, {}, {}};
+  rule->args()[1] = {Arg::Mode::wait, result, {}, {}};
   flow.submit(std::move(rule));
 }
 

@@ -56,7 +56,7 @@ struct ReadyTask {
 
   void run(CoreContext& /*here*/) const {
     Rule rule(AsyncAction<F>::kId, 1, {}, at);
-    rule.args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}};
+    rule.args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}, {}};
     put_function(rule, f);
     Flow::here().run(rule);
   }
@@ -102,7 +102,7 @@ class Async {
     }
     auto rule = std::make_unique<Rule>(Does::kId, static_cast<std::uint32_t>(1 + sizeof...(A)),
                                        options_, PortablePlace(at_));
-    rule->args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}};
+    rule->args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}, {}};
     detail::put_function(*rule, f_);
     detail::put_arguments<1>(*rule, std::forward<A>(arguments)...);
     flow.submit(std::move(rule));

@@ -113,34 +113,37 @@ void Flow::wake(RuleList waiting, const Value& value, DataId of, const Value* ke
   while (!waiting.empty()) {
     std::unique_ptr<Rule> rule = waiting.pop();
     Arg& arg = rule->args()[rule->at_arg];
-    if (arg.mode != Arg::Mode::closed) {
-      hand_over(arg, value, of, key);
-    } else if (value.is_failed()) {
-      skip(std::move(rule), value);
-      continue;
-    } else {
+    if (of.is_container() && key == nullptr && arg.mode == Arg::Mode::closed) {
+      if (value.is_failed()) {
+        skip(std::move(rule), value);
+        continue;
+      }
       arg.mode = Arg::Mode::reader;
+    } else {
+      static_cast<void>(hand_over(arg, value, of, key));
     }
-    ++rule->at_arg;
     advance(std::move(rule));
   }
 }
 
-void Flow::hand_over(Arg& arg, const Value& value, DataId of, const Value* key) {
+bool Flow::hand_over(Arg& arg, const Value& value, DataId of, const Value* key) {
   const Ref used = std::exchange(arg.ref, {});
   if (value.is_reference()) {
     // What is stored stays as long as `used` is not given back.
     Value& stored = key == nullptr ? datum(of).value : *shard(of).stored(*key);
     Ref all = stored.as_reference();
-    arg.mode = Arg::Mode::reader;
     arg.ref = share(all, false);
     stored = Value::reference(all);
-    arg.value = {};
+    if (arg.mode == Arg::Mode::link && !arg.has_keys()) arg.mode = Arg::Mode::reader;
   } else {
     arg.mode = Arg::Mode::value;
-    arg.value = value;
+    arg.value = arg.has_keys() && !value.is_failed()
+                    ? Value::failed("a value of kind " + std::string(name_of(value.kind())) +
+                                    " has no member " + key_text(arg.keys->back()))
+                    : value;
   }
   give_back_reader(used);
+  return !arg.is_waited_for();
 }
 
 void Flow::give_back_reader(Ref reader) {
@@ -249,10 +252,7 @@ void Flow::mint_here(DataId id, bool is_writer, std::uint64_t weight) {
 void Flow::advance(std::unique_ptr<Rule> rule) {
   while (rule->at_arg < rule->args().size()) {
     Arg& arg = rule->args()[rule->at_arg];
-    const bool is_member = arg.mode == Arg::Mode::member;
-    const bool is_datum = arg.mode == Arg::Mode::wait || arg.mode == Arg::Mode::closed;
-    if (is_member && !take_member(rule, arg)) return;
-    if (is_datum && !take_datum(rule, arg)) return;
+    if (arg.is_waited_for() && !take_input(rule, arg)) return;
     ++rule->at_arg;
   }
   if (rule->options.core != kAnyCore && rule->options.core != here_.core()) {
@@ -262,20 +262,44 @@ void Flow::advance(std::unique_ptr<Rule> rule) {
   dispatch(std::move(rule));
 }
 
-bool Flow::take_datum(std::unique_ptr<Rule>& rule, Arg& arg) {
-  if (!is_here(arg.ref.id)) {
-    move_to(arg.ref.id.home(), std::move(rule));
-    return false;
+// From reference to reference, until what is asked for is there.
+bool Flow::take_input(std::unique_ptr<Rule>& rule, Arg& arg) {
+  while (arg.is_waited_for()) {
+    const DataId id = arg.ref.id;
+    const bool is_member = id.is_container() && arg.has_keys();
+    const bool wants_handle = arg.mode == Arg::Mode::handle || arg.mode == Arg::Mode::link;
+    if (id.is_container() && !is_member && wants_handle) {
+      arg.mode = Arg::Mode::reader;
+      return true;
+    }
+    const CoreId home = is_member ? owner_of(id, arg.keys->back()) : id.home();
+    if (home != here_.core()) {
+      move_to(home, std::move(rule));
+      return false;
+    }
+    const bool goes_on = is_member           ? take_member(rule, arg)
+                         : id.is_container() ? take_container(rule, arg)
+                                             : take_scalar(rule, arg);
+    if (!goes_on) return false;
   }
+  return true;
+}
+
+bool Flow::take_scalar(std::unique_ptr<Rule>& rule, Arg& arg) {
   Datum& mine = datum(arg.ref.id);
   if (mine.state != Datum::State::closed) {
     mine.waiting.push(std::move(rule));
     return false;
   }
-  if (arg.mode == Arg::Mode::wait) {
-    const Value value = mine.value;
-    hand_over(arg, value, arg.ref.id, nullptr);
-    return true;
+  const Value value = mine.value;
+  static_cast<void>(hand_over(arg, value, arg.ref.id, nullptr));
+  return true;
+}
+
+bool Flow::take_container(std::unique_ptr<Rule>& rule, Arg& arg) {
+  Datum& mine = datum(arg.ref.id);
+  if (mine.state != Datum::State::closed || arg.mode == Arg::Mode::wait) {
+    return take_scalar(rule, arg);
   }
   if (mine.value.is_failed()) {
     const Value failure = mine.value;
@@ -335,7 +359,6 @@ void Flow::skip(std::unique_ptr<Rule> rule, const Value& failure) {
     give_back_reader(std::exchange(arg.ref, {}));
     arg.mode = Arg::Mode::value;
     arg.value = failure;
-    ++rule->at_arg;
     return advance(std::move(rule));
   }
   ++counters_.n_skipped;
@@ -367,7 +390,8 @@ std::unique_ptr<Rule> Flow::copy_rule(Rule& rule, std::uint32_t n_args_more) {
   auto copy = empty_copy(rule, n_args_more);
   for (std::size_t i = 0; i < rule.args().size(); ++i) {
     Arg& from = rule.args()[i];
-    copy->args()[i] = {from.mode, share(from.ref, from.mode == Arg::Mode::writer), from.value};
+    copy->args()[i] = {from.mode, share(from.ref, from.mode == Arg::Mode::writer), from.value,
+                       from.copy_keys()};
   }
   return copy;
 }
@@ -381,7 +405,7 @@ std::unique_ptr<Rule> Flow::halve_rule(Rule& rule) {
     Arg& from = rule.args()[i];
     const Ref half{from.ref.id, from.ref.weight / 2};
     from.ref.weight -= half.weight;
-    copy->args()[i] = {from.mode, half, from.value};
+    copy->args()[i] = {from.mode, half, from.value, from.copy_keys()};
   }
   return copy;
 }

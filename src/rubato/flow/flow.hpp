@@ -85,6 +85,12 @@ class Flow final : public core::Combiner {
 
   // Adds a member; `writer`, which stays with the caller, pays for the way. May wait for room.
   void insert(Ref& writer, const Value& key, Value value, PortablePlace at);
+  // The same of a member of a member, and so on; containers on the way are made where there are
+  // none yet, and closed with the one that they are in. REQUIRES: keys is not empty.
+  void insert_at(Ref& writer, Keys keys, Value value, PortablePlace at);
+  // All members that are there, in the order of their keys; the caller owns references among them.
+  // Waits. REQUIRES: the caller may read the container until then.
+  [[nodiscard]] std::vector<std::pair<Value, Value>> all_members(const Ref& container);
   // Runs copies of `body` on members as they come, kPairsATask at most at a time: their keys and
   // values are in its closure, or behind its arguments (LoopPairs). REQUIRES: a container's reader
   // is its argument 0.
@@ -132,9 +138,11 @@ class Flow final : public core::Combiner {
   void give_back_reader_here(Ref reader);
   void mint_here(DataId id, bool is_writer, std::uint64_t weight);
   void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at);
+  void insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at);
   void attach_loop_here(std::unique_ptr<Rule> body);
   void close_shard(DataId id);
   void count_shard(DataId id, std::uint64_t n_members);
+  void send_members(DataId id, CoreId to, std::uint64_t address);
   void free_shard(DataId id);
 
  private:
@@ -146,11 +154,14 @@ class Flow final : public core::Combiner {
   }
   [[nodiscard]] CoreId owner_of(DataId id, const Value& key) const noexcept;
   [[nodiscard]] Shard& shard(DataId id);
+  void wake_member(Shard& shard, const Value& key, const Value& value);
   [[nodiscard]] static Value missing(const Value& key);
   void mint(Ref& ref, bool is_writer);
 
   // True if the argument is there now; false if the rule waits here or has moved on.
-  [[nodiscard]] bool take_datum(std::unique_ptr<Rule>& rule, Arg& arg);
+  [[nodiscard]] bool take_input(std::unique_ptr<Rule>& rule, Arg& arg);
+  [[nodiscard]] bool take_scalar(std::unique_ptr<Rule>& rule, Arg& arg);
+  [[nodiscard]] bool take_container(std::unique_ptr<Rule>& rule, Arg& arg);
   [[nodiscard]] bool take_member(std::unique_ptr<Rule>& rule, Arg& arg);
   void move_to(CoreId core, std::unique_ptr<Rule> rule);
   void dispatch(std::unique_ptr<Rule> rule);
@@ -160,8 +171,9 @@ class Flow final : public core::Combiner {
   void close_counted(DataId id, Datum& closed);
   void free_if_unused(DataId id, Datum& unused);
   void wake(RuleList waiting, const Value& value, DataId of, const Value* key = nullptr);
-  // The value as an argument; a reference is shared with what is stored.
-  void hand_over(Arg& arg, const Value& value, DataId of, const Value* key);
+  // The value as an argument; true if it is all that was asked for. A reference is shared with what
+  // is stored, and the argument goes on to what it refers to.
+  [[nodiscard]] bool hand_over(Arg& arg, const Value& value, DataId of, const Value* key);
   void hold(Shard& shard);
   void add_pair(Shard& shard, ShardLoop& loop, const Value& key, const Value& value);
   void start_pairs(Shard& shard);

@@ -10,9 +10,9 @@
 namespace rubato::flow {
 
 DataId Flow::create_container(Kind kind, bool is_spread, PortablePlace at) {
-  DataId id = create(kind, Closing::counted, at);
+  const DataId id = create(kind, Closing::counted, at);
   datum(id).is_container = true;
-  return DataId::of(id.home(), id.slot(), is_spread);
+  return id.of_container(is_spread);
 }
 
 CoreId Flow::owner_of(DataId id, const Value& key) const noexcept {
@@ -84,34 +84,134 @@ void Flow::insert_here(Ref writer, const Value& key, const Value& value, Portabl
       hold(mine);
     }
   }
-  if (mine.anybody_waits()) wake(mine.take_waiting(key), value, mine.id(), &key);
+  if (mine.anybody_waits()) wake_member(mine, key, value);
+}
+
+void Flow::wake_member(Shard& mine, const Value& key, const Value& value) {
+  RuleList waiting = mine.take_waiting(key);
+  for (Rule* rule = waiting.first(); rule != nullptr; rule = rule->next)
+    rule->args()[rule->at_arg].keys->pop_back();
+  wake(std::move(waiting), value, mine.id(), &key);
+}
+
+void Flow::insert_at(Ref& writer, Keys keys, Value value, PortablePlace at) {
+  if (keys.size() == 1) return insert(writer, keys.back(), std::move(value), at);
+  if (value.is_reference()) {
+    Ref ref = value.as_reference();
+    make_wide(ref, false);
+    value = Value::reference(ref);
+  }
+  const CoreId owner = owner_of(writer.id, keys.back());
+  if (owner == here_.core()) return insert_at_here({writer.id, 0}, std::move(keys), value, at);
+  if (writer.weight < 2) mint(writer, true);
+  --writer.weight;
+  Writer out;
+  value.put(out);
+  for (const Value& key : keys)
+    key.put(out);
+  here_.post(owner, InsertAt{{writer.id, 1}, at}, out.view());
+}
+
+void Flow::insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at) {
+  if (keys.size() == 1) return insert_here(writer, keys.back(), value, at);
+  Shard& mine = shard(writer.id);
+  mine.returned += writer.weight;
+  if (mine.returned > 0) hold(mine);
+  const Value key = keys.back();
+  keys.pop_back();
+  const std::optional<Value> inner = mine.find(key);
+  if (inner && !inner->is_reference()) {
+    if (value.is_reference()) give_back_reader(value.as_reference());
+    return note_failure("member " + key_text(key) + " of a container is " +
+                        std::string(name_of(inner->kind())) + ", and " + at.place().text() +
+                        " sets a member of it");
+  }
+  if (inner) return insert_at_here({inner->as_reference().id, 0}, std::move(keys), value, at);
+  const DataId made = create_container(Kind::none, false, at);
+  mine.inner_writers.push_back({made, kWholeWeight});
+  insert_here({writer.id, 0}, key, Value::reference({made, kWholeWeight}), at);
+  insert_at_here({made, 0}, std::move(keys), value, at);
 }
 
 bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
-  const CoreId owner = owner_of(arg.ref.id, arg.value);
-  if (owner != here_.core()) {
-    move_to(owner, std::move(rule));
-    return false;
-  }
   Shard& mine = shard(arg.ref.id);
-  const std::optional<Value> value = mine.find(arg.value);
+  const Value key = arg.keys->back();
+  const std::optional<Value> value = mine.find(key);
   if (value) {
-    const Value key = arg.value;
-    hand_over(arg, *value, mine.id(), &key);
+    arg.keys->pop_back();
+    static_cast<void>(hand_over(arg, *value, mine.id(), &key));
     return true;
   }
   if (mine.is_closed) {
-    const Value failure = missing(arg.value);
-    skip(std::move(rule), failure);
+    skip(std::move(rule), missing(key));
   } else {
-    RuleList& waiting = mine.waiting_for(arg.value);
-    waiting.push(std::move(rule));
+    mine.waiting_for(key).push(std::move(rule));
   }
   return false;
 }
 
 Value Flow::missing(const Value& key) {
   return Value::failed("member " + key_text(key) + " was never set, and its container is closed");
+}
+
+// --- all members
+
+// Where a task waits for the members of all shards; lies on its stack.
+struct GatheredMembers {
+  core::Worker* waiter = nullptr;
+  bool sleeps = false;
+  std::size_t n_open = 0;
+  std::vector<std::pair<Value, Value>> members;
+};
+
+void MembersHere::apply(CoreContext& here, ByteView bytes) const {
+  auto& gathered = *std::bit_cast<GatheredMembers*>(address);
+  Reader in(bytes);
+  while (!in.at_end()) {
+    Value key = Value::get(in);
+    gathered.members.emplace_back(std::move(key), Value::get(in));
+  }
+  --gathered.n_open;
+  if (std::exchange(gathered.sleeps, false)) here.tasks().wake(*gathered.waiter);
+}
+
+void Flow::send_members(DataId id, CoreId to, std::uint64_t address) {
+  const CoreContext::InPlace inside(here_);
+  Writer out;
+  Shard& mine = shard(id);
+  mine.for_each([&](const Value& key, const Value& value) {
+    key.put(out);
+    if (!value.is_reference()) return value.put(out);
+    Value& stored = *mine.stored(key);
+    Ref all = stored.as_reference();
+    const Ref part = share(all, false);
+    stored = Value::reference(all);
+    Value::reference(part).put(out);
+  });
+  here_.post(to, MembersHere{address}, out.view());
+}
+
+std::vector<std::pair<Value, Value>> Flow::all_members(const Ref& container) {
+  here_.check_may_block();
+  GatheredMembers gathered;
+  gathered.waiter = &here_.tasks().running();
+  const auto n_cores = static_cast<CoreId>(here_.shape().n_cores_total());
+  gathered.n_open = container.id.is_spread() ? n_cores : 1;
+  const SendMembers ask{container.id, here_.core(), std::bit_cast<std::uint64_t>(&gathered)};
+  if (container.id.is_spread()) {
+    here_.multicast(0, n_cores, ask);
+  } else {
+    here_.post(container.id.home(), ask);
+  }
+  while (gathered.n_open > 0) {
+    gathered.sleeps = true;
+    here_.tasks().suspend("the members of a container");
+  }
+  const auto is_before = [](const auto& a, const auto& b) {
+    return comes_before(a.first, b.first);
+  };
+  std::ranges::sort(gathered.members, is_before);
+  return std::move(gathered.members);
 }
 
 // --- loops
@@ -134,7 +234,7 @@ void Flow::attach_loop(std::unique_ptr<Rule> body) {
       Arg& from = body->args()[i];
       const std::uint64_t weight = from.ref.weight / (n_cores - core + 1);
       from.ref.weight -= weight;
-      part->args()[i] = {from.mode, {from.ref.id, weight}, from.value};
+      part->args()[i] = {from.mode, {from.ref.id, weight}, from.value, from.copy_keys()};
     }
     here_.post(core, AttachLoop{}, part->to_bytes());
   }
@@ -196,7 +296,7 @@ void Flow::start_pairs(ShardLoop& loop) {
       Arg& arg = task->args()[n_own + 2 * i + 1];
       Value& value = loop.pairs[i].second;
       if (value.is_reference()) {
-        arg = {Arg::Mode::reader, value.as_reference(), {}};
+        arg = {Arg::Mode::reader, value.as_reference(), {}, {}};
       } else {
         arg.value = std::move(value);
       }
@@ -264,9 +364,12 @@ void Flow::close_shard(DataId id) {
   mine.is_closed = true;
   end_loops(mine);
   const std::uint64_t n_members = mine.n_members();
+  for (const Ref& writer : std::exchange(mine.inner_writers, {}))
+    give_back_writer(writer);
   mine.take_all_waiting([&](const Value& key, RuleList waiting) {
+    const Value failure = missing(key);
     while (!waiting.empty())
-      skip(waiting.pop(), missing(key));
+      skip(waiting.pop(), failure);
   });
   if (is_here(id)) {
     count_shard(id, n_members);

@@ -44,7 +44,9 @@ void reply(Flow& flow, Rule& rule) {
 // NOLINTNEXTLINE(cert-err58-cpp): before main, like all actions
 const ActionId kReply = register_action({"wait", &reply, true, true});
 
-Value wait_for(Arg input, const char* what) {
+}  // namespace
+
+Value wait_for(Arg input) {
   Flow& flow = Flow::here();
   flow.core().check_may_block();
   Waiting waiting;
@@ -56,22 +58,12 @@ Value wait_for(Arg input, const char* what) {
   flow.submit(std::move(rule));
   while (!waiting.value) {
     waiting.sleeps = true;
-    flow.core().tasks().suspend(what);
+    flow.core().tasks().suspend("a datum of a flow");
   }
   if (waiting.value->is_failed()) {
     throw Error(waiting.value->as_text(), ExitCode::some_tasks_failed);
   }
   return std::move(*waiting.value);
-}
-
-}  // namespace
-
-Value wait_for(Ref reader) {
-  return wait_for({Arg::Mode::wait, reader, {}}, "a datum of a flow");
-}
-
-Value wait_for_member(Ref reader, const Value& key) {
-  return wait_for({Arg::Mode::member, reader, key}, "a member of a container");
 }
 
 }  // namespace rubato::flow::detail

@@ -54,8 +54,25 @@ class Handle {
 
 namespace detail {
 // The value of a datum, or the reason why there is none. Waits; gives the reference back.
-[[nodiscard]] Value wait_for(Ref reader);
-[[nodiscard]] Value wait_for_member(Ref reader, const Value& key);
+[[nodiscard]] Value wait_for(Arg input);
+
+// How a task asks for a T: for its value, or, if it is a handle itself, for the reference.
+template <class T>
+inline constexpr Arg::Mode kModeFor =
+    Codec<T>::kKind == Kind::reference ? Arg::Mode::link : Arg::Mode::wait;
+template <>
+inline constexpr Arg::Mode kModeFor<void> = Arg::Mode::wait;
+
+template <class T>
+[[nodiscard]] Arg input_of(Ref reader) {
+  return {kModeFor<T>, reader, {}, {}};
+}
+template <class T>
+[[nodiscard]] Arg member_of(Ref container, Value key) {
+  Arg arg = Arg::member(container, std::move(key));
+  arg.mode = kModeFor<T>;
+  return arg;
+}
 }  // namespace detail
 
 template <class T>
@@ -66,7 +83,7 @@ class Future : public Handle<false> {
 
   // Waits until the value is there. Throws Error, with the reason, if there will be none.
   [[nodiscard]] T get() const {
-    const Value value = detail::wait_for(Flow::here().share(ref(), false));
+    const Value value = detail::wait_for(detail::input_of<T>(Flow::here().share(ref(), false)));
     return Codec<T>::get(value);
   }
 };
@@ -77,7 +94,9 @@ class Future<void> : public Handle<false> {
   using Handle::Handle;
 
   // Waits until it is done. Throws Error, with the reason, if it has failed.
-  void get() const { static_cast<void>(detail::wait_for(Flow::here().share(ref(), false))); }
+  void get() const {
+    static_cast<void>(detail::wait_for(detail::input_of<void>(Flow::here().share(ref(), false))));
+  }
 };
 
 template <class T>
@@ -147,8 +166,8 @@ class Container : public Handle<false> {
   [[nodiscard]] Member<T> operator[](const K& key) const { return {*this, Codec<K>::put(key)}; }
   // Waits for a member. Throws Error if the container is closed without it, or it has failed.
   [[nodiscard]] T get(const K& key) const {
-    return Codec<T>::get(
-        detail::wait_for_member(Flow::here().share(ref(), false), Codec<K>::put(key)));
+    return Codec<T>::get(detail::wait_for(
+        detail::member_of<T>(Flow::here().share(ref(), false), Codec<K>::put(key))));
   }
   // How many members it has, when it is closed.
   [[nodiscard]] Future<std::int64_t> size() const {

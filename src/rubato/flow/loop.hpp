@@ -145,7 +145,7 @@ class AsyncFor {
     auto rule = std::make_unique<Rule>(RangeAction<F, Kept<A>...>::kId,
                                        static_cast<std::uint32_t>(1 + sizeof...(A)),
                                        RuleOptions{options_.name}, PortablePlace(at_));
-    rule->args()[0] = {Arg::Mode::writer, {done, kWholeWeight}, {}};
+    rule->args()[0] = {Arg::Mode::writer, {done, kWholeWeight}, {}, {}};
     const Range range{begin_, end_,
                       grain_for(static_cast<std::uint64_t>(end_ - begin_),
                                 flow.core().shape().n_cores_total(), options_.grain)};
@@ -180,8 +180,8 @@ class AsyncEach {
     auto rule = std::make_unique<Rule>(EachAction<F, T, K, Kept<A>...>::kStart,
                                        static_cast<std::uint32_t>(2 + sizeof...(A)),
                                        RuleOptions{options_.name}, PortablePlace(at_));
-    rule->args()[0] = {Arg::Mode::reader, container_.take(), {}};
-    rule->args()[1] = {Arg::Mode::writer, {done, kWholeWeight}, {}};
+    rule->args()[0] = {Arg::Mode::reader, container_.take(), {}, {}};
+    rule->args()[1] = {Arg::Mode::writer, {done, kWholeWeight}, {}, {}};
     put_function(*rule, f_);
     put_arguments<2>(*rule, std::forward<A>(arguments)...);
     flow.submit(std::move(rule));

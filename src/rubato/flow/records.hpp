@@ -96,6 +96,29 @@ struct InsertText {
     Flow::here().insert_here(writer, key, Value::get(in), at);
   }
 };
+struct InsertAt {
+  Ref writer;
+  PortablePlace at;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Reader in(bytes);
+    const Value value = Value::get(in);
+    Keys keys;
+    while (!in.at_end())
+      keys.push_back(Value::get(in));
+    Flow::here().insert_at_here(writer, std::move(keys), value, at);
+  }
+};
+// The members of a shard, to where a task waits for them.
+struct SendMembers {
+  DataId id;
+  CoreId to;
+  std::uint64_t address;  // of the task's own node
+  void apply(CoreContext& /*here*/) const { Flow::here().send_members(id, to, address); }
+};
+struct MembersHere {
+  std::uint64_t address;
+  void apply(CoreContext& here, ByteView bytes) const;
+};
 struct AttachLoop {
   std::uint64_t unused = 0;
   void apply(CoreContext& /*here*/, ByteView bytes) const {

@@ -60,6 +60,9 @@ Bytes Rule::to_bytes() const {
     out.put(arg.mode);
     out.put(arg.ref);
     arg.value.put(out);
+    out.put(static_cast<std::uint32_t>(arg.has_keys() ? arg.keys->size() : 0));
+    for (std::size_t i = 0; arg.has_keys() && i < arg.keys->size(); ++i)
+      (*arg.keys)[i].put(out);
   }
   return out.take();
 }
@@ -76,13 +79,22 @@ std::unique_ptr<Rule> Rule::from_bytes(ByteView bytes) {
     arg.mode = in.get<Arg::Mode>();
     arg.ref = in.get<Ref>();
     arg.value = Value::get(in);
+    const auto n_keys = in.get<std::uint32_t>();
+    if (n_keys > 0) arg.keys = std::make_unique<Keys>();
+    for (std::uint32_t i = 0; i < n_keys; ++i)
+      arg.keys->push_back(Value::get(in));
   }
   return rule;
 }
 
 std::string Rule::text() const {
   std::string text = "task";
-  if (*options.name != '\0') text.append(" '").append(options.name).append("'");
+  const Action& does = action_at(action);
+  if (does.describe != nullptr) {
+    text += " '" + does.describe(*this) + "'";
+  } else if (*options.name != '\0') {
+    text.append(" '").append(options.name).append("'");
+  }
   return text + " of " + at.place().text();
 }
 

@@ -24,13 +24,19 @@ namespace rubato::flow {
 
 using core::CoreContext;
 
-// An argument of an action.
+// Keys of members in members, the outermost last.
+using Keys = std::vector<Value>;
+
+// An argument of an action. What is read may be behind others: a datum whose value is a reference
+// stands for what that refers to, and with keys it is a member of a container, or of a container
+// that is a member, and so on.
 struct Arg {
   enum class Mode : std::uint8_t {
     value,   // is there
-    wait,    // the value of a datum, when it is closed
-    closed,  // the reference itself, when its container is closed
-    member,  // of a container: the value of the member whose key is in `value`
+    wait,    // the value, when it is closed; of a container, the number of its members
+    handle,  // of a container, a reference to it as soon as it is known; else as `wait`
+    link,    // the first reference that is met, whatever it refers to
+    closed,  // of a container, a reference to it when it is closed; else as `wait`
     reader,  // a reference, as it is
     writer,  // a part of the right to write
     output,  // the right to set a datum, which is nobody else's
@@ -39,11 +45,25 @@ struct Arg {
   Mode mode = Mode::value;
   Ref ref;
   Value value;
+  std::unique_ptr<Keys> keys;  // null: none
 
   // Of an input that is there: a reference that came as a value is one again.
   [[nodiscard]] Value take_value() noexcept {
     if (mode == Mode::reader) return Value::reference(std::exchange(ref, {}));
     return std::move(value);
+  }
+  [[nodiscard]] bool is_waited_for() const noexcept {
+    return mode == Mode::wait || mode == Mode::handle || mode == Mode::closed || mode == Mode::link;
+  }
+  [[nodiscard]] bool has_keys() const noexcept { return keys != nullptr && !keys->empty(); }
+  [[nodiscard]] std::unique_ptr<Keys> copy_keys() const {
+    return has_keys() ? std::make_unique<Keys>(*keys) : nullptr;
+  }
+  // The member `key` of `container`.
+  [[nodiscard]] static Arg member(Ref container, Value key) {
+    Arg arg{Mode::wait, container, {}, std::make_unique<Keys>()};
+    arg.keys->push_back(std::move(key));
+    return arg;
   }
 };
 
@@ -58,6 +78,8 @@ struct Action {
   void (*run)(Flow& flow, Rule& rule) = nullptr;
   bool takes_failures = false;  // runs even if an input failed
   bool in_place = false;        // does not wait: runs at once where its last input is closed
+  // What people call this one; null: its options' name.
+  std::string (*describe)(const Rule& rule) = nullptr;
 };
 using ActionId = std::uint32_t;
 [[nodiscard]] ActionId register_action(const Action& action);
@@ -132,6 +154,7 @@ class RuleList {
 
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] const Rule* first() const noexcept { return first_; }
+  [[nodiscard]] Rule* first() noexcept { return first_; }
   void push(std::unique_ptr<Rule> rule) noexcept {
     Rule* const last = rule.release();
     last->next = nullptr;

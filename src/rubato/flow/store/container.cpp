@@ -16,6 +16,12 @@ std::string key_text(const Value& key) {
                                      : std::string("\"").append(key.as_text()).append("\"");
 }
 
+bool comes_before(const Value& a, const Value& b) {
+  const bool a_is_integer = a.kind() == Kind::integer;
+  if (a_is_integer != (b.kind() == Kind::integer)) return a_is_integer;
+  return a_is_integer ? a.as_integer() < b.as_integer() : a.as_text() < b.as_text();
+}
+
 void Part::set(std::size_t i, const Value& value, PortablePlace at) {
   if (has_.none() && value.is_word()) kind_ = value.kind();
   const bool as_word = values_.empty() && value.is_word() && value.kind() == kind_;

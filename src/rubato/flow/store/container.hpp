@@ -86,7 +86,8 @@ class Shard {
   void for_each_waiting(const std::function<void(const Value&, const RuleList&)>& visit) const;
 
   std::vector<ShardLoop> loops;
-  std::uint64_t returned = 0;  // weight of writers that is to go home
+  std::vector<Ref> inner_writers;  // of members that were made on the way to theirs
+  std::uint64_t returned = 0;      // weight of writers that is to go home
   bool is_closed = false;
   bool is_held = false;  // has something to send
 
@@ -100,6 +101,8 @@ class Shard {
   std::map<std::string, RuleList> strings_awaited_;
 };
 
+// The order of keys: integers, then strings.
+[[nodiscard]] bool comes_before(const Value& a, const Value& b);
 // For people: 7, or "name".
 [[nodiscard]] std::string key_text(const Value& key);
 

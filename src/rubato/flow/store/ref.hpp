@@ -9,21 +9,27 @@ namespace rubato::flow {
 
 using core::CoreId;
 
-// A datum: the core that keeps it, and its place there: 24 bits and 39. One bit between them says
-// that it is a container whose members are spread over all cores.
+// A datum: the core that keeps it, and its place there: 24 bits and 38. Two bits between them say
+// that it is a container, and that its members are spread over all cores.
 struct DataId {
   std::uint64_t word = 0;  // 0: none
 
-  static DataId of(CoreId home, std::uint64_t slot, bool is_spread = false) noexcept {
-    return {(std::uint64_t{home} << 40) | (is_spread ? kSpread : 0) | (slot + 1)};
+  static DataId of(CoreId home, std::uint64_t slot) noexcept {
+    return {(std::uint64_t{home} << 40) | (slot + 1)};
+  }
+  // The same as a container's.
+  [[nodiscard]] DataId of_container(bool is_spread) const noexcept {
+    return {word | kContainer | (is_spread ? kSpread : 0)};
   }
   [[nodiscard]] CoreId home() const noexcept { return static_cast<CoreId>(word >> 40); }
-  [[nodiscard]] std::uint64_t slot() const noexcept { return (word & (kSpread - 1)) - 1; }
+  [[nodiscard]] std::uint64_t slot() const noexcept { return (word & (kContainer - 1)) - 1; }
+  [[nodiscard]] bool is_container() const noexcept { return (word & kContainer) != 0; }
   [[nodiscard]] bool is_spread() const noexcept { return (word & kSpread) != 0; }
   explicit operator bool() const noexcept { return word != 0; }
   bool operator==(const DataId&) const = default;
 
   static constexpr std::uint64_t kSpread = std::uint64_t{1} << 39;
+  static constexpr std::uint64_t kContainer = std::uint64_t{1} << 38;
 };
 
 // A part of the right to read a datum, or to write it. The parts that are out add up to what its

@@ -1,0 +1,118 @@
+#include "rubato/flow/interpret/actions.hpp"
+
+#include <cstring>
+
+#include "rubato/flow/interpret/interpreter.hpp"
+
+namespace rubato::flow {
+namespace {
+
+template <class T>
+T read_closure(const Rule& rule) {
+  T x{};
+  std::memcpy(&x, rule.closure().data(), sizeof x);
+  return x;
+}
+
+std::string describe_statement(const Rule& rule) {
+  return Interpreter::here().describe(read_closure<StatementId>(rule).number);
+}
+std::string describe_loop(const Rule& rule) {
+  return Interpreter::here().describe(
+      static_cast<std::uint32_t>(read_closure<std::uint64_t>(rule)));
+}
+std::string describe_function(const Rule& rule) {
+  const auto index = read_closure<std::uint64_t>(rule);
+  return Interpreter::here().compiled().program().callables[index].name;
+}
+
+// NOLINTBEGIN(cert-err58-cpp): before main, like all actions
+const ActionId kStatement = register_action(
+    {.name = "statement",
+     .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_statement(rule); },
+     .describe = &describe_statement});
+const ActionId kFunction = register_action(
+    {.name = "function",
+     .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_function(rule); },
+     .describe = &describe_function});
+const ActionId kRange =
+    register_action({.name = "for",
+                     .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_range(rule); },
+                     .describe = &describe_loop});
+const ActionId kEach =
+    register_action({.name = "foreach",
+                     .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_each(rule); },
+                     .describe = &describe_loop});
+const ActionId kPut =
+    register_action({.name = "put", .run = &Interpreter::run_put, .takes_failures = true});
+// NOLINTEND(cert-err58-cpp)
+
+template <class T>
+std::unique_ptr<Rule> make_rule(ActionId action, const T& closure, std::vector<Arg> args,
+                                const RuleOptions& options, PortablePlace at) {
+  auto rule = std::make_unique<Rule>(action, static_cast<std::uint32_t>(args.size()), options, at);
+  rule->set_closure(&closure, sizeof closure);
+  for (std::size_t i = 0; i < args.size(); ++i)
+    rule->args()[i] = std::move(args[i]);
+  return rule;
+}
+
+}  // namespace
+
+StatementId statement_of(const Rule& rule) {
+  return read_closure<StatementId>(rule);
+}
+
+ScriptRange range_of(const Rule& rule) {
+  return read_closure<ScriptRange>(rule);
+}
+
+void submit_statement(Flow& flow, std::uint32_t number, std::uint32_t stage, std::vector<Arg> args,
+                      const RuleOptions& options, PortablePlace at) {
+  flow.submit(make_rule(kStatement, StatementId{number, stage}, std::move(args), options, at));
+}
+
+void submit_function(Flow& flow, std::uint32_t callable, std::vector<Arg> args, PortablePlace at) {
+  flow.submit(make_rule(kFunction, std::uint64_t{callable}, std::move(args), {}, at));
+}
+
+std::unique_ptr<Rule> range_rule(const ScriptRange& range, std::vector<Arg> args,
+                                 PortablePlace at) {
+  return make_rule(kRange, range, std::move(args), {}, at);
+}
+
+void attach_each(Flow& flow, std::uint32_t number, std::vector<Arg> args, PortablePlace at) {
+  auto rule = make_rule(kEach, std::uint64_t{number}, std::move(args), {}, at);
+  rule->at_arg = static_cast<std::uint32_t>(rule->args().size());
+  flow.attach_loop(std::move(rule));
+}
+
+void submit_put(Flow& flow, Arg writer, Arg value, PortablePlace at) {
+  std::vector<Arg> args;
+  args.push_back(std::move(writer));
+  args.push_back(std::move(value));
+  flow.submit(make_rule(kPut, std::uint64_t{0}, std::move(args), {}, at));
+}
+
+bool is_task_of_its_own(const tic::Statement& statement) {
+  const auto* rule = std::get_if<tic::Rule>(&statement.form);
+  if (rule == nullptr) return false;
+  const auto* call = std::get_if<tic::RuleCall>(&rule->action);
+  return call != nullptr && call->callee_kind == tic::CalleeKind::callable;
+}
+
+std::vector<int> own_variables(const tic::Statement& statement, bool in_round) {
+  std::vector<int> own;
+  if (const auto* declaration = std::get_if<tic::Declaration>(&statement.form)) {
+    for (const tic::Declared& declared : declaration->names) {
+      if (declared.value) own.push_back(declared.variable);
+    }
+  }
+  if (const auto* loop = std::get_if<tic::Loop>(&statement.form); loop != nullptr && in_round) {
+    for (const tic::LoopState& state : loop->state)
+      own.push_back(state.name.variable);
+  }
+  return own;
+}
+
+}  // namespace rubato::flow

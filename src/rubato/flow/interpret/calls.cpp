@@ -1,0 +1,205 @@
+// Rules of a script: expressions, built-ins, functions, and leaves of C++.
+
+#include <algorithm>
+#include <cstring>
+
+#include "rubato/flow/interpret/actions.hpp"
+#include "rubato/flow/interpret/builtin_calls.hpp"
+#include "rubato/flow/interpret/interpreter.hpp"
+#include "rubato/flow/interpret/leaf_functions.hpp"
+#include "rubato/flow/tic/walk.hpp"
+
+namespace rubato::flow {
+
+using tic::Expr;
+
+namespace {
+
+bool is_container(const tic::Type& type) {
+  return type.is(tic::Kind::container) || type.is(tic::Kind::structure);
+}
+
+}  // namespace
+
+RuleOptions Interpreter::options_of(const tic::Options& options, Environment& environment) const {
+  RuleOptions result;
+  if (options.priority) {
+    const std::int64_t priority = evaluate(*options.priority, compiled_, environment).as_integer();
+    result.priority =
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
+  }
+  if (options.target) {
+    const std::int64_t asked = evaluate(*options.target, compiled_, environment).as_integer();
+    const core::JobShape& shape = flow_.core().shape();
+    const bool is_node = options.target_kind == tic::TargetKind::node;
+    const std::int64_t n =
+        is_node ? shape.n_nodes : static_cast<std::int64_t>(shape.n_cores_total());
+    if (asked < 0 || asked >= n) {
+      // A wish that cannot be is none.
+      if (!options.only) return result;
+      throw Error("only on " + std::string(is_node ? "node " : "core ") + std::to_string(asked) +
+                  ": expected 0 to " + std::to_string(n - 1));
+    }
+    result.core = static_cast<CoreId>(is_node ? asked * shape.n_cores : asked);
+  }
+  return result;
+}
+
+void Interpreter::evaluate_call(const tic::CallExpr& call,
+                                const std::vector<const Expr*>& arguments,
+                                Environment& environment) {
+  std::vector<Value> values;
+  for (const Expr* argument : arguments) {
+    if (is_container(argument->type)) {
+      values.push_back(Value::text(Kind::string, members_text(*argument, environment)));
+    } else {
+      values.push_back(evaluate(*argument, compiled_, environment));
+    }
+  }
+  static_cast<void>(call_builtin(call, values, compiled_, environment));
+}
+
+// For print(): {0: 1.5, 1: 2.0}
+std::string Interpreter::members_text(const Expr& e, Environment& environment) const {
+  std::string text = "{";
+  for (const auto& [key, value] : evaluate_members(e, compiled_, environment)) {
+    if (text.size() > 1) text += ", ";
+    text += key_text(key) + ": " + (value.is_reference() ? "{..}" : text_of(value));
+    if (value.is_reference()) flow_.give_back_reader(value.as_reference());
+  }
+  return text + "}";
+}
+
+void Interpreter::perform_rule(const CompiledStatement& /*statement*/, const tic::Rule& rule,
+                               Environment& environment) {
+  if (const auto* e = std::get_if<Expr>(&rule.action)) {
+    return set_target(rule.outputs[0], evaluate(*e, compiled_, environment), environment);
+  }
+  const auto& call = std::get<tic::RuleCall>(rule.action);
+  if (call.value) {
+    if (is_container(rule.outputs[0].type)) {
+      return set_members(rule.outputs[0], evaluate_members(*call.value, compiled_, environment),
+                         environment);
+    }
+    return set_target(rule.outputs[0], evaluate(*call.value, compiled_, environment), environment);
+  }
+  if (call.callee_kind == tic::CalleeKind::builtin) {
+    tic::CallExpr as_call;
+    as_call.place = call.place;
+    as_call.name = call.callee;
+    as_call.builtin = call.index;
+    std::vector<const Expr*> arguments = inputs_of(call);
+    return evaluate_call(as_call, arguments, environment);
+  }
+  const tic::Callable& callable =
+      compiled_.program().callables[static_cast<std::size_t>(call.index)];
+  if (callable.kind == tic::CallableKind::function) {
+    call_function(rule, call, callable, environment);
+  } else if (callable.kind == tic::CallableKind::leaf) {
+    call_leaf(rule, call, callable, environment);
+  } else {
+    call_app(rule, call, callable, environment);
+  }
+}
+
+std::vector<const Expr*> Interpreter::inputs_of(const tic::RuleCall& call) {
+  std::vector<const Expr*> inputs;
+  for (const tic::Argument& argument : call.arguments) {
+    if (argument.output < 0) inputs.push_back(&argument.value);
+  }
+  return inputs;
+}
+
+// By reference: its own rules wait for what is open.
+void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call,
+                                const tic::Callable& callable, Environment& environment) {
+  std::vector<Arg> args;
+  const auto add_value = [&](Value value) {
+    args.push_back({Arg::Mode::value, {}, std::move(value), nullptr});
+  };
+  const std::vector<const Expr*> inputs = inputs_of(call);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Expr& e = *inputs[i];
+    const tic::Type& type = callable.inputs[i].type;
+    const Value* known = tic::is_operand(e) ? known_value(e, environment) : nullptr;
+    const bool is_open = tic::is_operand(e) && (known == nullptr || known->is_reference());
+    add_value(is_open ? Value() : value_of(e, type, environment));
+    if (is_open) {
+      args.push_back(read_argument(e, Arg::Mode::reader, environment));
+    } else {
+      args.emplace_back();
+    }
+    args.emplace_back();
+    const auto* name = e.as<tic::NameRef>();
+    add_value(name != nullptr ? environment.slot(name->variable).name : Value());
+  }
+  for (const Expr& output : rule.outputs) {
+    Way& way = environment.slot(tic::root_variable(output)).writer;
+    args.emplace_back();
+    args.push_back(read_argument(output, Arg::Mode::reader, environment));
+    args.push_back(write_argument(output, environment));
+    RUBATO_REQUIRE(static_cast<bool>(way.ref.id));
+    const auto* name = output.as<tic::NameRef>();
+    add_value(name != nullptr ? environment.slot(name->variable).name : Value());
+  }
+  submit_function(flow_, static_cast<std::uint32_t>(call.index), std::move(args), place(call));
+}
+
+Arg Interpreter::write_argument(const Expr& target, Environment& environment) const {
+  Way& way = environment.slot(tic::root_variable(target)).writer;
+  Keys keys = keys_of(target, environment);
+  keys.insert(keys.end(), way.keys.begin(), way.keys.end());
+  Arg arg{Arg::Mode::writer, flow_.share(way.ref, true), {}, nullptr};
+  if (!keys.empty()) arg.keys = std::make_unique<Keys>(std::move(keys));
+  return arg;
+}
+
+void Interpreter::run_function(Rule& rule) {
+  std::uint64_t index = 0;
+  std::memcpy(&index, rule.closure().data(), sizeof index);
+  const tic::Callable& callable = compiled_.program().callables[index];
+  Environment environment(flow_, callable.frame);
+  std::size_t at = 0;
+  const std::size_t n_parameters = callable.inputs.size() + callable.outputs.size();
+  for (std::size_t i = 0; i < n_parameters; ++i)
+    Environment::unpack_slot(environment.slot(static_cast<int>(i)), rule.args(), at);
+  run_block(callable.frame.body, environment);
+}
+
+void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
+                            const tic::Callable& callable, Environment& environment) {
+  const LeafFunction& function = leaf_function(callable.name);
+  LeafCall leaf{callable.name, {}, {}, {}};
+  const std::vector<const Expr*> inputs = inputs_of(call);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (is_container(callable.inputs[i].type)) {
+      leaf.containers.push_back(evaluate_members(*inputs[i], compiled_, environment));
+      leaf.inputs.emplace_back();
+    } else {
+      leaf.containers.emplace_back();
+      leaf.inputs.push_back(value_of(*inputs[i], callable.inputs[i].type, environment));
+    }
+  }
+  leaf.outputs.resize(rule.outputs.size());
+  for (std::size_t i = 0; i < rule.outputs.size(); ++i) {
+    const auto* name = rule.outputs[i].as<tic::NameRef>();
+    if (name != nullptr) leaf.outputs[i] = environment.slot(name->variable).name;
+  }
+  flow_.core().run_native([&] { function.run(leaf); });
+  for (std::size_t i = 0; i < rule.outputs.size(); ++i)
+    set_target(rule.outputs[i], std::move(leaf.outputs[i]), environment);
+}
+
+void Interpreter::run_put(Flow& flow, Rule& rule) {
+  Arg& writer = rule.args()[0];
+  Value value = rule.args()[1].take_value();
+  if (writer.has_keys()) {
+    flow.insert_at(writer.ref, *writer.keys, std::move(value), rule.at);
+  } else if (value.is_failed()) {
+    flow.give_back_writer(std::exchange(writer.ref, {}), &value);
+  } else {
+    flow.set(std::exchange(writer.ref, {}), std::move(value), rule.at);
+  }
+}
+
+}  // namespace rubato::flow

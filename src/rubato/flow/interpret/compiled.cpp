@@ -1,0 +1,203 @@
+#include "rubato/flow/interpret/compiled.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "rubato/flow/tic/check.hpp"
+#include "rubato/flow/tic/walk.hpp"
+
+namespace rubato::flow {
+namespace {
+
+using tic::Block;
+using tic::Expr;
+using tic::Statement;
+
+// The blocks directly in a statement.
+void for_each_block(const Statement& statement, const std::function<void(const Block&)>& visit) {
+  const auto visit_branches = [&](const auto& branches, const auto& otherwise) {
+    for (const auto& branch : branches)
+      visit(branch.body);
+    if (otherwise) visit(*otherwise);
+  };
+  const auto visit_form = [&](const auto& form) {
+    if constexpr (requires { form.branches; }) {
+      visit_branches(form.branches, form.otherwise);
+    } else if constexpr (requires { form.cases; }) {
+      visit_branches(form.cases, form.otherwise);
+    } else if constexpr (requires { form.body; }) {
+      visit(form.body);
+    }
+  };
+  std::visit(visit_form, statement.form);
+}
+
+// All variables that a statement names, and those that it writes, blocks included.
+class Uses {
+ public:
+  std::set<int> named;
+  std::set<int> written;
+  std::set<int> inner;  // declared inside
+  bool has_next = false;
+
+  void add(const Block& block) {
+    inner.insert(block.declared.begin(), block.declared.end());
+    for (const Statement& statement : block.statements)
+      add(statement);
+  }
+  void add(const Statement& statement) {
+    std::visit([&](const auto& form) { add_form(form); }, statement.form);
+    for_each_block(statement, [&](const Block& block) { add(block); });
+  }
+
+ private:
+  void add(const Expr& e) {
+    if (const auto* name = e.as<tic::NameRef>()) {
+      named.insert(name->variable);
+    } else if (const auto* member = e.as<tic::MemberRef>()) {
+      add(*member->container);
+      add(*member->key);
+    } else if (const auto* field = e.as<tic::FieldRef>()) {
+      add(*field->object);
+    } else if (const auto* unary = e.as<tic::Unary>()) {
+      add(*unary->operand);
+    } else if (const auto* binary = e.as<tic::Binary>()) {
+      add(*binary->left);
+      add(*binary->right);
+    } else if (const auto* call = e.as<tic::CallExpr>()) {
+      add_all(call->arguments);
+    }
+  }
+  void add(const tic::Box<Expr>& e) {
+    if (e) add(*e);
+  }
+  void add_all(const std::vector<Expr>& all) {
+    for (const Expr& e : all)
+      add(e);
+  }
+  void add_target(const Expr& e) {
+    add(e);
+    written.insert(tic::root_variable(e));
+  }
+  void add_options(const tic::Options& options) {
+    for (const auto* e : {&options.priority, &options.retries, &options.timeout, &options.target,
+                          &options.parallel})
+      add(*e);
+  }
+
+  void add_form(const tic::Declaration& declaration) {
+    for (const tic::Declared& declared : declaration.names) {
+      inner.insert(declared.variable);
+      add(declared.mapped);
+      add(declared.value);
+      if (declared.value) written.insert(declared.variable);
+    }
+  }
+  void add_form(const tic::Assign& assign) {
+    add_target(assign.target);
+    add(assign.value);
+  }
+  void add_form(const tic::Rule& rule) {
+    add_all(rule.inputs);
+    for (const Expr& output : rule.outputs)
+      add_target(output);
+    if (const auto* e = std::get_if<Expr>(&rule.action)) {
+      add(*e);
+    } else {
+      const auto& call = std::get<tic::RuleCall>(rule.action);
+      for (const tic::Argument& argument : call.arguments)
+        add(argument.value);
+      add(call.value);
+    }
+    add_options(rule.options);
+  }
+  void add_form(const tic::Insert& insert) {
+    add_target(insert.member);
+    add(insert.value);
+  }
+  void add_form(const tic::Close& close) { add_target(close.container); }
+  void add_form(const tic::Foreach& loop) {
+    inner.insert(loop.value.variable);
+    if (loop.key) inner.insert(loop.key->variable);
+    add(loop.container);
+  }
+  void add_form(const tic::ForRange& loop) {
+    inner.insert(loop.variable.variable);
+    add(loop.first);
+    add(loop.last);
+    add(loop.step);
+  }
+  void add_form(const tic::If& branches) {
+    for (const tic::Branch& branch : branches.branches)
+      add(branch.condition);
+  }
+  void add_form(const tic::Switch& cases) { add(cases.subject); }
+  void add_form(const tic::Loop& loop) {
+    for (const tic::LoopState& state : loop.state) {
+      inner.insert(state.name.variable);
+      add(state.initial);
+    }
+    add(loop.condition);
+    for (const Expr& result : loop.results)
+      add_target(result);
+  }
+  void add_form(const tic::Next& next) {
+    has_next = true;
+    add_all(next.values);
+  }
+  void add_form(const tic::Wait& wait) { add_all(wait.inputs); }
+  void add_form(const tic::CallExpr& call) { add_all(call.arguments); }
+};
+
+}  // namespace
+
+Compiled::Compiled(const std::string& text, const std::string& file_name, ScriptArguments arguments)
+    : program_(tic::load_program(text, file_name)), arguments_(std::move(arguments)) {
+  for (const tic::Callable& callable : program_.callables) {
+    if (callable.kind == tic::CallableKind::function) {
+      add_block(callable.frame.body, callable.frame, -1);
+    }
+  }
+  add_block(program_.main.body, program_.main, -1);
+  for (std::size_t i = 0; i < statements_.size(); ++i) {
+    if (loops_[i] >= 0) statements_[i].loop = &statements_[static_cast<std::size_t>(loops_[i])];
+  }
+}
+
+void Compiled::add_block(const Block& block, const tic::Frame& frame, int loop) {
+  for (const Statement& statement : block.statements)
+    add_statement(statement, frame, loop);
+}
+
+void Compiled::add_statement(const Statement& statement, const tic::Frame& frame, int loop) {
+  Uses uses;
+  uses.add(statement);
+  const auto number = static_cast<int>(statements_.size());
+  CompiledStatement compiled{&statement, &frame, nullptr, static_cast<std::uint32_t>(number),
+                             {},         {}};
+  // What goes on with the loop needs what the loop needs, and its state is set anew.
+  if (uses.has_next && loop >= 0) {
+    const CompiledStatement& around = statements_[static_cast<std::size_t>(loop)];
+    for (std::size_t i = 0; i < around.needs.size(); ++i) {
+      uses.named.insert(around.needs[i]);
+      if (around.writes[i]) uses.written.insert(around.needs[i]);
+    }
+  }
+  for (const int variable : uses.written) {
+    uses.named.insert(variable);
+    written_.insert({&frame, variable});
+  }
+  for (const int variable : uses.named) {
+    if (uses.inner.contains(variable)) continue;
+    compiled.needs.push_back(variable);
+    compiled.writes.push_back(uses.written.contains(variable));
+  }
+  numbers_[&statement] = compiled.number;
+  statements_.push_back(std::move(compiled));
+  loops_.push_back(loop);
+  const bool is_loop = std::holds_alternative<tic::Loop>(statement.form);
+  for_each_block(statement,
+                 [&](const Block& block) { add_block(block, frame, is_loop ? number : loop); });
+}
+
+}  // namespace rubato::flow

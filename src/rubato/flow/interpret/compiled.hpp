@@ -1,0 +1,70 @@
+#pragma once
+// Compiled: a checked TIC script with what its interpreter looks up while it runs.
+//
+// A statement that has to wait becomes a rule that carries its number and what it needs of the
+// variables around it. Numbers are given in the order of the text, so they mean the same on each
+// core, all of which read the same script.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rubato/flow/tic/syntax.hpp"
+
+namespace rubato::flow {
+
+// What a script is run with, besides its text.
+struct ScriptArguments {
+  std::map<std::string, std::string> named;  // arg("name")
+  std::string temporary_folder;              // of files without a name
+  bool operator==(const ScriptArguments&) const = default;
+};
+
+struct CompiledStatement {
+  const tic::Statement* statement = nullptr;
+  const tic::Frame* frame = nullptr;
+  const CompiledStatement* loop = nullptr;  // that a `next` in it goes on with
+  std::uint32_t number = 0;
+  std::vector<int> needs;    // variables declared outside of it that it or its blocks name
+  std::vector<bool> writes;  // [needs]: whether it may write them
+};
+
+class Compiled {
+ public:
+  // Throws Error with all messages if the text is no script.
+  Compiled(const std::string& text, const std::string& file_name, ScriptArguments arguments);
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+
+  [[nodiscard]] const tic::Program& program() const noexcept { return program_; }
+  [[nodiscard]] const ScriptArguments& arguments() const noexcept { return arguments_; }
+  [[nodiscard]] const CompiledStatement& statement(std::uint32_t number) const {
+    return statements_.at(number);
+  }
+  [[nodiscard]] const CompiledStatement& of(const tic::Statement& statement) const {
+    return statements_[numbers_.at(&statement)];
+  }
+  // A variable that some statement of its frame writes.
+  [[nodiscard]] bool is_written(const tic::Frame& frame, int variable) const {
+    return written_.contains({&frame, variable});
+  }
+  // Main's own block: containers that are declared there are spread over all cores.
+  [[nodiscard]] bool is_main(const tic::Block& block) const noexcept {
+    return &block == &program_.main.body;
+  }
+
+ private:
+  void add_block(const tic::Block& block, const tic::Frame& frame, int loop);
+  void add_statement(const tic::Statement& statement, const tic::Frame& frame, int loop);
+
+  tic::Program program_;
+  ScriptArguments arguments_;
+  std::vector<CompiledStatement> statements_;
+  std::map<const tic::Statement*, std::uint32_t> numbers_;
+  std::vector<int> loops_;  // [statements_]: the number of the loop around, or -1
+  std::set<std::pair<const tic::Frame*, int>> written_;
+};
+
+}  // namespace rubato::flow

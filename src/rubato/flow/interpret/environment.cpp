@@ -1,0 +1,60 @@
+#include "rubato/flow/interpret/environment.hpp"
+
+namespace rubato::flow {
+
+Environment::~Environment() {
+  for (std::size_t i = 0; i < slots_.size(); ++i)
+    forget(static_cast<int>(i));
+  forget_known();
+}
+
+void Environment::forget(int variable) {
+  Slot old = std::exchange(slot(variable), {});
+  flow_.give_back_reader(old.reader.ref);
+  flow_.give_back_writer(old.writer.ref);
+}
+
+void Environment::forget_known() {
+  const auto all = std::exchange(known, {});
+  for (const auto& [expression, value] : all) {
+    if (value.is_reference()) flow_.give_back_reader(value.as_reference());
+  }
+}
+
+void Environment::pack(const CompiledStatement& statement, std::vector<Arg>& to) {
+  for (std::size_t i = 0; i < statement.needs.size(); ++i)
+    pack_slot(slot(statement.needs[i]), statement.writes[i], to);
+}
+
+// Four arguments: value, reader, writer, name.
+void Environment::pack_slot(Slot& from, bool may_write, std::vector<Arg>& to) {
+  const auto add_way = [&](Way& way, Arg::Mode mode) {
+    Arg arg{mode, flow_.share(way.ref, mode == Arg::Mode::writer), {}, nullptr};
+    if (!way.keys.empty()) arg.keys = std::make_unique<Keys>(way.keys);
+    to.push_back(std::move(arg));
+  };
+  to.push_back({Arg::Mode::value, {}, from.value, nullptr});
+  add_way(from.reader, Arg::Mode::reader);
+  Way none;
+  add_way(may_write ? from.writer : none, Arg::Mode::writer);
+  to.push_back({Arg::Mode::value, {}, from.name, nullptr});
+}
+
+void Environment::unpack(const CompiledStatement& statement, std::span<Arg> args, std::size_t& at) {
+  for (const int variable : statement.needs)
+    unpack_slot(slot(variable), args, at);
+}
+
+void Environment::unpack_slot(Slot& slot, std::span<Arg> args, std::size_t& at) {
+  const auto take_way = [&](Way& way) {
+    Arg& arg = args[at++];
+    way.ref = std::exchange(arg.ref, {});
+    if (arg.has_keys()) way.keys = *arg.keys;
+  };
+  slot.value = std::move(args[at++].value);
+  take_way(slot.reader);
+  take_way(slot.writer);
+  slot.name = std::move(args[at++].value);
+}
+
+}  // namespace rubato::flow

@@ -1,0 +1,69 @@
+#pragma once
+// Environment: what the variables of one activation of a block mean [Turbine 5.2, stack frames].
+//
+// A variable is known (its value is here), or it is a way to a datum: a reference, and keys if it is
+// a member of a container. An environment owns its references; statements that wait take shares of
+// those that they need along, as arguments of their rules, and what is left is given back when the
+// activation ends. So a frame is freed when all that it started has ended, without anybody counting.
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "rubato/flow/flow.hpp"
+#include "rubato/flow/interpret/compiled.hpp"
+
+namespace rubato::flow {
+
+// To a datum, or to a member of a container. Keys are as in Arg: the outermost last.
+struct Way {
+  Ref ref;
+  Keys keys;
+};
+
+struct Slot {
+  Value value;  // if it is known
+  Way reader;
+  Way writer;
+  Value name;  // of a file, which is known before the file is closed
+
+  [[nodiscard]] bool is_known() const noexcept { return value.kind() != Kind::none; }
+};
+
+class Environment {
+ public:
+  Environment(Flow& flow, const tic::Frame& frame)
+      : flow_(flow), frame_(frame), slots_(frame.variables.size()) {}
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  // Gives back all references.
+  ~Environment();
+
+  [[nodiscard]] Flow& flow() noexcept { return flow_; }
+  [[nodiscard]] const tic::Frame& frame() const noexcept { return frame_; }
+  [[nodiscard]] Slot& slot(int variable) { return slots_[static_cast<std::size_t>(variable)]; }
+  [[nodiscard]] const Slot& slot(int variable) const {
+    return slots_[static_cast<std::size_t>(variable)];
+  }
+  // Gives its references back; it is as if it had not been declared.
+  void forget(int variable);
+
+  // Values of names, members and fields that have been waited for, by where they stand in the text.
+  std::map<const tic::Expr*, Value> known;
+  // The same of the statement that is done; references among them are given back.
+  void forget_known();
+
+  // Shares of the variables that a statement needs, for its rule; and the other way round.
+  void pack(const CompiledStatement& statement, std::vector<Arg>& to);
+  void pack_slot(Slot& slot, bool may_write, std::vector<Arg>& to);
+  // Reads from args[at] on, and moves `at` behind.
+  void unpack(const CompiledStatement& statement, std::span<Arg> args, std::size_t& at);
+  static void unpack_slot(Slot& slot, std::span<Arg> args, std::size_t& at);
+
+ private:
+  Flow& flow_;
+  const tic::Frame& frame_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace rubato::flow

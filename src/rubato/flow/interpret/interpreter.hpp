@@ -1,0 +1,120 @@
+#pragma once
+// Interpreter: the statements of a script as rules of a flow [Turbine 5.2].
+//
+// A block starts all of its statements at once. A statement whose operands are known is done in
+// place; one that has to wait becomes a rule that carries what it needs of the variables and waits
+// for its operands: first for those without open keys, then for members under them. What it starts
+// belongs to its own activation; nothing holds a stack while it waits. Calls of functions, of leaves
+// and of programs, and parts of loops, are tasks of their own, which any core may take.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rubato/flow/interpret/compiled.hpp"
+#include "rubato/flow/interpret/environment.hpp"
+#include "rubato/flow/interpret/evaluate.hpp"
+
+namespace rubato::flow {
+
+class Interpreter {
+ public:
+  // That of this core. REQUIRES: set_script().
+  [[nodiscard]] static Interpreter here();
+  // The script that this core interprets from now on. Throws Error if the text is none.
+  static void set_script(const std::string& text, const std::string& file_name,
+                         const ScriptArguments& arguments);
+  [[nodiscard]] const Compiled& compiled() const noexcept { return compiled_; }
+
+  // Starts main. Called by a task.
+  void start_main();
+
+  // --- of actions
+  void run_statement(Rule& rule);
+  void run_function(Rule& rule);
+  void run_range(Rule& rule);
+  void run_each(Rule& rule);
+  static void run_put(Flow& flow, Rule& rule);
+  [[nodiscard]] std::string describe(std::uint32_t number) const;
+
+ private:
+  // What is waited for before a statement is done.
+  struct Operand {
+    const tic::Expr* expression;
+    Arg::Mode mode;
+  };
+  // How far a statement is.
+  enum class Stage : std::uint32_t { begin, round, ready };
+
+  explicit Interpreter(Flow& flow, const Compiled& compiled) : flow_(flow), compiled_(compiled) {}
+
+  // --- blocks and operands
+  void run_block(const tic::Block& block, Environment& environment);
+  void declare(const tic::Declaration& declaration, const tic::Block& block,
+               Environment& environment);
+  void declare_file(const tic::Declared& declared, Environment& environment);
+  void start(const CompiledStatement& statement, Environment& environment,
+             Stage stage = Stage::begin);
+  void defer(const CompiledStatement& statement, Environment& environment,
+             const std::vector<Operand>& operands, Stage stage);
+  [[nodiscard]] std::vector<Operand> operands_of(const CompiledStatement& statement,
+                                                 const Environment& environment, Stage stage) const;
+  void collect_rule(const tic::Rule& rule, const Environment& environment,
+                    std::vector<Operand>& to) const;
+  void collect(const tic::Expr& e, const Environment& environment, std::vector<Operand>& to,
+               Arg::Mode of_containers = Arg::Mode::closed) const;
+  void collect_keys(const tic::Expr& e, const Environment& environment,
+                    std::vector<Operand>& to) const;
+  [[nodiscard]] bool is_known(const Operand& operand, const Environment& environment) const;
+  [[nodiscard]] bool has_known_keys(const tic::Expr& operand, const Environment& environment) const;
+  [[nodiscard]] Keys keys_of(const tic::Expr& operand, Environment& environment) const;
+  [[nodiscard]] Arg read_argument(const tic::Expr& operand, Arg::Mode mode,
+                                  Environment& environment) const;
+  void fail(const CompiledStatement& statement, Environment& environment,
+            const std::string& what) const;
+
+  // --- what statements do
+  void perform(const CompiledStatement& statement, Environment& environment, Stage stage);
+  void perform_form(const CompiledStatement& statement, Environment& environment, Stage stage);
+  void perform_declared(const tic::Declaration& declaration, Environment& environment);
+  void perform_rule(const CompiledStatement& statement, const tic::Rule& rule,
+                    Environment& environment);
+  void call_function(const tic::Rule& rule, const tic::RuleCall& call,
+                     const tic::Callable& callable, Environment& environment);
+  void call_leaf(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
+                 Environment& environment);
+  void call_app(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
+                Environment& environment);
+  void perform_insert(const tic::Insert& insert, Environment& environment);
+  void perform_foreach(const CompiledStatement& statement, const tic::Foreach& loop,
+                       Environment& environment);
+  void perform_range(const CompiledStatement& statement, const tic::ForRange& loop,
+                     Environment& environment);
+  void perform_switch(const tic::Switch& cases, Environment& environment);
+  [[nodiscard]] std::vector<Value> values_of(const std::vector<tic::LoopState>& states,
+                                             Environment& environment) const;
+  void begin_round(const CompiledStatement& statement, const tic::Loop& loop,
+                   std::vector<Value> values, Environment& environment);
+  static void bind_member(int variable, Value value, Environment& environment);
+  void evaluate_call(const tic::CallExpr& call, const std::vector<const tic::Expr*>& arguments,
+                     Environment& environment);
+  [[nodiscard]] std::string members_text(const tic::Expr& e, Environment& environment) const;
+  [[nodiscard]] static std::vector<const tic::Expr*> inputs_of(const tic::RuleCall& call);
+  [[nodiscard]] Arg write_argument(const tic::Expr& target, Environment& environment) const;
+  void perform_round(const CompiledStatement& statement, const tic::Loop& loop,
+                     Environment& environment);
+  void set_target(const tic::Expr& target, Value value, Environment& environment);
+  void set_members(const tic::Expr& target, Members members, Environment& environment);
+  [[nodiscard]] Value value_of(const tic::Expr& e, const tic::Type& type,
+                               Environment& environment) const;
+  [[nodiscard]] PortablePlace place(const tic::Node& node) const noexcept;
+  [[nodiscard]] RuleOptions options_of(const tic::Options& options, Environment& environment) const;
+
+  Flow& flow_;
+  const Compiled& compiled_;
+};
+
+// The places of data and rules of a script are of this file, in reports; people are told its name.
+inline constexpr const char* kScriptFile = "<script>";
+
+}  // namespace rubato::flow

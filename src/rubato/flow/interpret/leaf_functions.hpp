@@ -1,0 +1,83 @@
+#pragma once
+// Functions of C++ that scripts call as leaves.
+//
+//   double simulate(double x, std::int64_t seed);
+//   const bool kRegistered = register_leaf("simulate", &simulate);       // in the program
+//   leaf simulate(float x, integer seed) to (float y)                    // in the script
+//
+// Found by their names; a leaf runs on a thread beside the cores and must not use the runtime.
+
+#include <functional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rubato/flow/interpret/evaluate.hpp"
+#include "rubato/flow/store/codec.hpp"
+
+namespace rubato::flow {
+
+// One call: what it gets and what it sets.
+struct LeafCall {
+  std::string name;
+  std::vector<Value> inputs;        // [inputs of the leaf]; none where it is a container
+  std::vector<Members> containers;  // [inputs of the leaf]; empty where it is none
+  std::vector<Value> outputs;       // [outputs of the leaf]; of a file it begins as its name
+};
+
+struct LeafFunction {
+  std::function<void(LeafCall&)> run;
+};
+
+// Throws Error, with the nearest name, if the program has no leaf of that name.
+[[nodiscard]] const LeafFunction& leaf_function(const std::string& name);
+// Before main; the last of a name counts. Returns true, for objects that do this.
+bool register_leaf(const std::string& name, LeafFunction function);
+
+namespace detail {
+
+template <class T>
+void put_output(LeafCall& call, std::size_t i, const T& x) {
+  call.outputs.at(i) = Codec<T>::put(x);
+}
+template <class T>
+struct LeafResult {
+  static void put(LeafCall& call, const T& x) { put_output(call, 0, x); }
+};
+template <class... T>
+struct LeafResult<std::tuple<T...>> {
+  static void put(LeafCall& call, const std::tuple<T...>& all) {
+    put(call, all, std::index_sequence_for<T...>{});
+  }
+  template <std::size_t... I>
+  static void put(LeafCall& call, const std::tuple<T...>& all, std::index_sequence<I...> /*of T*/) {
+    (put_output(call, I, std::get<I>(all)), ...);
+  }
+};
+
+}  // namespace detail
+
+// A function of scalars; several results are a tuple.
+template <class R, class... A>
+bool register_leaf(const std::string& name, R (*function)(A...)) {
+  return register_leaf(
+      name, LeafFunction{[function, name](LeafCall& call) {
+        if (call.inputs.size() != sizeof...(A)) {
+          throw Error("leaf " + name + " has " + std::to_string(call.inputs.size()) +
+                      " inputs in the script, expected " + std::to_string(sizeof...(A)));
+        }
+        const auto run = [&]<std::size_t... I>(std::index_sequence<I...> /*of A*/) {
+          return function(Codec<std::remove_cvref_t<A>>::get(call.inputs[I])...);
+        };
+        if constexpr (std::is_void_v<R>) {
+          run(std::index_sequence_for<A...>{});
+          for (Value& output : call.outputs)
+            output = Value::done();
+        } else {
+          detail::LeafResult<R>::put(call, run(std::index_sequence_for<A...>{}));
+        }
+      }});
+}
+
+}  // namespace rubato::flow

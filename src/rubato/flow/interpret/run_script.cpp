@@ -1,0 +1,64 @@
+#include "rubato/flow/interpret/run_script.hpp"
+
+#include "rubato/flow/interpret/interpreter.hpp"
+
+namespace rubato::flow {
+namespace {
+
+// The script, for a core.
+struct LoadScript {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Reader in(bytes);
+    const std::string text = in.get_string();
+    const std::string file_name = in.get_string();
+    ScriptArguments arguments;
+    arguments.temporary_folder = in.get_string();
+    while (!in.at_end()) {
+      std::string name = in.get_string();
+      arguments.named[std::move(name)] = in.get_string();
+    }
+    Interpreter::set_script(text, file_name, arguments);
+  }
+};
+
+Bytes bytes_of(const std::string& text, const std::string& file_name,
+               const ScriptArguments& arguments) {
+  Writer out;
+  out.put_string(text);
+  out.put_string(file_name);
+  out.put_string(arguments.temporary_folder);
+  for (const auto& [name, value] : arguments.named) {
+    out.put_string(name);
+    out.put_string(value);
+  }
+  return out.take();
+}
+
+void name_script(std::vector<std::string>& texts, const std::string& file_name) {
+  const std::string_view mark = kScriptFile;
+  for (std::string& text : texts) {
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+      text.replace(at, mark.size(), file_name);
+  }
+}
+
+}  // namespace
+
+FlowResult run_script(const std::string& text, const std::string& file_name,
+                      const ScriptArguments& arguments) {
+  Interpreter::set_script(text, file_name, arguments);  // its errors are those of all cores
+  CoreContext& here = CoreContext::here();
+  const Bytes script = bytes_of(text, file_name, arguments);
+  here.finish([&] {
+    for (CoreId core = 0; core < here.shape().n_cores_total(); ++core) {
+      if (core != here.core()) here.post(core, LoadScript{}, script);
+    }
+  });
+  FlowResult result = run([] { Interpreter::here().start_main(); });
+  name_script(result.failures, file_name);
+  name_script(result.waiting, file_name);
+  return result;
+}
+
+}  // namespace rubato::flow

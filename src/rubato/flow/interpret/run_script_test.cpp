@@ -1,0 +1,272 @@
+#include "rubato/flow/interpret/run_script.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rubato/flow/flow_test.hpp"
+#include "rubato/flow/interpret/leaf_functions.hpp"
+
+namespace rubato::flow {
+namespace {
+
+double half(double x) {
+  return x / 2;
+}
+std::tuple<std::int64_t, std::string> describe(std::int64_t n) {
+  return {n * n, "square of " + std::to_string(n)};
+}
+std::int64_t unlucky(std::int64_t n) {
+  if (n == 13) throw Error("no luck with 13");
+  return n;
+}
+[[maybe_unused]] const bool kLeaves = register_leaf("half", &half) &&
+                                      register_leaf("describe", &describe) &&
+                                      register_leaf("unlucky", &unlucky);
+
+struct Ran {
+  std::string out;  // its lines, sorted, since tasks print in any order
+  FlowResult result;
+};
+
+std::string sorted_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    lines.push_back(line + "\n");
+  std::ranges::sort(lines);
+  std::string all;
+  for (const std::string& line : lines)
+    all += line;
+  return all;
+}
+
+Ran run_text(std::uint64_t seed, const std::string& text) {
+  Ran ran;
+  testing::internal::CaptureStdout();
+  const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 4);
+  const auto n_cores = static_cast<std::uint32_t>(1 + seed / 4 % 3);
+  const ScriptArguments arguments{{{"n", "12"}, {"name", "wave"}}, "/tmp"};
+  const auto main = [&] { ran.result = run_script(text, "test.tic", arguments); };
+  try {
+    global::simulate_seed(n_nodes, n_cores, seed, main,
+                          seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
+  } catch (...) {
+    static_cast<void>(testing::internal::GetCapturedStdout());
+    throw;
+  }
+  ran.out = sorted_lines(testing::internal::GetCapturedStdout());
+  return ran;
+}
+
+// The same lines in any order of the events, and everything freed.
+void expect_lines(const std::string& text, const std::string& lines, std::uint64_t n_seeds = 25) {
+  for (std::uint64_t seed = 0; seed < n_seeds; ++seed) {
+    const Ran ran = run_text(seed, text);
+    ASSERT_EQ(ran.result.text(), "") << "seed " << seed;
+    ASSERT_EQ(ran.out, sorted_lines(lines)) << "seed " << seed;
+    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+TEST(RunScript, evaluates_expressions_when_their_operands_are_there) {
+  expect_lines(R"(
+    integer a b c
+    float x = a + 0.5
+    c = (a + b) * 2 - 7 % 4
+    print("c", c, x, b ** 3, -2 ** 2, 7 / 2, a < b and not (a == b))
+    a = 4
+    b = a + 1
+    string s = "c is " ++ c ++ " of " ++ x
+    print(s, length(s), substring(s, 0, 4), upper("ab") ++ trim("  c "), replace("aXbX", "X", "-"))
+    print(int("42") + int(3.9), float("2.5"), string(1.0), min(3, 1, 2), max(1.5, 2.0), abs(-3))
+    print(sqrt(2.25), floor(2.7), ceil(2.1), round(2.5), find("abc", "c"), boolean("true"))
+)",
+               "c 15 4.5 125 -4 3 true\n"
+               "c is 15 of 4.5 14 c is ABc a-b-\n"
+               "45 2.5 1.0 1 2.0 3\n"
+               "1.5 2.0 3.0 3.0 2 true\n");
+}
+
+TEST(RunScript, fires_rules_and_calls_leaves_and_functions) {
+  expect_lines(R"(
+    leaf half(float x) to (float y)
+    leaf describe(integer n) to (integer square, string text)
+    function twice(integer n) to (integer m) { m = 2 * n }
+    function both(integer n) to (integer m, float h) {
+      when {n} then {m} from {twice n}
+      when {m} then {h} from {half float(m)}
+    }
+    integer m square
+    float h
+    string text
+    when {m} then {square text} from {describe m}
+    when { } then {m h} from {both 21}
+    print(m, h, square, text)
+    integer four
+    when {m square} then {four} from {= m + square}
+    print(four)
+)",
+               "1806\n42 21.0 1764 square of 42\n");
+}
+
+TEST(RunScript, recurses) {
+  expect_lines(R"(
+    function fib(integer n) to (integer f) {
+      if n < 2 { f = n } else {
+        integer a b
+        when {n} then {a} from {fib (n - 1)}
+        when {n} then {b} from {fib (n - 2)}
+        f = a + b
+      }
+    }
+    integer f
+    when { } then {f} from {fib 12}
+    print(f)
+)",
+               "144\n", 12);
+}
+
+TEST(RunScript, loops_over_ranges_and_containers) {
+  expect_lines(R"(
+    container<integer, integer> squares
+    container<string, integer> named
+    integer n = int(arg("n"))
+    for i in [0 : n - 1] { insert squares[i] = i * i }
+    foreach value, i in squares {
+      if value > 100 { print("large", i, value) } else if i % 5 == 0 { insert named["n" ++ i] = value }
+    }
+    for i in [9:1:-4] { print("down", i) }
+    print("sizes", size(squares), size(named), named["n10"], squares[2] + squares[3])
+    wait (named) { print(named, contains(named, "n5"), contains(named, "n6")) }
+    string words = "the quick fox"
+    foreach word, k in split(words) { print("word", k, word) }
+)",
+               "large 11 121\ndown 9\ndown 5\ndown 1\nsizes 12 3 100 13\n"
+               "{\"n0\": 0, \"n10\": 100, \"n5\": 25} true false\n"
+               "word 0 the\nword 1 quick\nword 2 fox\n");
+}
+
+TEST(RunScript, goes_through_rounds_one_after_another) {
+  expect_lines(R"(
+    leaf half(float x) to (float y)
+    float total
+    integer rounds
+    loop (integer i = 0, float s = 64.0) while s > 1.5 {
+      float t
+      when { } then {t} from {half s}
+      if i % 2 == 0 { next (i + 1, t) } else { next (i + 1, t - 0.25) }
+    } to (rounds, total)
+    print(rounds, total)
+    integer sum
+    loop (integer k = 0, integer s = 0) while k < 1000 { next (k + 1, s + k) } to (sum)
+    print(sum)
+)",
+               "6 0.671875\n499500\n", 12);
+}
+
+TEST(RunScript, chooses_a_case) {
+  expect_lines(R"(
+    for i in [0:4] {
+      string word
+      switch i { case 0, 1 { word = "few" } case 2 { word = "two" } default { word = "many" } }
+      print(i, word)
+    }
+)",
+               "0 few\n1 few\n2 two\n3 many\n4 many\n");
+}
+
+TEST(RunScript, keeps_structs_and_containers_in_containers) {
+  expect_lines(R"(
+    struct box { float left right; integer level }
+    container<string, container<integer, float>> levels
+    container<integer, box> boxes
+    box one
+    one.left = 0.5
+    one.right = one.left * 3
+    one.level = 7
+    insert boxes[3] = one
+    insert levels["wide"][1] = one.right
+    insert levels["wide"][2] = 2.5
+    for i in [0:2] { insert levels["flat"][i] = float(i) }
+    print(one.right - one.left, boxes[3].level)
+    print(size(levels), size(levels["wide"]), size(levels["flat"]), levels["wide"][2])
+    foreach row, name in levels { foreach x, k in row { print(name, k, x) } }
+)",
+               "1.0 7\n2 2 3 2.5\nflat 0 0.0\nflat 1 1.0\nflat 2 2.0\nwide 1 1.5\nwide 2 2.5\n");
+}
+
+TEST(RunScript, hands_containers_and_structs_to_functions) {
+  expect_lines(R"(
+    struct pair { integer a b }
+    function fill(integer n) to (container<integer, integer> c) {
+      for i in [1:n] { insert c[i] = 10 * i }
+    }
+    function total(container<integer, integer> c, integer n) to (integer t) {
+      loop (integer i = 1, integer s = 0) while i <= n { next (i + 1, s + c[i]) } to (t)
+    }
+    function order(integer x, integer y) to (pair p) {
+      p.a = min(x, y)
+      p.b = max(x, y)
+    }
+    container<integer, integer> c
+    integer t
+    when { } then {c} from {fill 5}
+    when { } then {t} from {total c 5}
+    pair p
+    when {t} then {p} from {order t 9}
+    print(t, size(c), p.a, p.b)
+)",
+               "150 5 9 150\n", 15);
+}
+
+TEST(RunScript, fails_what_depends_on_a_failure_and_goes_on) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const Ran ran = run_text(seed, R"(
+leaf unlucky(integer n) to (integer m)
+integer a b c
+when { } then {a} from {unlucky 13}
+when { } then {b} from {unlucky 4}
+c = a + 1
+print("c", c)
+print("b", b)
+)");
+    EXPECT_EQ(ran.out, "b 4\n");
+    ASSERT_EQ(ran.result.n_failures, 1U) << ran.result.text();
+    EXPECT_EQ(ran.result.failures[0], "task 'unlucky' of test.tic:4:1: no luck with 13");
+    EXPECT_EQ(ran.result.n_data_held, 0U);
+  }
+}
+
+TEST(RunScript, names_the_place_of_what_goes_wrong) {
+  const Ran ran = run_text(1, "integer a = 5 / (3 - 3)\nprint(a)\nprint(\"on\")\n");
+  EXPECT_EQ(ran.out, "on\n");
+  ASSERT_EQ(ran.result.n_failures, 1U);
+  EXPECT_NE(ran.result.failures[0].find("test.tic:1:"), std::string::npos);
+  EXPECT_NE(ran.result.failures[0].find("division by zero"), std::string::npos);
+  const Ran missing = run_text(2, "print(arg(\"nam\"))\n");
+  EXPECT_NE(missing.result.text().find("did you mean \"name\"?"), std::string::npos)
+      << missing.result.text();
+}
+
+TEST(RunScript, refuses_a_script_with_errors_before_it_runs) {
+  try {
+    static_cast<void>(run_text(3, "integer a\nprint(b)\n"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("test.tic:2:7"), std::string::npos) << error.what();
+  }
+}
+
+TEST(RunScript, says_what_waits_for_ever) {
+  const Ran ran = run_text(1, R"(
+container<integer, integer> c
+integer x y
+when {c[1]} then {x} from {= c[1]}
+y = x
+insert c[y] = 1
+)");
+  EXPECT_FALSE(ran.result.waiting.empty());
+  EXPECT_NE(ran.result.text().find("test.tic:"), std::string::npos) << ran.result.text();
+}
+
+}  // namespace
+}  // namespace rubato::flow

@@ -1,0 +1,390 @@
+// What statements of a script do when their operands are known.
+
+#include <algorithm>
+#include <cstring>
+
+#include "rubato/flow/interpret/actions.hpp"
+#include "rubato/flow/interpret/interpreter.hpp"
+#include "rubato/flow/tic/walk.hpp"
+
+namespace rubato::flow {
+
+using tic::Expr;
+
+namespace {
+
+constexpr std::uint64_t kIterationsATask = 16;  // bodies make rules, which are tasks again
+
+// An integer where a float is wanted.
+Value widened(Value value, const tic::Type& type) {
+  if (type.is(tic::Kind::floating) && value.kind() == Kind::integer)
+    return Value::floating(static_cast<double>(value.as_integer()));
+  if (type.is(tic::Kind::string) && value.kind() == Kind::blob)
+    return Value::text(Kind::string, value.as_text());
+  return value;
+}
+
+bool is_container(const tic::Type& type) {
+  return type.is(tic::Kind::container) || type.is(tic::Kind::structure);
+}
+
+bool is_same_literal(const Expr& label, const Value& value, const Compiled& compiled,
+                     Environment& environment) {
+  return evaluate(label, compiled, environment) == value;
+}
+
+}  // namespace
+
+Value Interpreter::value_of(const Expr& e, const tic::Type& type, Environment& environment) const {
+  return widened(evaluate(e, compiled_, environment), type);
+}
+
+// --- operands of each form
+
+void Interpreter::collect_rule(const tic::Rule& rule, const Environment& environment,
+                               std::vector<Operand>& to) const {
+  for (const Expr& input : rule.inputs)
+    collect(input, environment, to);
+  for (const Expr& output : rule.outputs)
+    collect_keys(output, environment, to);
+  for (const auto* option : {&rule.options.priority, &rule.options.target, &rule.options.retries,
+                             &rule.options.timeout}) {
+    if (*option) collect(**option, environment, to);
+  }
+  if (const auto* e = std::get_if<Expr>(&rule.action)) return collect(*e, environment, to);
+  const auto& call = std::get<tic::RuleCall>(rule.action);
+  if (call.value) return collect(*call.value, environment, to);
+  const bool is_function =
+      call.callee_kind == tic::CalleeKind::callable &&
+      compiled_.program().callables[static_cast<std::size_t>(call.index)].kind ==
+          tic::CallableKind::function;
+  for (const tic::Argument& argument : call.arguments) {
+    if (argument.output >= 0) continue;
+    if (is_function && tic::is_operand(argument.value)) {
+      collect_keys(argument.value, environment, to);
+    } else {
+      collect(argument.value, environment, to);
+    }
+  }
+}
+
+std::vector<Interpreter::Operand> Interpreter::operands_of(const CompiledStatement& statement,
+                                                           const Environment& environment,
+                                                           Stage stage) const {
+  std::vector<Operand> all;
+  const auto add = [&](const Expr& e, Arg::Mode mode = Arg::Mode::closed) {
+    collect(e, environment, all, mode);
+  };
+  const auto add_form = [&](const auto& form) {
+    using Form = std::remove_cvref_t<decltype(form)>;
+    if constexpr (std::is_same_v<Form, tic::Declaration>) {
+      for (const tic::Declared& declared : form.names) {
+        if (declared.value) add(*declared.value);
+      }
+    } else if constexpr (std::is_same_v<Form, tic::Assign>) {
+      add(form.value);
+      collect_keys(form.target, environment, all);
+    } else if constexpr (std::is_same_v<Form, tic::Rule>) {
+      collect_rule(form, environment, all);
+    } else if constexpr (std::is_same_v<Form, tic::Insert>) {
+      add(form.value, Arg::Mode::handle);
+      collect_keys(form.member, environment, all);
+    } else if constexpr (std::is_same_v<Form, tic::Foreach>) {
+      add(form.container, Arg::Mode::handle);
+    } else if constexpr (std::is_same_v<Form, tic::ForRange>) {
+      add(form.first);
+      add(form.last);
+      if (form.step) add(*form.step);
+    } else if constexpr (std::is_same_v<Form, tic::If>) {
+      for (const tic::Branch& branch : form.branches)
+        add(branch.condition);
+    } else if constexpr (std::is_same_v<Form, tic::Switch>) {
+      add(form.subject);
+    } else if constexpr (std::is_same_v<Form, tic::Loop>) {
+      if (stage == Stage::round) return add(form.condition);
+      for (const tic::LoopState& state : form.state)
+        add(state.initial);
+    } else if constexpr (std::is_same_v<Form, tic::Next>) {
+      for (const Expr& value : form.values)
+        add(value);
+    } else if constexpr (std::is_same_v<Form, tic::Wait>) {
+      for (const Expr& input : form.inputs)
+        add(input);
+    } else if constexpr (std::is_same_v<Form, tic::CallExpr>) {
+      for (const Expr& argument : form.arguments) {
+        const auto* name = argument.template as<tic::NameRef>();
+        const bool is_name = form.name == "filename" && name != nullptr;
+        if (!is_name) add(argument);
+      }
+    }
+  };
+  std::visit(add_form, statement.statement->form);
+  return all;
+}
+
+// --- what they do
+
+void Interpreter::perform(const CompiledStatement& statement, Environment& environment,
+                          Stage stage) {
+  perform_form(statement, environment, stage);
+  environment.forget_known();
+}
+
+void Interpreter::perform_form(const CompiledStatement& statement, Environment& environment,
+                               Stage stage) {
+  const auto& form = statement.statement->form;
+  if (const auto* declaration = std::get_if<tic::Declaration>(&form)) {
+    perform_declared(*declaration, environment);
+  } else if (const auto* assign = std::get_if<tic::Assign>(&form)) {
+    if (is_container(assign->target.type)) {
+      set_members(assign->target, evaluate_members(assign->value, compiled_, environment),
+                  environment);
+    } else {
+      set_target(assign->target, evaluate(assign->value, compiled_, environment), environment);
+    }
+  } else if (const auto* rule = std::get_if<tic::Rule>(&form)) {
+    perform_rule(statement, *rule, environment);
+  } else if (const auto* insert = std::get_if<tic::Insert>(&form)) {
+    perform_insert(*insert, environment);
+  } else if (const auto* close = std::get_if<tic::Close>(&form)) {
+    Slot& slot = environment.slot(tic::root_variable(close->container));
+    flow_.give_back_writer(std::exchange(slot.writer.ref, {}));
+  } else if (const auto* foreach = std::get_if<tic::Foreach>(&form)) {
+    perform_foreach(statement, *foreach, environment);
+  } else if (const auto* range = std::get_if<tic::ForRange>(&form)) {
+    perform_range(statement, *range, environment);
+  } else if (const auto* branches = std::get_if<tic::If>(&form)) {
+    for (const tic::Branch& branch : branches->branches) {
+      if (evaluate(branch.condition, compiled_, environment).as_boolean())
+        return run_block(branch.body, environment);
+    }
+    if (branches->otherwise) run_block(*branches->otherwise, environment);
+  } else if (const auto* cases = std::get_if<tic::Switch>(&form)) {
+    perform_switch(*cases, environment);
+  } else if (const auto* loop = std::get_if<tic::Loop>(&form)) {
+    if (stage == Stage::round) return perform_round(statement, *loop, environment);
+    begin_round(statement, *loop, values_of(loop->state, environment), environment);
+  } else if (const auto* next = std::get_if<tic::Next>(&form)) {
+    const auto& around = std::get<tic::Loop>(statement.loop->statement->form);
+    std::vector<Value> values;
+    values.reserve(next->values.size());
+    for (std::size_t i = 0; i < next->values.size(); ++i)
+      values.push_back(value_of(next->values[i], around.state[i].type, environment));
+    begin_round(*statement.loop, around, std::move(values), environment);
+  } else if (const auto* wait = std::get_if<tic::Wait>(&form)) {
+    run_block(wait->body, environment);
+  } else if (const auto* call = std::get_if<tic::CallExpr>(&form)) {
+    std::vector<const Expr*> arguments;
+    arguments.reserve(call->arguments.size());
+    for (const Expr& argument : call->arguments)
+      arguments.push_back(&argument);
+    evaluate_call(*call, arguments, environment);
+  }
+}
+
+void Interpreter::perform_declared(const tic::Declaration& declaration, Environment& environment) {
+  for (const tic::Declared& declared : declaration.names) {
+    if (!declared.value) continue;
+    Slot& slot = environment.slot(declared.variable);
+    if (is_container(declaration.type)) {
+      for (auto& [key, value] : evaluate_members(*declared.value, compiled_, environment))
+        flow_.insert(slot.writer.ref, key, std::move(value), place(declared));
+      flow_.give_back_writer(std::exchange(slot.writer.ref, {}));
+      continue;
+    }
+    Value value = value_of(*declared.value, declaration.type, environment);
+    flow_.set(std::exchange(slot.writer.ref, {}), std::move(value), place(declared));
+  }
+}
+
+void Interpreter::set_target(const Expr& target, Value value, Environment& environment) {
+  Way& way = environment.slot(tic::root_variable(target)).writer;
+  Keys keys = keys_of(target, environment);
+  keys.insert(keys.end(), way.keys.begin(), way.keys.end());
+  value = widened(std::move(value), target.type);
+  if (keys.empty()) {
+    flow_.set(flow_.share(way.ref, true), std::move(value), place(target));
+  } else {
+    flow_.insert_at(way.ref, std::move(keys), std::move(value), place(target));
+  }
+}
+
+void Interpreter::set_members(const Expr& target, Members members, Environment& environment) {
+  Way& way = environment.slot(tic::root_variable(target)).writer;
+  Keys keys = keys_of(target, environment);
+  keys.insert(keys.end(), way.keys.begin(), way.keys.end());
+  for (auto& [key, value] : members) {
+    Keys all{key};
+    all.insert(all.end(), keys.begin(), keys.end());
+    flow_.insert_at(way.ref, std::move(all), std::move(value), place(target));
+  }
+}
+
+void Interpreter::perform_insert(const tic::Insert& insert, Environment& environment) {
+  if (!is_container(insert.value.type)) {
+    return set_target(insert.member, evaluate(insert.value, compiled_, environment), environment);
+  }
+  if (!tic::is_operand(insert.value)) {
+    return set_members(insert.member, evaluate_members(insert.value, compiled_, environment),
+                       environment);
+  }
+  // It becomes the member itself.
+  const auto found = environment.known.find(&insert.value);
+  RUBATO_REQUIRE(found != environment.known.end());
+  Value reference = std::exchange(found->second, Value());
+  set_target(insert.member, std::move(reference), environment);
+}
+
+// --- loops and branches
+
+void Interpreter::perform_switch(const tic::Switch& cases, Environment& environment) {
+  const Value subject = evaluate(cases.subject, compiled_, environment);
+  for (const tic::Case& each : cases.cases) {
+    const auto fits = [&](const Expr& label) {
+      return is_same_literal(label, subject, compiled_, environment);
+    };
+    if (std::ranges::any_of(each.labels, fits)) return run_block(each.body, environment);
+  }
+  if (cases.otherwise) run_block(*cases.otherwise, environment);
+}
+
+void Interpreter::perform_foreach(const CompiledStatement& statement, const tic::Foreach& loop,
+                                  Environment& environment) {
+  if (!tic::is_operand(loop.container)) {
+    for (auto& [key, value] : evaluate_members(loop.container, compiled_, environment)) {
+      if (loop.key) environment.slot(loop.key->variable).value = key;
+      bind_member(loop.value.variable, std::move(value), environment);
+      run_block(loop.body, environment);
+      environment.forget(loop.value.variable);
+    }
+    return;
+  }
+  const auto found = environment.known.find(&loop.container);
+  RUBATO_REQUIRE(found != environment.known.end());
+  std::vector<Arg> args;
+  args.push_back(
+      {Arg::Mode::reader, std::exchange(found->second, Value()).as_reference(), {}, nullptr});
+  environment.pack(statement, args);
+  attach_each(flow_, statement.number, std::move(args), place(*statement.statement));
+}
+
+void Interpreter::bind_member(int variable, Value value, Environment& environment) {
+  Slot& slot = environment.slot(variable);
+  if (value.is_reference()) {
+    slot.reader.ref = value.as_reference();
+    return;
+  }
+  if (value.kind() == Kind::file) slot.name = value;
+  slot.value = std::move(value);
+}
+
+void Interpreter::run_each(Rule& rule) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, rule.closure().data(), sizeof number);
+  const CompiledStatement& statement = compiled_.statement(static_cast<std::uint32_t>(number));
+  const auto& loop = std::get<tic::Foreach>(statement.statement->form);
+  Environment environment(flow_, *statement.frame);
+  std::size_t at = 1;
+  environment.unpack(statement, rule.args(), at);
+  const auto run_body = [&](const Value& key, Value value) {
+    if (value.is_failed()) return fail(statement, environment, value.as_text());
+    if (loop.key) environment.slot(loop.key->variable).value = key;
+    bind_member(loop.value.variable, std::move(value), environment);
+    run_block(loop.body, environment);
+    environment.forget(loop.value.variable);
+  };
+  for (ByteView words = rule.closure().subspan(sizeof number); !words.empty();
+       words = words.subspan(sizeof(WordPair))) {
+    WordPair pair{};
+    std::memcpy(&pair, words.data(), sizeof pair);
+    run_body(Value::integer(pair.key), pair.value());
+  }
+  for (; at + 1 < rule.args().size(); at += 2)
+    run_body(rule.args()[at].value, rule.args()[at + 1].take_value());
+}
+
+void Interpreter::perform_range(const CompiledStatement& statement, const tic::ForRange& loop,
+                                Environment& environment) {
+  const std::int64_t first = evaluate(loop.first, compiled_, environment).as_integer();
+  const std::int64_t last = evaluate(loop.last, compiled_, environment).as_integer();
+  const std::int64_t step =
+      loop.step ? evaluate(*loop.step, compiled_, environment).as_integer() : 1;
+  if (step == 0) throw Error("the step of a range is 0");
+  const bool is_empty = step > 0 ? first > last : first < last;
+  if (is_empty) return;
+  const auto span = step > 0 ? static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first)
+                             : static_cast<std::uint64_t>(first) - static_cast<std::uint64_t>(last);
+  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step)
+                                        : std::uint64_t{0} - static_cast<std::uint64_t>(step);
+  std::vector<Arg> args;
+  environment.pack(statement, args);
+  for (Arg& arg : args)
+    flow_.make_wide(arg.ref, arg.mode == Arg::Mode::writer);
+  flow_.submit(range_rule({statement.number, first, step, span / stride + 1}, std::move(args),
+                          place(*statement.statement)));
+}
+
+void Interpreter::run_range(Rule& rule) {
+  ScriptRange range = range_of(rule);
+  const auto at_iteration = [&](std::uint64_t i) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(range.first) +
+                                     i * static_cast<std::uint64_t>(range.step));
+  };
+  while (range.n > kIterationsATask) {
+    std::unique_ptr<Rule> upper = flow_.halve_rule(rule);
+    const std::uint64_t n_lower = range.n / 2;
+    const ScriptRange half{range.number, at_iteration(n_lower), range.step, range.n - n_lower};
+    range.n = n_lower;
+    upper->set_closure(&half, sizeof half);
+    flow_.submit(std::move(upper));
+  }
+  const CompiledStatement& statement =
+      compiled_.statement(static_cast<std::uint32_t>(range.number));
+  const auto& loop = std::get<tic::ForRange>(statement.statement->form);
+  Environment environment(flow_, *statement.frame);
+  std::size_t at = 0;
+  environment.unpack(statement, rule.args(), at);
+  for (std::uint64_t i = 0; i < range.n; ++i) {
+    environment.slot(loop.variable.variable).value = Value::integer(at_iteration(i));
+    run_block(loop.body, environment);
+  }
+}
+
+std::vector<Value> Interpreter::values_of(const std::vector<tic::LoopState>& states,
+                                          Environment& environment) const {
+  std::vector<Value> values;
+  values.reserve(states.size());
+  for (const tic::LoopState& state : states)
+    values.push_back(value_of(state.initial, state.type, environment));
+  return values;
+}
+
+// As a rule, so that a loop of many rounds does not grow a stack. The round that says `next` keeps
+// its own state meanwhile.
+void Interpreter::begin_round(const CompiledStatement& statement, const tic::Loop& loop,
+                              std::vector<Value> values, Environment& environment) {
+  const auto exchange_state = [&] {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      std::swap(environment.slot(loop.state[i].name.variable).value, values[i]);
+  };
+  exchange_state();
+  auto known = std::exchange(environment.known, {});
+  defer(statement, environment, operands_of(statement, environment, Stage::round), Stage::round);
+  environment.known = std::move(known);
+  exchange_state();
+}
+
+void Interpreter::perform_round(const CompiledStatement& /*statement*/, const tic::Loop& loop,
+                                Environment& environment) {
+  if (evaluate(loop.condition, compiled_, environment).as_boolean()) {
+    environment.forget_known();
+    return run_block(loop.body, environment);
+  }
+  const std::size_t first = loop.state.size() - loop.results.size();
+  for (std::size_t i = 0; i < loop.results.size(); ++i) {
+    const int state = loop.state[first + i].name.variable;
+    set_target(loop.results[i], environment.slot(state).value, environment);
+  }
+}
+
+}  // namespace rubato::flow
