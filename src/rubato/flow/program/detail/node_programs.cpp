@@ -1,0 +1,55 @@
+#include "rubato/flow/program/detail/node_programs.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <unistd.h>
+
+#include "rubato/flow/program/program_task.hpp"
+#include "rubato/global/delegate.hpp"
+
+namespace rubato::flow::program_detail {
+
+Launcher& NodePrograms::launcher() {
+  const std::lock_guard lock(mutex_);
+  if (!launcher_) launcher_.emplace();
+  return *launcher_;
+}
+
+CorePrograms::CorePrograms()
+    : n_most_(
+          std::max(kUnderWay, 2 * static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN)))) {}
+
+NodePrograms& CorePrograms::node() {
+  if (node_ == nullptr) {
+    // What is called is the core, not its memory.
+    const global::GlobalPtr<std::byte> first(CoreContext::here().shape().first_core(),
+                                             global::Place::at_offset(0));
+    const auto address = global::call(first, [](std::byte& /*unused*/) {
+      return std::bit_cast<std::uint64_t>(&CoreContext::here().local_or_make<NodePrograms>());
+    });
+    node_ = std::bit_cast<NodePrograms*>(address);
+  }
+  return *node_;
+}
+
+void CorePrograms::keep(std::unique_ptr<Rule> rule) {
+  CoreContext& core = CoreContext::here();
+  const core::FinishId scope = core.scope();
+  core.begin_in_scope(scope);
+  waiting_.push_back({std::move(rule), scope});
+}
+
+std::optional<CorePrograms::Kept> CorePrograms::next() {
+  if (waiting_.empty()) return {};
+  Kept oldest = std::move(waiting_.front());
+  waiting_.pop_front();
+  return oldest;
+}
+
+CoreId CorePrograms::deal() noexcept {
+  const core::JobShape& shape = CoreContext::here().shape();
+  return (shape.node + ++n_dealt_) % shape.n_nodes * shape.n_cores;
+}
+
+}  // namespace rubato::flow::program_detail

@@ -1,0 +1,42 @@
+#pragma once
+// What a program task carries in its rule: how the values of its inputs become a call. Private to
+// flow/program.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rubato/flow/program/leaf.hpp"
+#include "rubato/flow/program/program_task.hpp"
+
+namespace rubato::flow::program_detail {
+
+struct ProgramPlan {
+  struct Item {
+    detail::Role role;
+    bool is_output;
+    std::uint32_t index;
+  };
+  ProgramTaskOptions options;
+  std::vector<Item> items;
+  std::vector<std::string> outputs;
+  bool was_dealt = false;  // to this node, which keeps it
+
+  // For another node. The name, core and priority stand in the rule.
+  [[nodiscard]] Bytes to_bytes() const;
+  [[nodiscard]] static ProgramPlan from_bytes(ByteView bytes);
+  // The name of an output from where the node runs.
+  [[nodiscard]] FileName file_of(const std::string& output) const;
+};
+
+// What came of it: standard output if it is captured.
+struct PlanEnd {
+  ProgramEnd end;
+  std::string text;
+};
+
+// Runs the program; blocks. A value that is no word is a problem of the end.
+[[nodiscard]] PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan,
+                               const std::vector<Value>& values);
+
+}  // namespace rubato::flow::program_detail

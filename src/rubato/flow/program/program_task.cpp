@@ -1,0 +1,181 @@
+#include "rubato/flow/program/program_task.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "rubato/flow/program/detail/node_programs.hpp"
+#include "rubato/flow/program/detail/program_plan.hpp"
+#include "rubato/flow/records.hpp"
+
+namespace rubato::flow {
+namespace {
+
+using program_detail::CorePrograms;
+using program_detail::PlanEnd;
+using program_detail::ProgramPlan;
+
+// The arguments of a rule: the outputs, what is done, the text if it is captured, the inputs.
+std::size_t n_results(const ProgramPlan& plan) {
+  return plan.outputs.size() + 1 + (plan.options.captures_stdout ? 1U : 0U);
+}
+
+// All of a rule that whoever called us is about to delete.
+std::unique_ptr<Rule> taken(Rule& rule, const Bytes& closure) {
+  const auto n = static_cast<std::uint32_t>(rule.args().size());
+  auto kept = std::make_unique<Rule>(rule.action, n, rule.options, rule.at);
+  kept->set_closure(closure.data(), closure.size());
+  kept->at_arg = n;
+  for (std::size_t i = 0; i < n; ++i)
+    kept->args()[i] = std::exchange(rule.args()[i], {});
+  return kept;
+}
+
+void set_results(Flow& flow, Rule& rule, const ProgramPlan& plan, std::string text) {
+  const auto set = [&](std::size_t i, const Value& value) {
+    flow.set(std::exchange(rule.args()[i].ref, {}), value, rule.at);
+  };
+  const std::size_t n = plan.outputs.size();
+  for (std::size_t i = 0; i < n; ++i)
+    set(i, Codec<FileName>::put(plan.file_of(plan.outputs[i])));
+  set(n, Value::done());
+  if (plan.options.captures_stdout) set(n + 1, Codec<std::string>::put(std::move(text)));
+}
+
+// Why it failed; "" if it ended well.
+std::string run_to_end(Flow& flow, Rule& rule, const ProgramPlan& plan) {
+  try {
+    std::vector<Value> values;
+    for (const Arg& arg : rule.args().subspan(n_results(plan)))
+      values.push_back(arg.value);
+    program_detail::NodePrograms& node = CorePrograms::here().node();
+    PlanEnd all = flow.core().run_native(
+        [&] { return program_detail::run_plan(node.launcher(), plan, values); });
+    if (!all.end.well()) return all.end.problem;
+    set_results(flow, rule, plan, std::move(all.text));
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+void run_here(Flow& flow, Rule& rule, const ProgramPlan& plan) {
+  const bool has_name = *rule.options.name != '\0';
+  flow.core().tasks().label_running(has_name ? rule.options.name : "program of a flow",
+                                    rule.at.place());
+  const std::string problem = run_to_end(flow, rule, plan);
+  if (problem.empty()) return flow.give_back(rule, nullptr);
+  std::string what = rule.text() + ": " + problem;
+  const Value failure = Value::failed(what);
+  flow.note_failed_body(std::move(what));
+  flow.give_back(rule, &failure);
+}
+
+// Those that waited for their turn, in this task: it has one already.
+void run_kept(Flow& flow, CorePrograms& programs) {
+  while (std::optional<CorePrograms::Kept> kept = programs.next()) {
+    {
+      const CoreContext::RunningScope inside(flow.core(), kept->scope);
+      run_here(flow, *kept->rule, ProgramPlan::from_bytes(kept->rule->closure()));
+    }
+    flow.core().end_in_scope(kept->scope);
+  }
+}
+
+void run_program(Flow& flow, Rule& rule) {
+  ProgramPlan plan = ProgramPlan::from_bytes(rule.closure());
+  CorePrograms& programs = CorePrograms::here();
+  if (programs.begin()) {
+    run_here(flow, rule, plan);
+    run_kept(flow, programs);
+    return programs.end();
+  }
+  const bool is_dealt = !plan.was_dealt && rule.options.core == kAnyCore;
+  plan.was_dealt = true;
+  std::unique_ptr<Rule> kept = taken(rule, plan.to_bytes());
+  const CoreId to = is_dealt ? programs.deal() : flow.core().core();
+  if (flow.core().shape().node_of(to) == flow.core().shape().node) {
+    programs.keep(std::move(kept));
+  } else {
+    flow.core().post(to, MoveRule{}, kept->to_bytes());
+  }
+}
+
+// NOLINTNEXTLINE(cert-err58-cpp): before main, like all actions
+const ActionId kProgram = register_action({"program", &run_program});
+
+}  // namespace
+
+const Future<FileName>& StartedProgram::file(std::string_view path) const {
+  const auto found = std::ranges::find(paths, path);
+  if (found != paths.end()) return files[static_cast<std::size_t>(found - paths.begin())];
+  throw Error("output " + std::string(path) + ": expected an output of the program" +
+              did_you_mean(path, paths));
+}
+
+ProgramTask::~ProgramTask() {
+  for (const Arg& input : inputs_)
+    Flow::here().give_back_reader(input.ref);
+}
+
+void ProgramTask::add_item(const Item& item) {
+  const bool is_stream = item.role == detail::Role::in || item.role == detail::Role::out ||
+                         item.role == detail::Role::errors;
+  const auto has_role = [&](const Item& other) { return other.role == item.role; };
+  if (is_stream && std::ranges::any_of(items_, has_role)) {
+    throw Error(at_.text() +
+                ": expected one file for each standard stream of a program, found "
+                "two for the same");
+  }
+  if (item.role == detail::Role::out && options_.captures_stdout) {
+    throw Error(at_.text() + ": expected stdout_to() or captures_stdout, found both");
+  }
+  items_.push_back(item);
+}
+
+void ProgramTask::put(detail::Role role, detail::OutputWord output) {
+  // A word of its own, or a part of one; or what the output says of itself.
+  if (output.role == detail::Role::word) output.role = role;
+  const auto found = std::ranges::find(outputs_, output.path);
+  add_item({output.role, true, static_cast<std::uint32_t>(found - outputs_.begin())});
+  if (found == outputs_.end()) outputs_.push_back(std::move(output.path));
+}
+
+void ProgramTask::put_input(detail::Role role, Arg input) {
+  // First, so that its reference is given back if the item is refused.
+  inputs_.push_back(std::move(input));
+  add_item({role, false, static_cast<std::uint32_t>(inputs_.size() - 1)});
+}
+
+StartedProgram ProgramTask::start() {
+  Flow& flow = Flow::here();
+  const PortablePlace at(at_);
+  ProgramPlan plan{options_, {}, outputs_};
+  for (const Item& item : items_)
+    plan.items.push_back({item.role, item.is_output, item.index});
+  const std::size_t n_before = n_results(plan);
+  auto rule = std::make_unique<Rule>(
+      kProgram, static_cast<std::uint32_t>(n_before + inputs_.size()),
+      RuleOptions{options_.name, options_.core, options_.priority, true}, at);
+  const Bytes closure = plan.to_bytes();
+  rule->set_closure(closure.data(), closure.size());
+  std::size_t i = 0;
+  const auto make = [&](Kind kind) {
+    const Ref whole{flow.create(kind, at), kWholeWeight};
+    rule->args()[i].mode = Arg::Mode::output;
+    rule->args()[i++].ref = whole;
+    return whole;
+  };
+  StartedProgram started;
+  for (std::size_t n = 0; n < outputs_.size(); ++n)
+    started.files.emplace_back(make(Kind::file));
+  started.done = Future<void>(make(Kind::unit));
+  if (options_.captures_stdout) started.text = Future<std::string>(make(Kind::string));
+  for (Arg& input : inputs_)
+    rule->args()[i++] = std::move(input);
+  inputs_.clear();
+  started.paths = std::move(outputs_);
+  flow.submit(std::move(rule));
+  return started;
+}
+
+}  // namespace rubato::flow

@@ -1,0 +1,209 @@
+#include "rubato/flow/program/program_task.hpp"
+
+#include <filesystem>
+
+#include <sched.h>
+
+#include "rubato/flow/flow_test.hpp"
+#include "rubato/flow/program/detail/testing.hpp"
+
+namespace rubato::flow {
+namespace {
+
+using program_testing::contains;
+using program_testing::content_of;
+using program_testing::TempFolder;
+
+// On some shapes of virtual nodes, and on the cores of this machine.
+template <class F>
+void everywhere(const F& main) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const FlowResult result = simulate_flow(seed, main);
+    ASSERT_EQ(result.text(), "") << "seed " << seed;
+    ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
+  }
+  const FlowResult result = run_flow_here(2, main);
+  ASSERT_EQ(result.text(), "");
+  ASSERT_EQ(result.n_data_held, 0U);
+}
+
+// Why getting the future fails.
+template <class T>
+std::string failure_of(const Future<T>& future) {
+  return program_testing::error_of([&] { static_cast<void>(future.get()); });
+}
+
+TEST(ProgramTask, hands_values_of_all_kinds_as_words) {
+  everywhere([] {
+    const auto two = async([] { return 2; })();
+    const auto half = async([] { return 0.5; })();
+    auto [files, insert] = make_container<FileName>();
+    insert.insert(7, FileName{"a b.txt"});
+    const auto said = async_program({.captures_stdout = true})(
+        "echo", "-n", 1, two, half, true, files[7], std::vector<std::string>{"x", "y"},
+        joined("--n=", two, "/", 3), std::vector<Future<int>>{two, two});
+    EXPECT_EQ(said.text.get(), "1 2 0.5 true a b.txt x y --n=2/3 2 2");
+  });
+}
+
+TEST(ProgramTask, sets_its_outputs_for_those_that_need_them) {
+  const TempFolder folder;
+  everywhere([&folder] {
+    const auto sorted = async_program({.folder = folder.path()})(
+        "sh", "-c", "printf '3\\n1\\n2\\n' | sort > \"$0\"", output("sorted.txt"));
+    const auto first =
+        async_program({.captures_stdout = true})("head", "-n1", sorted.file("sorted.txt"));
+    EXPECT_EQ(first.text.get(), "1\n");
+    EXPECT_EQ(sorted.files[0].get().path, folder / "sorted.txt");
+    EXPECT_EQ(content_of(folder / "sorted.txt"), "1\n2\n3\n");
+  });
+}
+
+TEST(ProgramTask, joins_standard_streams_by_files) {
+  const TempFolder folder;
+  everywhere([&folder] {
+    const auto letters =
+        async_program({.folder = folder.path()})("printf", "b\na\n", stdout_to("letters"));
+    const auto sorted = async_program({.folder = folder.path()})(
+        "sh", "-c", "sort; echo said >&2", stdin_from(letters.files[0]), stdout_to("sorted"),
+        stderr_to("errors"));
+    sorted.done.get();
+    EXPECT_EQ(content_of(folder / "sorted"), "a\nb\n");
+    EXPECT_EQ(content_of(folder / "errors"), "said\n");
+    EXPECT_EQ(sorted.file("errors").get().path, folder / "errors");
+  });
+}
+
+TEST(ProgramTask, waits_for_what_is_no_word) {
+  const TempFolder folder;
+  everywhere([&folder] {
+    const auto made = async_program({.folder = folder.path()})("sh", "-c", "echo here > made");
+    const auto read = async_program({.folder = folder.path(), .captures_stdout = true})(
+        "cat", "made", made.done, needs(async([] { return 5; })()));
+    EXPECT_EQ(read.text.get(), "here\n");
+    std::filesystem::remove(folder / "made");
+  });
+}
+
+TEST(ProgramTask, says_why_it_failed_and_runs_nothing_that_needs_it) {
+  const auto main = [] {
+    const auto bad = async_program({.name = "draw"})("sh", "-c", "echo no ink >&2; exit 3",
+                                                     output("/nowhere/map.png"));
+    const auto next = async_program()("cat", bad.files[0]);
+    const auto last = async([](const std::string& s) { return s; })(
+        async_program({.captures_stdout = true})("cat", bad.files[0]).text);
+    const std::string why = failure_of(last);
+    EXPECT_TRUE(contains(why, "task 'draw' of ")) << why;
+    EXPECT_TRUE(contains(why, "program_task_test.cpp:")) << why;
+    EXPECT_EQ(failure_of(next.done), why);
+    const auto good = async_program({.captures_stdout = true})("echo", "well");
+    EXPECT_EQ(good.text.get(), "well\n");
+  };
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const FlowResult result = simulate_flow(seed, main);
+    EXPECT_EQ(result.n_failures, 1U) << result.text();
+    EXPECT_EQ(result.counters.n_skipped, 3U);
+    EXPECT_EQ(result.n_data_held, 0U);
+    EXPECT_TRUE(result.waiting.empty());
+  }
+}
+
+TEST(ProgramTask, fails_with_the_code_and_the_last_errors_of_the_program) {
+  const FlowResult result = run_flow_here(2, [] {
+    const auto bad = async_program()("sh", "-c", "echo no ink >&2; exit 3");
+    const std::string why = failure_of(bad.done);
+    EXPECT_TRUE(contains(why, "ended with code 3; the last lines of its errors:\nno ink")) << why;
+    EXPECT_TRUE(contains(failure_of(async_program()("no-such-program").done),
+                         "no-such-program was not begun: "));
+    EXPECT_TRUE(contains(failure_of(async_program()("sh", "-c", ":", output("o.txt")).done),
+                         "output o.txt: expected that the program writes it as "));
+    EXPECT_TRUE(contains(failure_of(async_program({.timeout = kMillisecond})("sleep", 60).done),
+                         "its time of 0.001 s was over"));
+  });
+  EXPECT_EQ(result.n_failures, 4U);
+}
+
+TEST(ProgramTask, is_tried_again_and_leaves_nothing_of_a_failed_try) {
+  const TempFolder folder;
+  const FlowResult result = run_flow_here(2, [&] {
+    const auto third =
+        async_program({.folder = folder.path(), .retry = {.n_tries = 5, .pause = kMillisecond}})(
+            "sh", "-c", "echo x >> tries; echo > \"$0\"; test $(wc -l < tries) -eq 3", output("o"));
+    third.done.get();
+    const auto never =
+        async_program({.folder = folder.path(), .retry = {.n_tries = 2, .pause = kMillisecond}})(
+            "false", output("p"));
+    const std::string why = failure_of(never.files[0]);
+    EXPECT_TRUE(contains(why, "failed 2 times:\n  try 1: false ")) << why;
+  });
+  EXPECT_EQ(result.n_failures, 1U);
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"o", "tries"}));
+}
+
+TEST(ProgramTask, refuses_two_files_for_a_stream_and_outputs_that_are_none) {
+  const FlowResult result = run_flow_here(1, [] {
+    using program_testing::error_of;
+    EXPECT_TRUE(contains(error_of([] { async_program()("x", stdout_to("a"), stdout_to("b")); }),
+                         "one file for each standard stream"));
+    EXPECT_TRUE(
+        contains(error_of([] { async_program({.captures_stdout = true})("x", stdout_to("a")); }),
+                 "expected stdout_to() or captures_stdout"));
+    const auto started = async_program()("true", needs(output("map.png").path));
+    EXPECT_EQ(error_of([&] { static_cast<void>(started.file("map.png")); }),
+              "output map.png: expected an output of the program");
+    const std::vector<double> blob{1, 2};
+    ProgramTask task;
+    task.add("echo").add_input(detail::Argument<std::vector<double>>::put(blob));
+    EXPECT_TRUE(contains(failure_of(task.start().done),
+                         "a word of a program: expected text, a number or a file, found blob"));
+  });
+  EXPECT_EQ(result.n_failures, 1U);
+}
+
+TEST(ProgramTask, runs_hundreds_beside_other_tasks) {
+  const FlowResult result = run_flow_here(2, [] {
+    std::vector<Future<std::string>> texts;
+    for (int i = 0; i < 200; ++i)
+      texts.push_back(async_program({.captures_stdout = true})("echo", i).text);
+    // Those that wait for their turn keep no core: this one runs meanwhile.
+    EXPECT_EQ(async([] { return 5; })().get(), 5);
+    for (int i = 0; i < 200; ++i)
+      EXPECT_EQ(texts[static_cast<std::size_t>(i)].get(), std::to_string(i) + "\n");
+  });
+  EXPECT_EQ(result.text(), "");
+  EXPECT_EQ(result.n_data_held, 0U);
+}
+
+TEST(ProgramTask, deals_hundreds_out_to_all_nodes) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      std::vector<Future<void>> done;
+      for (int i = 0; i < 60; ++i)
+        done.push_back(async_program()("true", i).done);
+      for (const Future<void>& each : done)
+        each.get();
+    });
+    ASSERT_EQ(result.text(), "") << "seed " << seed;
+    ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+TEST(ProgramTask, gives_programs_all_processors_though_its_core_has_one) {
+  const FlowResult result = run_flow_here(1, [] {
+    cpu_set_t all;
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (std::size_t i = 0; CPU_COUNT(&one) == 0; ++i) {
+      if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    }
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const auto n = async_program({.captures_stdout = true})("nproc");
+    EXPECT_EQ(n.text.get(), std::to_string(CPU_COUNT(&all)) + "\n");
+    ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  });
+  EXPECT_EQ(result.text(), "");
+}
+
+}  // namespace
+}  // namespace rubato::flow
