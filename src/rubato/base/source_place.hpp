@@ -2,7 +2,8 @@
 // SourcePlace: a line of a program, taken where a function is called that has it as a default argument.
 // What std::source_location is for, in 16 bytes and for clang 14 too.
 
-#include <cstddef>
+#include <bit>
+#include <cstdint>
 #include <string>
 
 namespace rubato {
@@ -31,12 +32,19 @@ class PortablePlace {
  public:
   PortablePlace() = default;
   explicit PortablePlace(SourcePlace place) noexcept
-      : file_(place.file - &detail::kAnchor), line_(place.line) {}
-  [[nodiscard]] SourcePlace place() const noexcept { return {&detail::kAnchor + file_, line_}; }
+      : file_(address_of(place.file) - address_of(&detail::kAnchor)), line_(place.line) {}
+  [[nodiscard]] SourcePlace place() const noexcept {
+    return {std::bit_cast<const char*>(address_of(&detail::kAnchor) + file_), line_};
+  }
   bool operator==(const PortablePlace&) const = default;
 
  private:
-  std::ptrdiff_t file_ = 0;
+  // As numbers: a difference of pointers into two objects has no value that a compiler must keep.
+  [[nodiscard]] static std::intptr_t address_of(const char* at) noexcept {
+    return std::bit_cast<std::intptr_t>(at);
+  }
+
+  std::intptr_t file_ = 0;
   int line_ = 0;
 };
 

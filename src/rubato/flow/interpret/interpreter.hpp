@@ -17,6 +17,8 @@
 
 namespace rubato::flow {
 
+struct ProgramTaskOptions;
+
 class Interpreter {
  public:
   // That of this core. REQUIRES: set_script().
@@ -85,6 +87,10 @@ class Interpreter {
                  Environment& environment);
   void call_app(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
                 Environment& environment);
+  [[nodiscard]] ProgramTaskOptions program_options(const tic::Rule& rule,
+                                                   const tic::Callable& callable,
+                                                   Environment& frame,
+                                                   Environment& environment) const;
   void perform_insert(const tic::Insert& insert, Environment& environment);
   void perform_foreach(const CompiledStatement& statement, const tic::Foreach& loop,
                        Environment& environment);

@@ -1,9 +1,14 @@
 #include "rubato/flow/interpret/run_script.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include "rubato/flow/flow_test.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
+#include "rubato/flow/program/detail/testing.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -245,6 +250,42 @@ TEST(RunScript, names_the_place_of_what_goes_wrong) {
   const Ran missing = run_text(2, "print(arg(\"nam\"))\n");
   EXPECT_NE(missing.result.text().find("did you mean \"name\"?"), std::string::npos)
       << missing.result.text();
+}
+
+TEST(RunScript, runs_programs_whose_outputs_appear_whole) {
+  const program_testing::TempFolder folder;
+  const std::string text = R"(
+app words(string text) to (file out) { "sh" "-c" ("echo " ++ text ++ " > " ++ filename(out)) }
+app count(container<integer, file> parts) to (string n) { "sh" "-c" "cat \"$@\" | wc -w" "-" parts stdout=n }
+app shout(file a) to (file b) retries 1 { "tr" "a-z" "A-Z" stdin=a stdout=b }
+app broken(file a) to (file b) { "false" a b }
+container<integer, file> parts
+for i in [1:3] {
+  file part ("FOLDER/part" ++ i)
+  when { } then {part} from {words ("one two " ++ i)}
+  insert parts[i] = part
+}
+string n
+when {parts} then {n} from {count parts}
+print("words", int(n))
+file big "FOLDER/big.txt"
+when {parts[2]} then {big} from {shout parts[2]}
+print(trim(read(big)), filename(big) == "FOLDER/big.txt")
+file never "FOLDER/never.txt"
+when {big} then {never} from {broken big}
+print("never", read(never))
+)";
+  std::string script = text;
+  for (std::size_t at = script.find("FOLDER"); at != std::string::npos; at = script.find("FOLDER"))
+    script.replace(at, 6, folder.path());
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Ran ran = run_text(seed, script);
+    EXPECT_EQ(ran.out, "ONE TWO 2 true\nwords 9\n");
+    ASSERT_EQ(ran.result.n_failures, 1U) << ran.result.text();
+    EXPECT_NE(ran.result.failures[0].find("test.tic:19"), std::string::npos) << ran.result.text();
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/never.txt"));
+    EXPECT_EQ(ran.result.n_data_held, 0U);
+  }
 }
 
 TEST(RunScript, refuses_a_script_with_errors_before_it_runs) {
