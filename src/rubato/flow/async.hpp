@@ -5,7 +5,7 @@
 //   Future<double> y = async(mean, {.name = "mean"})(x, other); when both are there
 //   async(store)(inserter, i, y);                               nobody waits for it but the run
 //
-// A function is a plain function or a lambda whose captures are plain bytes; futures, containers and
+// A function is a lambda whose captures are plain bytes; futures, containers and
 // the like are its arguments (arguments.hpp says what it gets for each). It may block: on futures,
 // on delegates of global memory, in loops. What it returns sets the future; a Future that it returns
 // is passed on. If it throws, the future fails with the reason, and what needs it is not run.
@@ -77,6 +77,9 @@ template <class F>
 class Async {
  public:
   Async(F f, const RuleOptions& options, SourcePlace at) : f_(f), options_(options), at_(at) {
+    static_assert(!std::is_pointer_v<F>,
+                  "an address of a function means nothing on another node: give async() a lambda "
+                  "that calls it");
     static_assert(detail::TaskFunction<F>,
                   "a task travels by its bytes: its function must capture plain values; pass "
                   "futures, containers and strings as arguments");

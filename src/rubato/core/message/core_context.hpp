@@ -296,6 +296,10 @@ class CoreContext {
       return std::move(*result);
     }
   }
+  // f is called if the run fails or is told to end while native work goes on, before that is waited
+  // for: it is to end at once what would not end by itself. f, and what it uses, live as long as
+  // the run.
+  void on_native_close(std::function<void()> f) { native_.on_close(std::move(f)); }
   // Of coroutines of this core.
   [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }
   // `combiner`, which outlives the run, holds something: it will be told to send it. While it does,

@@ -13,11 +13,21 @@ NativePool::NativePool(std::uint32_t n_threads, std::uint32_t n_cores)
   pthread_getaffinity_np(pthread_self(), sizeof processors_, &processors_);
 }
 
+void NativePool::on_close(std::function<void()> f) {
+  const std::lock_guard lock(mutex_);
+  on_close_.push_back(std::move(f));
+}
+
 bool NativePool::close(Nanos grace) {
   std::unique_lock lock(mutex_);
   ends_ = true;
   waiting_.clear();
   more_.notify_all();
+  const auto calls = std::exchange(on_close_, {});
+  lock.unlock();
+  for (const auto& call : calls)
+    call();
+  lock.lock();
   return ended_.wait_for(lock, std::chrono::nanoseconds(grace), [this] { return n_running_ == 0; });
 }
 

@@ -43,6 +43,9 @@ class NativePool {
   // Blocks until all work that was begun has ended.
   ~NativePool();
 
+  // f is called when the run fails or is told to end, before close() waits: it ends what would not
+  // end by itself, at once. From any thread; f lives as long as the run.
+  void on_close(std::function<void()> f);
   // Begins nothing more, and waits at most `grace` for what was begun; false if some of it goes on.
   [[nodiscard]] bool close(Nanos grace);
 
@@ -74,6 +77,7 @@ class NativePool {
   std::uint32_t n_idle_ = 0;
   std::uint32_t n_running_ = 0;
   bool ends_ = false;
+  std::vector<std::function<void()>> on_close_;
   std::vector<Done> done_;  // [n_cores]
   std::vector<std::thread> threads_;
 };

@@ -9,11 +9,21 @@
 #include "rubato/global/delegate.hpp"
 
 namespace rubato::flow::program_detail {
+namespace {
+
+constexpr Nanos kGraceAtFailure = 300 * kMillisecond;
+
+}  // namespace
 
 Launcher& NodePrograms::launcher() {
   const std::lock_guard lock(mutex_);
   if (!launcher_) launcher_.emplace();
   return *launcher_;
+}
+
+void NodePrograms::kill_all() {
+  const std::lock_guard lock(mutex_);
+  if (launcher_) launcher_->kill_all(kGraceAtFailure);
 }
 
 CorePrograms::CorePrograms()
@@ -29,6 +39,8 @@ NodePrograms& CorePrograms::node() {
       return std::bit_cast<std::uint64_t>(&CoreContext::here().local_or_make<NodePrograms>());
     });
     node_ = std::bit_cast<NodePrograms*>(address);
+    // Ctrl-C, or a node that is lost, leaves no program behind.
+    CoreContext::here().on_native_close([node = node_] { node->kill_all(); });
   }
   return *node_;
 }

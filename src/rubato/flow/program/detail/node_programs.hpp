@@ -19,6 +19,8 @@ class NodePrograms {
   // node, as it had them before its cores were pinned, and so has the launcher. In the simulator,
   // which pins nothing, by the one thread that there is. Throws Error if the system refuses.
   [[nodiscard]] Launcher& launcher();
+  // All programs end: SIGTERM, and soon SIGKILL. From any thread.
+  void kill_all();
 
  private:
   std::mutex mutex_;
