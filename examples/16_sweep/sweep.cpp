@@ -1,0 +1,141 @@
+// How dense may a forest be so that a fire does not go through it? A sweep over densities, with
+// statistics of several runs of each [Turbine 2.3].
+//   sweep [RUNS]
+//
+// Shows simulations as tasks: each is a whole run of a grid model of `tick`, in place, in memory;
+// what comes of it is a datum, and no file is between a run and its statistics. The mean of a
+// density is there as soon as its own runs are.
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "rubato/base/random.hpp"
+#include "rubato/flow/loop.hpp"
+#include "rubato/flow/run.hpp"
+#include "rubato/global/main.hpp"
+#include "rubato/tick/grid/grid_model.hpp"
+#include "rubato/tick/reference.hpp"
+
+using namespace rubato::flow;
+using rubato::tick::GridModel;
+using rubato::tick::GridShape;
+using rubato::tick::GridSpan;
+using rubato::tick::Index;
+using rubato::tick::Tick;
+
+namespace {
+
+constexpr std::int64_t kDensities = 10;
+constexpr std::int64_t kSide = 24;
+constexpr Tick kTicks = 60;
+
+// The trees of the first column burn; a tree next to a fire is the next one.
+struct Fire {
+  using Value = std::uint8_t;  // 0 nothing, 1 a tree, 2 burns, 3 has burnt
+  static constexpr int kDimensions = 2;
+  static constexpr int kRadius = 1;
+  static constexpr int kFields = 1;
+  static constexpr int kFixed = 0;
+
+  double density = 0.5;
+  std::uint64_t seed = 1;
+
+  GridShape<2> shape() const { return {{kSide, kSide}, {false, false}}; }
+
+  void init(Index<2> at, std::int64_t n, Value* const* out, Value* const* /*fixed*/) const {
+    for (std::int64_t i = 0; i < n; ++i, ++at[0]) {
+      const auto words = rubato::random_words(seed, static_cast<std::uint64_t>(at[0]),
+                                              static_cast<std::uint64_t>(at[1]));
+      const bool is_tree = rubato::unit_double(words[0], words[1]) < density;
+      out[0][i] = is_tree ? (at[0] == 0 ? 2 : 1) : 0;
+    }
+  }
+  void step(const GridSpan<Fire>& in, Value* const* out, Index<2> /*at*/, std::int64_t n,
+            Tick /*t*/) const {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Value* here = in.field[0] + i;
+      const bool lit = here[-1] == 2 || here[1] == 2 || here[-in.row] == 2 || here[in.row] == 2;
+      out[0][i] = static_cast<Value>(*here == 1 && lit ? 2 : *here == 2 ? 3 : *here);
+    }
+  }
+};
+
+double density_of(std::int64_t i) {
+  return 0.35 + 0.05 * static_cast<double>(i);
+}
+
+// The share of the trees that the fire takes.
+double burnt(std::int64_t density, std::uint64_t seed) {
+  const GridModel<Fire> model(Fire{density_of(density), seed});
+  const auto run = rubato::tick::run_reference(model, model.everything(), kTicks);
+  double n_trees = 0;
+  double n_burnt = 0;
+  for (const std::uint8_t cell : run.state.values) {
+    n_trees += cell != 0 ? 1 : 0;
+    n_burnt += cell >= 2 ? 1 : 0;
+  }
+  return n_burnt / n_trees;
+}
+
+struct Statistics {
+  double mean;
+  double deviation;
+  bool operator==(const Statistics&) const = default;
+};
+
+// share_of(run) for each run.
+template <class F>
+Statistics statistics_of(std::int64_t n_runs, const F& share_of) {
+  double sum = 0;
+  double squares = 0;
+  for (std::int64_t run = 0; run < n_runs; ++run) {
+    const double share = share_of(run);
+    sum += share;
+    squares += share * share;
+  }
+  const double mean = sum / static_cast<double>(n_runs);
+  return {mean, std::sqrt(std::max(0.0, squares / static_cast<double>(n_runs) - mean * mean))};
+}
+
+Future<Statistics> start_density(std::int64_t density, std::int64_t n_runs) {
+  auto [shares, insert] = make_container<double>(Spread::here);
+  async_for(0, n_runs,
+            [density](std::int64_t run, const Inserter<double>& out) {
+              out.insert(run, burnt(density, static_cast<std::uint64_t>(run)));
+            },
+            {.name = "fire", .grain = 1})(std::move(insert));
+  return async([n_runs](const Container<double>& all) {
+    return statistics_of(n_runs, [&](std::int64_t run) { return all.get(run); });
+  })(closed(std::move(shares)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::int64_t n_runs = argc > 1 ? std::atoi(argv[1]) : 10;
+  return rubato::global::run_main([n_runs] {
+    if (n_runs < 1) {
+      throw rubato::Error("sweep: expected 1 run or more", rubato::ExitCode::usage);
+    }
+    bool is_right = false;
+    run([&] {
+      std::vector<Future<Statistics>> sweep;
+      for (std::int64_t density = 0; density < kDensities; ++density)
+        sweep.push_back(start_density(density, n_runs));
+      is_right = true;
+      for (std::int64_t density = 0; density < kDensities; ++density) {
+        const Statistics found = sweep[static_cast<std::size_t>(density)].get();
+        const auto serial = [density](std::int64_t run) {
+          return burnt(density, static_cast<std::uint64_t>(run));
+        };
+        is_right = is_right && found == statistics_of(n_runs, serial);
+        std::printf("density %.2f: %5.1f %% burn, +- %.1f\n", density_of(density), 100 * found.mean,
+                    100 * found.deviation);
+      }
+      std::printf("%ld simulations, %s\n", kDensities * n_runs, is_right ? "all right" : "WRONG");
+    }).check();
+    if (!is_right) throw rubato::Error("sweep: wrong", rubato::ExitCode::failed);
+  });
+}
