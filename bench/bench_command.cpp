@@ -43,6 +43,8 @@ Benchmark flow_noop();
 Benchmark flow_chain();
 Benchmark flow_range();
 Benchmark flow_store();
+Benchmark flow_app();
+Benchmark flow_start();
 
 // A new benchmark is a file that defines its function, and one word in each of these two lists.
 std::vector<Benchmark> benchmarks() {
@@ -54,7 +56,7 @@ std::vector<Benchmark> benchmarks() {
           hash_map(),
 #endif
           task_memory(),  flow_noop(),     flow_chain(), flow_range(),    flow_store(),
-          skew_nbody(),   skew_jitter(),   auto_grid()};
+          flow_app(),     flow_start(),    skew_nbody(), skew_jitter(),   auto_grid()};
 }
 
 namespace {
