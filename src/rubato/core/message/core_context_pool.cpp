@@ -29,6 +29,9 @@ struct TasksExist {
 // In the middle of a push: the record is there.
 void CoreContext::began_chunk() {
   queue_runner();
+  // Pooled tasks have not begun either.
+  counters_.n_queued_max =
+      std::max<std::uint64_t>(counters_.n_queued_max, pool_.size() + bound_.size());
   if (!knows_of_tasks_ && shape_.n_nodes > 1) spread_that_tasks_exist();
   // Who fills pools without end lets those who could help see it.
   if (may_wait() && n_units_in_slice() > budget_) {
@@ -85,6 +88,8 @@ void CoreContext::set_hungry(bool is_hungry) noexcept {
 // Gives others of what this core cannot run at once; true if it did.
 bool CoreContext::share() {
   bool gave = false;
+  counters_.n_queued_max =
+      std::max<std::uint64_t>(counters_.n_queued_max, pool_.size() + bound_.size());
   if (pool_.size() > 1) {
     const std::uint32_t n_hungry = hunger_.n_hungry.load(std::memory_order_relaxed);
     gave = n_hungry > hunger_.n_shared.load(std::memory_order_relaxed);

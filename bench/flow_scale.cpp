@@ -1,0 +1,127 @@
+// Question: does a flow on 1,024 nodes run as fast as on one, each node having the same work, and
+// how many tasks lie on a node at most?
+// Hypothesis: ranges are halved and idle nodes ask along a hypercube, so that work is everywhere
+// after some ten messages; members and references go home in buffers. What is left is the start and
+// the end, some hundred microseconds.
+//
+// Simulated, a core a node, the network of [Turbine 7]: 1 us of latency. A task takes kTask of
+// virtual time, and an insertion or a visit of a member kOperation.
+
+#include <bit>
+#include <string>
+
+#include "bench/harness.hpp"
+#include "rubato/flow/loop.hpp"
+#include "rubato/flow/run.hpp"
+#include "rubato/global/simulate.hpp"
+
+namespace rubato::bench {
+namespace {
+
+constexpr const char* kProfile = "const, base=1";
+constexpr Nanos kTask = 20 * kMicrosecond;
+constexpr Nanos kOperation = kMicrosecond;
+constexpr std::uint32_t kGrain = 64;
+constexpr std::size_t kBytesACore = std::size_t{1} << 20;  // of addresses
+
+struct Sizes {
+  std::uint32_t n_nodes_most = 1024;
+  std::int64_t n_tasks = 4096;    // of each node
+  std::int64_t n_members = 8192;  // of each node
+};
+
+struct Point {
+  double wall = 0;           // ns, virtual
+  double n_queued_most = 0;  // tasks of any node
+};
+
+// A loop's pool holds a half for each time that the range was cut, and the tasks of one grain, since
+// the newest run first. A core with nothing to do may get up to half of such a pool from each of its
+// lifelines, of which there are as many as bits in the number of nodes.
+double queue_bound(std::uint32_t n_nodes, std::int64_t n_tasks) {
+  const auto bits = [](std::uint64_t n) { return static_cast<double>(std::bit_width(n - 1)); };
+  const auto n = static_cast<std::uint64_t>(n_tasks) * n_nodes;
+  return (kGrain + bits(n / kGrain)) * (1 + bits(n_nodes) / 2);
+}
+
+global::SimulatedRun simulate(std::uint32_t n_nodes, std::uint64_t seed,
+                              const std::function<void()>& main) {
+  return global::simulate([&] { flow::run(main).check(); },
+                          {.n_nodes = n_nodes,
+                           .profile = kProfile,
+                           .seed = seed,
+                           .program = {.messages = {}, .bytes_a_core = kBytesACore}});
+}
+
+// Tasks that do nothing, started by a loop.
+Point noop(std::uint32_t n_nodes, std::int64_t n_tasks, std::uint64_t seed) {
+  const std::int64_t n = n_tasks * n_nodes;
+  std::int64_t n_run = 0;  // the simulator is one thread
+  const global::SimulatedRun run = simulate(n_nodes, seed, [n, counted = &n_run] {
+    const auto start = [counted](std::int64_t) {
+      flow::async([counted] {
+        core::CoreContext::here().charge(kTask);
+        ++*counted;
+      })();
+    };
+    flow::async_for(0, n, start, {.grain = kGrain})();
+  });
+  RUBATO_REQUIRE(n_run == n, n_run, n);
+  return {static_cast<double>(run.wall), static_cast<double>(run.counters.n_queued_max)};
+}
+
+// A container is made and filled by a loop, and another loop visits its members.
+Point range(std::uint32_t n_nodes, std::int64_t n_members, std::uint64_t seed) {
+  const std::int64_t n = n_members * n_nodes;
+  std::int64_t sum = 0;
+  const global::SimulatedRun run = simulate(n_nodes, seed, [n, to = &sum] {
+    auto [numbers, inserter] = flow::make_container<std::int64_t>();
+    flow::async_for(0, n, [](std::int64_t i, const flow::Inserter<std::int64_t>& out) {
+      core::CoreContext::here().charge(kOperation);
+      out.insert(i, 2 * i);
+    })(std::move(inserter));
+    flow::async_each(std::move(numbers), [to](std::int64_t key, std::int64_t value) {
+      core::CoreContext::here().charge(kOperation);
+      *to += value - key;
+    })();
+  });
+  RUBATO_REQUIRE(sum == n * (n - 1) / 2, sum, n);
+  return {static_cast<double>(run.wall), static_cast<double>(run.counters.n_queued_max)};
+}
+
+Report run(const Options& options) {
+  const Sizes sizes = options.quick ? Sizes{64, 512, 1024} : Sizes{};
+  Report report;
+  report.nodes = sizes.n_nodes_most;
+  Point first_noop;
+  Point first_range;
+  double queued = 0;
+  int round = 0;
+  const int n_rounds = std::bit_width(sizes.n_nodes_most) / 2 + 1;
+  for (std::uint32_t n_nodes = 1; n_nodes <= sizes.n_nodes_most; n_nodes *= 4) {
+    options.begin_round(round++, n_rounds, std::to_string(n_nodes) + " nodes");
+    const Point tasks = noop(n_nodes, sizes.n_tasks, options.seed);
+    const Point members = range(n_nodes, sizes.n_members, options.seed);
+    if (n_nodes == 1) first_noop = tasks, first_range = members;
+    queued = std::max(queued, tasks.n_queued_most);
+    const std::string size = std::to_string(n_nodes);
+    const char* const must = n_nodes == 1024 ? "value >= 0.8" : "";
+    report.rows.push_back(
+        value_row("efficiency-" + size, "of one node", {first_noop.wall / tasks.wall}, must));
+    report.rows.push_back(value_row("range-efficiency-" + size, "of one node",
+                                    {first_range.wall / members.wall}, must));
+  }
+  const double bound = queue_bound(sizes.n_nodes_most, sizes.n_tasks);
+  report.rows.push_back(value_row("queue-most", "tasks of a node", {queued},
+                                  "value <= " + std::to_string(static_cast<int>(bound))));
+  return report;
+}
+
+}  // namespace
+
+Benchmark flow_scale() {
+  return {"flow-scale",
+          "simulated, 1 to 1,024 nodes: does a flow's rate a node hold, and its queue?", run};
+}
+
+}  // namespace rubato::bench
