@@ -1,6 +1,8 @@
 // Pooled tasks of a core: running them, giving them away, asking for some.
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 
 #include "rubato/core/message/core_context.hpp"
 
@@ -8,6 +10,7 @@ namespace rubato::core {
 namespace {
 
 constexpr std::size_t kGivenMost = 2048;  // pooled tasks to another node at a time
+constexpr std::size_t kDealtMost = 256;   // the size of a pool that is dealt one by one
 constexpr std::uint64_t kBatchMost = 256;
 constexpr std::uint64_t kBatchesASlice = 8;  // of pooled tasks, between which others are looked at
 
@@ -95,17 +98,60 @@ bool CoreContext::share() {
     gave = n_hungry > hunger_.n_shared.load(std::memory_order_relaxed);
     if (gave) pool_.share_half();
   }
-  while (!beggars_.empty() && pool_.size() > 1) {
+  if (!beggars_.empty() && pool_.size() > 1) {
     give_to_beggar();
     gave = true;
   }
   return gave;
 }
 
+namespace {
+
+// All records of a pool, the oldest first.
+std::vector<detail::TaskChunkPtr> take_all(detail::TaskPool& pool) {
+  std::vector<detail::TaskChunkPtr> all;
+  while (pool.size() > 1)
+    std::ranges::move(pool.take_half(kDealtMost), std::back_inserter(all));
+  all.push_back(std::make_unique<detail::TaskChunk>(pool.top()));
+  pool.pop();
+  return all;
+}
+
+// Every second record of the oldest kind. Of ranges that are cut in halves, the oldest half of the
+// records is nearly all of the work: who got it would hand on the largest range, which is the oldest
+// again, and all others would wait for the one that has it. And what a range has started is no
+// reason to travel as long as there are ranges.
+std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool) {
+  std::vector<detail::TaskChunkPtr> all = take_all(pool);
+  const detail::PooledKind* const kind = all.front()->kind;
+  std::vector<detail::TaskChunkPtr> dealt;
+  bool is_dealt = false;
+  for (detail::TaskChunkPtr& chunk : all) {
+    const std::size_t stride = chunk->kind->stride;
+    std::size_t n_dealt = 0;
+    for (std::size_t i = 0; i < chunk->n; ++i) {
+      std::byte* to = chunk->bytes + n_dealt * stride;
+      is_dealt = !is_dealt && chunk->kind == kind;
+      if (is_dealt) {
+        ++n_dealt;
+      } else {
+        static_cast<void>(pool.begin_push(*chunk->kind, chunk->finish, to));
+      }
+      if (to != chunk->bytes + i * stride) std::memcpy(to, chunk->bytes + i * stride, stride);
+    }
+    chunk->n = n_dealt;
+    if (n_dealt > 0) dealt.push_back(std::move(chunk));
+  }
+  return dealt;
+}
+
+}  // namespace
+
 void CoreContext::give_to_beggar() {
   const CoreId to = beggars_.back();
   beggars_.pop_back();
-  for (const detail::TaskChunkPtr& chunk : pool_.take_half(kGivenMost)) {
+  for (const detail::TaskChunkPtr& chunk :
+       pool_.size() <= kDealtMost ? deal(pool_) : pool_.take_half(kGivenMost)) {
     applied_scope_ = chunk->finish;
     chunk->kind->send(*this, to, chunk->bytes, chunk->n);
     // They are messages from now on, which are counted as such.
