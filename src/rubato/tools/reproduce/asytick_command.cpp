@@ -4,12 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "rubato/io/html_report.hpp"
 #include "rubato/net/profile.hpp"
-#include "rubato/tools/build_info.hpp"
-#include "rubato/tools/reproduce/statement_text.hpp"
+#include "rubato/tools/reproduce/paper_report.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -24,25 +21,8 @@ std::string conditions(const AsytickOptions& options) {
       options.epoch, options.network());
 }
 
-std::string text_of(const std::vector<AsytickFigure>& figures) {
-  const io::TableStyle style = io::style_of_terminal(STDOUT_FILENO);
-  std::string text;
-  for (const AsytickFigure& figure : figures) {
-    text +=
-        fmt::format("Figure {}  {}\n{}", figure.number, figure.title, figure.table.to_text(style));
-    text += figure.note.empty() ? "\n" : "(" + figure.note + ")\n\n";
-  }
-  return text;
-}
-
-std::string json_of(const AsytickOptions& options, const AsytickRuns& runs,
-                    const std::vector<AsytickFigure>& figures,
-                    const std::vector<Statement>& statements) {
-  io::JsonWriter json;
-  json.begin_object()
-      .field("paper", "asytick")
-      .field("commit", commit())
-      .field("n_nodes", options.n_nodes)
+void put_options(io::JsonWriter& json, const AsytickOptions& options, const AsytickRuns& runs) {
+  json.field("n_nodes", options.n_nodes)
       .field("n_cores", options.n_cores)
       .field("ticks", options.ticks)
       .field("warm_up", options.warm_up)
@@ -52,33 +32,19 @@ std::string json_of(const AsytickOptions& options, const AsytickRuns& runs,
       .field("profile", options.network())
       .field("seed", options.seed)
       .field("equal", runs.equal);
-  json.key("figures").begin_array();
-  for (const AsytickFigure& figure : figures) {
-    json.begin_object()
-        .field("number", figure.number)
-        .field("title", figure.title)
-        .field("note", figure.note);
-    json.key("points");
-    figure.table.to_json(json);
-    json.end_object();
-  }
-  json.end_array().key("statements");
-  put_statements(json, statements);
-  json.end_object();
-  return json.text() + '\n';
 }
 
-void write_report(const std::string& path, const AsytickOptions& options,
-                  const std::vector<AsytickFigure>& figures,
-                  const std::vector<Statement>& statements) {
-  io::HtmlReport report(kTitle);
-  report.paragraph(conditions(options) + ".");
-  if (!statements.empty()) report.heading("What the paper says").table(statement_table(statements));
-  for (const AsytickFigure& figure : figures) {
-    report.heading(fmt::format("Figure {}: {}", figure.number, figure.title)).table(figure.table);
-    if (!figure.note.empty()) report.paragraph(figure.note + ".");
+std::vector<PaperFigure> paper_figures(const AsytickRuns& runs, const AsytickOptions& options) {
+  std::vector<PaperFigure> figures;
+  for (AsytickFigure& figure : asytick_figures(runs, options)) {
+    figures.push_back({fmt::format("Figure {}", figure.number),
+                       std::move(figure.title),
+                       std::move(figure.table),
+                       std::move(figure.note),
+                       {},
+                       figure.number});
   }
-  report.write(path);
+  return figures;
 }
 
 // What is said of the paper, if anything may be: of smaller benchmarks it says nothing, and the
@@ -147,15 +113,15 @@ ExitCode AsytickCommand::run(const Identity& identity, const Context& context) c
   const AsytickOptions chosen = options();
   context.err << conditions(chosen) << '\n';
   const AsytickRuns runs = run_asytick(identity, chosen, context.err);
-  const std::vector<AsytickFigure> figures = asytick_figures(runs, chosen);
-  const std::vector<Statement> statements = statements_of(chosen, runs);
-  context.out << (context.json ? json_of(chosen, runs, figures, statements)
-                               : text_of(figures) + statements_text(statements));
-  if (statements.empty())
+  const PaperReport report{"asytick", kTitle, conditions(chosen), paper_figures(runs, chosen),
+                           statements_of(chosen, runs)};
+  const auto put = [&](io::JsonWriter& json) { put_options(json, chosen, runs); };
+  context.out << (context.json ? report_json(report, put) : report_text(report));
+  if (report.statements.empty())
     context.err << (quick_ ? "--quick shows that it works, and judges nothing\n"
                            : "one benchmark alone: nothing is judged\n");
   if (!report_.empty()) {
-    write_report(report_, chosen, figures, statements);
+    write_html_report(report_, report);
     context.err << "report   " << report_ << '\n';
   }
   if (!runs.equal) throw Error("systems ended with different bits", ExitCode::failed);

@@ -14,8 +14,7 @@
 
 #include "rubato/base/time.hpp"
 #include "rubato/core/message/core_context.hpp"
-#include "rubato/io/chart.hpp"
-#include "rubato/io/table.hpp"
+#include "rubato/tools/reproduce/paper_report.hpp"
 #include "rubato/tools/reproduce/statement.hpp"
 
 namespace rubato::tools {
@@ -95,13 +94,7 @@ struct GrappaRuns {
 // unless quick. Throws Error if the profile is none, or a simulated run fails.
 [[nodiscard]] GrappaRuns run_grappa(const GrappaOptions& options, std::ostream& err);
 
-struct GrappaFigure {
-  std::string place;  // in the paper: "figure 6, left"
-  std::string title;
-  io::Table table;
-  std::string note = "";                   // below the table
-  std::vector<io::LineChart> charts = {};  // of a report
-};
+using GrappaFigure = PaperFigure;
 [[nodiscard]] std::vector<GrappaFigure> grappa_figures(const GrappaRuns& runs,
                                                        const GrappaOptions& options);
 

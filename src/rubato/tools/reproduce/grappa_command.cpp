@@ -4,12 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "rubato/io/html_report.hpp"
 #include "rubato/net/profile.hpp"
-#include "rubato/tools/build_info.hpp"
-#include "rubato/tools/reproduce/statement_text.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -23,23 +19,8 @@ std::string conditions(const GrappaOptions& options) {
       options.measures ? "this machine" : "nothing");
 }
 
-std::string text_of(const std::vector<GrappaFigure>& figures) {
-  const io::TableStyle style = io::style_of_terminal(STDOUT_FILENO);
-  std::string text;
-  for (const GrappaFigure& figure : figures) {
-    text += fmt::format("{}  {}\n{}", figure.place, figure.title, figure.table.to_text(style));
-    text += figure.note.empty() ? "\n" : "(" + figure.note + ")\n\n";
-  }
-  return text;
-}
-
-std::string json_of(const GrappaOptions& options, const std::vector<GrappaFigure>& figures,
-                    const std::vector<Statement>& statements) {
-  io::JsonWriter json;
-  json.begin_object()
-      .field("paper", "grappa")
-      .field("commit", commit())
-      .field("n_nodes", options.n_nodes)
+void put_options(io::JsonWriter& json, const GrappaOptions& options) {
+  json.field("n_nodes", options.n_nodes)
       .field("n_updates", options.n_updates)
       .field("n_single", options.n_single)
       .field("batch", options.batch)
@@ -47,36 +28,6 @@ std::string json_of(const GrappaOptions& options, const std::vector<GrappaFigure
       .field("profile", options.profile)
       .field("seed", options.seed)
       .field("measures", options.measures);
-  json.key("figures").begin_array();
-  for (const GrappaFigure& figure : figures) {
-    json.begin_object()
-        .field("place", figure.place)
-        .field("title", figure.title)
-        .field("note", figure.note);
-    json.key("points");
-    figure.table.to_json(json);
-    json.end_object();
-  }
-  json.end_array().key("statements");
-  put_statements(json, statements);
-  json.end_object();
-  return json.text() + '\n';
-}
-
-void write_report(const std::string& path, const GrappaOptions& options,
-                  const std::vector<GrappaFigure>& figures,
-                  const std::vector<Statement>& statements) {
-  io::HtmlReport report(kTitle);
-  report.paragraph(conditions(options) + ".");
-  if (!statements.empty()) report.heading("What the paper says").table(statement_table(statements));
-  for (const GrappaFigure& figure : figures) {
-    report.heading(figure.place + ": " + figure.title);
-    for (const io::LineChart& chart : figure.charts)
-      report.chart(chart);
-    report.table(figure.table);
-    if (!figure.note.empty()) report.paragraph(figure.note + ".");
-  }
-  report.write(path);
 }
 
 // Reasons were measured with the default options.
@@ -127,14 +78,13 @@ ExitCode GrappaCommand::run(const Context& context) const {
   const GrappaOptions chosen = options();
   context.err << conditions(chosen) << '\n';
   const GrappaRuns runs = run_grappa(chosen, context.err);
-  const std::vector<GrappaFigure> figures = grappa_figures(runs, chosen);
-  const std::vector<Statement> statements =
-      quick_ ? std::vector<Statement>{} : statements_of(chosen, runs);
-  context.out << (context.json ? json_of(chosen, figures, statements)
-                               : text_of(figures) + statements_text(statements));
+  const PaperReport report{"grappa", kTitle, conditions(chosen), grappa_figures(runs, chosen),
+                           quick_ ? std::vector<Statement>{} : statements_of(chosen, runs)};
+  const auto put = [&](io::JsonWriter& json) { put_options(json, chosen); };
+  context.out << (context.json ? report_json(report, put) : report_text(report));
   if (quick_) context.err << "--quick shows that it works, and judges nothing\n";
   if (!report_.empty()) {
-    write_report(report_, chosen, figures, statements);
+    write_html_report(report_, report);
     context.err << "report   " << report_ << '\n';
   }
   return ExitCode::ok;
