@@ -15,6 +15,7 @@
 #include "rubato/tools/reproduce/figures.hpp"
 #include "rubato/tools/reproduce/grappa_command.hpp"
 #include "rubato/tools/reproduce/statement_text.hpp"
+#include "rubato/tools/reproduce/turbine_command.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -122,6 +123,7 @@ void add_reproduce(CommandLine& line) {
   auto options = std::make_shared<CommandOptions>();
   auto asytick = std::make_shared<AsytickCommand>();
   auto grappa = std::make_shared<GrappaCommand>();
+  auto turbine = std::make_shared<TurbineCommand>();
   CLI::App& parser =
       line.add({.name = "reproduce",
                 .group = kMeasureGroup,
@@ -131,10 +133,12 @@ void add_reproduce(CommandLine& line) {
                             "  rubato reproduce ticks --quick --json\n"
                             "  rubato reproduce asytick\n"
                             "  rubato reproduce asytick --only fish --set fish.neighbours=90\n"
-                            "  rubato reproduce grappa --report grappa.html",
+                            "  rubato reproduce grappa --report grappa.html\n"
+                            "  rubato reproduce turbine",
                 .run =
-                    [options, asytick, grappa, &line](const Context& context) {
+                    [options, asytick, grappa, turbine, &line](const Context& context) {
                       if (grappa->chosen()) return grappa->run(context);
+                      if (turbine->chosen()) return turbine->run(context);
                       if (asytick->chosen()) return asytick->run(line.identity(), context);
                       return run(*options, line.identity(), context);
                     },
@@ -143,6 +147,7 @@ void add_reproduce(CommandLine& line) {
   ticks->fallthrough();
   asytick->add_to(parser);
   grappa->add_to(parser);
+  turbine->add_to(parser);
   parser.require_subcommand(1);
   const auto add = [&](const char* name, auto& target, const char* help) {
     return ticks->add_option(name, target, help)->type_name("");
