@@ -161,6 +161,17 @@ TEST(Async, fails_what_depends_on_a_failed_task_and_nothing_else) {
   }
 }
 
+TEST(Async, ends_with_the_code_of_what_main_throws) {
+  const FlowResult result = simulate_flow(1, [] { throw Error("no such word", ExitCode::usage); });
+  EXPECT_EQ(result.text(), "1 task failed:\n  main: no such word");
+  try {
+    result.check();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+  }
+}
+
 TEST(Async, says_what_waits_for_ever_and_where) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const FlowResult result = simulate_flow(seed, [] {

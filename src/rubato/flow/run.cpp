@@ -62,10 +62,12 @@ std::string lines(const std::vector<std::string>& texts, std::size_t n_most) {
 
 FlowResult run(const std::function<void()>& main) {
   CoreContext& here = CoreContext::here();
+  FlowResult all;
   here.finish([&] {
     try {
       main();
     } catch (const std::exception& error) {
+      if (const auto* known = dynamic_cast<const Error*>(&error)) all.code = known->code();
       Flow::here().note_failure(std::string("main: ") + error.what());
     }
   });
@@ -74,7 +76,6 @@ FlowResult run(const std::function<void()>& main) {
   here.set_local(gathered);
   const CoreId to = here.core();
   global::on_all_cores([to] { send_mine(to); });
-  FlowResult all;
   for (const FlowResult& one : gathered.of_core) {
     all.counters.add(one.counters);
     all.n_failures += one.n_failures;
@@ -104,7 +105,7 @@ std::string FlowResult::text() const {
 
 void FlowResult::check() const {
   if (is_good()) return;
-  throw Error(text(), n_failures > 0 ? ExitCode::some_tasks_failed : ExitCode::failed);
+  throw Error(text(), n_failures > 0 ? code : ExitCode::failed);
 }
 
 int run_main(const std::function<void()>& main, const global::ProgramOptions& options,

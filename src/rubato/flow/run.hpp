@@ -22,17 +22,19 @@ struct FlowResult {
   std::vector<std::string> failures;  // the first of each core, in the order of the cores
   std::vector<std::string> waiting;   // rules that wait for ever, and for what
   std::uint64_t n_data_held = 0;      // data that nobody has freed, of all cores
+  // What a failed run ends with: some_tasks_failed, or what main itself threw.
+  ExitCode code = ExitCode::some_tasks_failed;
 
   [[nodiscard]] bool is_good() const noexcept { return n_failures == 0 && waiting.empty(); }
   // What failed and what waits, for people; "" if the run was good.
   [[nodiscard]] std::string text() const;
-  // Throws Error: some_tasks_failed with the table of what failed, or failed if something waits for
+  // Throws Error with text(): its code if something failed, `failed` if something only waits for
   // ever. Nothing if the run was good.
   void check() const;
 };
 
 // Runs `main` as a part of the calling task, and waits for all that it started. What main throws is
-// a failure like that of any task. Called by a task.
+// a failure like that of any task, and its code that of the run. Called by a task.
 FlowResult run(const std::function<void()>& main);
 
 // The whole main() of a program: run() on the cores of this job, and check(). See global::run_main.
