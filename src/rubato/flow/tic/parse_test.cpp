@@ -160,7 +160,7 @@ TEST(TicParser, refuses_what_nests_too_deep) {
 
 // What stands between lines of ``` in the description of the language, without a word behind them.
 std::vector<std::string> examples_of_the_description() {
-  const auto folder = std::filesystem::path(__FILE__).parent_path();
+  const auto folder = std::filesystem::path(RUBATO_TIC_FOLDER);
   std::ifstream file(folder / "../../../../docs/tic.md");
   std::vector<std::string> examples;
   bool inside = false;

@@ -8,6 +8,11 @@
 #include <string>
 #include <vector>
 
+// The folder of this file; the build says where it is.
+#ifndef RUBATO_TIC_FOLDER
+#define RUBATO_TIC_FOLDER "src/rubato/flow/tic"
+#endif
+
 namespace rubato::flow::tic {
 
 struct Script {
@@ -18,7 +23,7 @@ struct Script {
 // All of them, by name.
 inline std::vector<Script> all_scripts() {
   std::vector<Script> scripts;
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "testdata";
+  const auto folder = std::filesystem::path(RUBATO_TIC_FOLDER) / "testdata";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".tic") continue;
     const std::ifstream file(entry.path());
