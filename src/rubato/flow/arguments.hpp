@@ -78,7 +78,12 @@ struct Argument<Inserter<T, K>> : HandleArgument<Inserter<T, K>, Arg::Mode::writ
   }
 };
 template <class T>
-struct Argument<Promise<T>> : HandleArgument<Promise<T>, Arg::Mode::output> {};
+struct Argument<Promise<T>> : HandleArgument<Promise<T>, Arg::Mode::output> {
+  // As an inserter.
+  static std::tuple<Promise<T>> get(Arg& arg) {
+    return {Promise<T>(Flow::here().share(arg.ref, true))};
+  }
+};
 
 // What a string literal is kept as.
 template <class A>

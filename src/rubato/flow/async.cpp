@@ -4,7 +4,7 @@ namespace rubato::flow::detail {
 namespace {
 
 void forward(Flow& flow, Rule& rule) {
-  const Value& value = rule.args()[1].value;
+  const Value value = rule.args()[1].take_value();
   const Ref output = std::exchange(rule.args()[0].ref, {});
   if (value.is_failed()) {
     flow.give_back_writer(output, &value);
@@ -18,10 +18,10 @@ const ActionId kForward = register_action({"pass on", &forward, true, true});
 
 }  // namespace
 
-void pass_on(Flow& flow, Ref output, Ref result, PortablePlace at) {
+void pass_on(Flow& flow, Ref output, Arg result, PortablePlace at) {
   auto rule = std::make_unique<Rule>(kForward, 2, RuleOptions{"result that is passed on"}, at);
   rule->args()[0] = {Arg::Mode::output, output, {}, {}};
-  rule->args()[1] = {Arg::Mode::wait, result, {}, {}};
+  rule->args()[1] = std::move(result);
   flow.submit(std::move(rule));
 }
 

@@ -22,7 +22,7 @@ void set_result(Flow& flow, Rule& rule, const R& result) {
   flow.set(std::exchange(rule.args()[0].ref, {}), Codec<R>::put(result), rule.at);
 }
 // When `result` is there, it goes to `output` on.
-void pass_on(Flow& flow, Ref output, Ref result, PortablePlace at);
+void pass_on(Flow& flow, Ref output, Arg result, PortablePlace at);
 
 template <class F, class... A>
 struct AsyncAction {
@@ -36,9 +36,10 @@ struct AsyncAction {
       rule.options.native ? flow.core().run_native(call) : call();
       if (rule.args()[0].ref.id)
         flow.set(std::exchange(rule.args()[0].ref, {}), Value::done(), rule.at);
-    } else if constexpr (requires(R & result) { result.take(); }) {
+    } else if constexpr (!std::is_same_v<R, typename ResultOf<R>::Type>) {
       auto result = call();
-      pass_on(flow, std::exchange(rule.args()[0].ref, {}), result.take(), rule.at);
+      pass_on(flow, std::exchange(rule.args()[0].ref, {}),
+              input_of<typename ResultOf<R>::Type>(result.take()), rule.at);
     } else {
       set_result<R>(flow, rule, rule.options.native ? flow.core().run_native(call) : call());
     }

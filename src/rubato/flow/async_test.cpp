@@ -161,6 +161,60 @@ TEST(Async, fails_what_depends_on_a_failed_task_and_nothing_else) {
   }
 }
 
+// Chains that are longer than a stack is deep, were it used for each link.
+Future<int> count_down(int n) {
+  if (n == 0) return async([] { return 7; })();
+  return async([n] { return count_down(n - 1); })();
+}
+
+TEST(Async, wakes_chains_of_any_length) {
+  expect_good([] { EXPECT_EQ(count_down(3'000).get(), 7); }, 5);
+  const FlowResult result = simulate_flow(1, [] {
+    auto last = async([]() -> int { throw Error("the first"); })();
+    for (int i = 0; i < 3'000; ++i)
+      last = async([](int x) { return x; })(std::move(last));
+  });
+  EXPECT_EQ(result.n_failures, 1U);
+  EXPECT_EQ(result.counters.n_skipped, 3'000U);
+  EXPECT_EQ(result.n_data_held, 0U);
+}
+
+TEST(Async, hands_containers_on_as_results) {
+  expect_good([] {
+    const auto squares = async([] {
+      auto [container, inserter] = make_container<std::int64_t>();
+      for (std::int64_t i = 0; i < 10; ++i)
+        inserter.insert(i, i * i);
+      return container;
+    })();
+    EXPECT_EQ(async([](const Container<std::int64_t>& c) { return c.get(7); })(squares).get(), 49);
+    EXPECT_EQ(squares.get().size().get(), 10);
+    const auto inner = async([] {
+      return async([] {
+        auto made = make_container<int>(Spread::here);
+        made.inserter.insert(1, 5);
+        return made.container;
+      })();
+    })();
+    EXPECT_EQ(inner.get().get(1), 5);
+  });
+}
+
+TEST(Async, says_why_a_promise_was_not_kept) {
+  const FlowResult result = simulate_flow(2, [] {
+    auto kept = make_datum<int>();
+    async([](const Promise<int>& /*promise*/) { throw Error("no time"); })(std::move(kept.promise));
+    try {
+      static_cast<void>(kept.future.get());
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("no time"), std::string::npos) << error.what();
+    }
+  });
+  EXPECT_EQ(result.n_failures, 1U);
+  EXPECT_EQ(result.n_data_held, 0U);
+}
+
 TEST(Async, ends_with_the_code_of_what_main_throws) {
   const FlowResult result = simulate_flow(1, [] { throw Error("no such word", ExitCode::usage); });
   EXPECT_EQ(result.text(), "1 task failed:\n  main: no such word");

@@ -70,6 +70,7 @@ DataId Flow::create(Kind kind, Closing closing, PortablePlace at) {
 }
 
 void Flow::set(Ref writer, Value value, PortablePlace at) {
+  RUBATO_REQUIRE(value.kind() != Kind::none, at.place().text());
   if (value.is_reference()) {
     Ref ref = value.as_reference();
     make_wide(ref, false);
@@ -109,20 +110,39 @@ void Flow::close(DataId id, Datum& closed, const Value& value, PortablePlace at)
 
 // What waits goes on. It holds references of its own, so that the datum stays until they are given
 // back.
+// Each of them goes on after this one is done with: what a rule sets wakes others, and so on, and a
+// chain of them must not be as deep as it is long. In place, so that the next ones do not wait until
+// there is room for one.
+void Flow::go_on(std::unique_ptr<Rule> rule) {
+  woken_.push_back(std::move(rule));
+  if (is_waking_) return;
+  const CoreContext::InPlace inside(here_);
+  is_waking_ = true;
+  while (!woken_.empty()) {
+    std::unique_ptr<Rule> next = std::move(woken_.front());
+    woken_.pop_front();
+    advance(std::move(next));
+  }
+  is_waking_ = false;
+}
+
 void Flow::wake(RuleList waiting, const Value& value, DataId of, const Value* key) {
   while (!waiting.empty()) {
     std::unique_ptr<Rule> rule = waiting.pop();
     Arg& arg = rule->args()[rule->at_arg];
     if (of.is_container() && key == nullptr && arg.mode == Arg::Mode::closed) {
       if (value.is_failed()) {
-        skip(std::move(rule), value);
-        continue;
+        // dispatch() finds it.
+        give_back_reader(std::exchange(arg.ref, {}));
+        arg.mode = Arg::Mode::value;
+        arg.value = value;
+      } else {
+        arg.mode = Arg::Mode::reader;
       }
-      arg.mode = Arg::Mode::reader;
     } else {
       static_cast<void>(hand_over(arg, value, of, key));
     }
-    advance(std::move(rule));
+    go_on(std::move(rule));
   }
 }
 
@@ -194,17 +214,28 @@ void Flow::give_back_writer_here(Ref writer, const Value* failure) {
 
 void Flow::free_if_unused(DataId id, Datum& unused) {
   if (unused.state != Datum::State::closed || unused.readers > 0 || unused.writers > 0) return;
-  const bool is_container = unused.is_container;
+  if (unused.is_container) {
+    // Its place is nobody else's before all shards are gone: they know it by the same id.
+    const auto n_cores = static_cast<CoreId>(here_.shape().n_cores_total());
+    unused.state = Datum::State::freeing;
+    unused.n_shards_open = id.is_spread() ? n_cores : 1;
+    if (id.is_spread()) {
+      here_.multicast(0, n_cores, FreeShard{id});
+    } else {
+      free_shard(id);
+    }
+    return;
+  }
   const Value value = std::move(unused.value);
   data_.remove(id.slot());
   ++counters_.n_freed;
   if (value.is_reference()) give_back_reader(value.as_reference());
-  if (!is_container) return;
-  if (id.is_spread()) {
-    here_.multicast(0, static_cast<CoreId>(here_.shape().n_cores_total()), FreeShard{id});
-  } else {
-    free_shard(id);
-  }
+}
+
+void Flow::note_freed_shard(DataId id) {
+  if (--datum(id).n_shards_open > 0) return;
+  data_.remove(id.slot());
+  ++counters_.n_freed;
 }
 
 Ref Flow::share(Ref& ref, bool is_writer) {
@@ -219,7 +250,8 @@ Ref Flow::share(Ref& ref, bool is_writer) {
 }
 
 void Flow::make_wide(Ref& ref, bool is_writer) {
-  if (ref.id && ref.weight < kWideLeast) mint(ref, is_writer);
+  // What may not wait makes do with what it has: parts of 2^12 and less.
+  if (ref.id && ref.weight < kWideLeast && here_.may_wait()) mint(ref, is_writer);
 }
 
 void Flow::mint(Ref& ref, bool is_writer) {
@@ -359,7 +391,7 @@ void Flow::skip(std::unique_ptr<Rule> rule, const Value& failure) {
     give_back_reader(std::exchange(arg.ref, {}));
     arg.mode = Arg::Mode::value;
     arg.value = failure;
-    return advance(std::move(rule));
+    return go_on(std::move(rule));
   }
   ++counters_.n_skipped;
   give_back(*rule, &failure);

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -73,7 +74,7 @@ class Flow final : public core::Combiner {
   }
   // A new container of this core. Its members are spread over all cores, or all here.
   [[nodiscard]] DataId create_container(Kind kind, bool is_spread, PortablePlace at);
-  // Sets a scalar and gives the right back. One that is set already is a failure of this task.
+  // Sets a scalar and gives the right back. One that is set already is a failure of the run.
   void set(Ref writer, Value value, PortablePlace at);
   // Gives back the right to write; with a failure, what is closed by it has failed.
   void give_back_writer(Ref writer, const Value* failure = nullptr);
@@ -140,7 +141,8 @@ class Flow final : public core::Combiner {
   void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at);
   void insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at);
   void attach_loop_here(std::unique_ptr<Rule> body);
-  void close_shard(DataId id);
+  void close_shard(DataId id, const Value* failure = nullptr);
+  void note_freed_shard(DataId id);
   void count_shard(DataId id, std::uint64_t n_members);
   void send_members(DataId id, CoreId to, std::uint64_t address);
   void free_shard(DataId id);
@@ -179,9 +181,12 @@ class Flow final : public core::Combiner {
   void start_pairs(Shard& shard);
   void start_pairs(ShardLoop& loop);
   void end_loops(Shard& shard);
+  void send_held();
+  void go_on(std::unique_ptr<Rule> rule);
 
-  static constexpr std::uint64_t kMinted = std::uint64_t{1} << 46;
-  static constexpr std::uint64_t kWideLeast = std::uint64_t{1} << 44;
+  // Some million references may have asked for it before a word is full.
+  static constexpr std::uint64_t kMinted = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t kWideLeast = std::uint64_t{1} << 38;
 
   CoreContext& here_;
   DatumTable data_;
@@ -190,6 +195,8 @@ class Flow final : public core::Combiner {
   std::vector<DataId> held_;  // shards that have something to send
   core::FinishId held_scope_ = 0;
   ReadyQueue ready_;
+  std::deque<std::unique_ptr<Rule>> woken_;  // that go on when this one is done with
+  bool is_waking_ = false;
   FlowCounters counters_;
   std::vector<std::string> failures_;  // the first
   std::uint64_t n_failures_ = 0;

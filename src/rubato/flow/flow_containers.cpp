@@ -35,10 +35,16 @@ Shard& Flow::shard(DataId id) {
 void Flow::free_shard(DataId id) {
   last_shard_ = nullptr;
   const auto node = shards_.extract(id.word);
-  if (node.empty()) return;
-  node.mapped()->for_each([&](const Value& /*key*/, const Value& value) {
-    if (value.is_reference()) give_back_reader(value.as_reference());
-  });
+  if (!node.empty()) {
+    node.mapped()->for_each([&](const Value& /*key*/, const Value& value) {
+      if (value.is_reference()) give_back_reader(value.as_reference());
+    });
+  }
+  if (is_here(id)) {
+    note_freed_shard(id);
+  } else {
+    here_.post(id.home(), FreedShard{id});
+  }
 }
 
 void Flow::insert(Ref& writer, const Value& key, Value value, PortablePlace at) {
@@ -120,15 +126,16 @@ void Flow::insert_at_here(Ref writer, Keys keys, const Value& value, PortablePla
   const Value key = keys.back();
   keys.pop_back();
   const std::optional<Value> inner = mine.find(key);
-  if (inner && !inner->is_reference()) {
+  const bool was_made =
+      inner && inner->is_reference() && mine.inner_writers.contains(inner->as_reference().id.word);
+  if (inner && !was_made) {
     if (value.is_reference()) give_back_reader(value.as_reference());
-    return note_failure("member " + key_text(key) + " of a container is " +
-                        std::string(name_of(inner->kind())) + ", and " + at.place().text() +
-                        " sets a member of it");
+    return note_failure("member " + key_text(key) + " of a container was set as a whole, and " +
+                        at.place().text() + " sets a member of it");
   }
   if (inner) return insert_at_here({inner->as_reference().id, 0}, std::move(keys), value, at);
   const DataId made = create_container(Kind::none, false, at);
-  mine.inner_writers.push_back({made, kWholeWeight});
+  mine.inner_writers[made.word] = {made, kWholeWeight};
   insert_here({writer.id, 0}, key, Value::reference({made, kWholeWeight}), at);
   insert_at_here({made, 0}, std::move(keys), value, at);
 }
@@ -311,12 +318,14 @@ void Flow::end_loops(Shard& mine) {
   start_pairs(mine);
   std::vector<ShardLoop> loops = std::exchange(mine.loops, {});
   for (const ShardLoop& loop : loops)
-    give_back(*loop.body, nullptr);
+    give_back(*loop.body, mine.failure.is_failed() ? &mine.failure : nullptr);
 }
 
 // --- what is held back
 
 void Flow::hold(Shard& mine) {
+  // What is held is of one scope.
+  if (!held_.empty() && here_.scope() != held_scope_) send_held();
   if (std::exchange(mine.is_held, true)) return;
   if (held_.empty()) {
     held_scope_ = here_.scope();
@@ -326,10 +335,15 @@ void Flow::hold(Shard& mine) {
   held_.push_back(mine.id());
 }
 
-void Flow::flush(CoreContext& here) {
+void Flow::flush(CoreContext& /*here*/) {
+  if (!held_.empty()) send_held();
+}
+
+void Flow::send_held() {
+  const CoreContext::InPlace in_place(here_);
   const core::FinishId scope = held_scope_;
   {
-    const CoreContext::RunningScope inside(here, scope);
+    const CoreContext::RunningScope inside(here_, scope);
     for (const DataId id : std::exchange(held_, {})) {
       const auto found = shards_.find(id.word);
       if (found == shards_.end()) continue;
@@ -339,7 +353,7 @@ void Flow::flush(CoreContext& here) {
       give_back_writer({id, std::exchange(mine.returned, 0)});
     }
   }
-  here.end_in_scope(scope);
+  here_.end_in_scope(scope);
 }
 
 // --- the end of a container
@@ -352,24 +366,30 @@ void Flow::close_counted(DataId id, Datum& closed) {
   closed.state = Datum::State::closing;
   if (!id.is_spread()) {
     closed.n_shards_open = 1;
-    return close_shard(id);
+    const Value failure = closed.value;
+    return close_shard(id, failure.is_failed() ? &failure : nullptr);
   }
   const auto n_cores = static_cast<CoreId>(here_.shape().n_cores_total());
   closed.n_shards_open = n_cores;
-  here_.multicast(0, n_cores, CloseShard{id});
+  if (!closed.value.is_failed()) return here_.multicast(0, n_cores, CloseShard{id});
+  Writer out;
+  closed.value.put(out);
+  for (CoreId core = 0; core < n_cores; ++core)
+    here_.post(core, CloseFailedShard{id}, out.view());
 }
 
-void Flow::close_shard(DataId id) {
+void Flow::close_shard(DataId id, const Value* failure) {
   Shard& mine = shard(id);
   mine.is_closed = true;
+  if (failure != nullptr) mine.failure = *failure;
   end_loops(mine);
   const std::uint64_t n_members = mine.n_members();
-  for (const Ref& writer : std::exchange(mine.inner_writers, {}))
+  for (const auto& [word, writer] : std::exchange(mine.inner_writers, {}))
     give_back_writer(writer);
   mine.take_all_waiting([&](const Value& key, RuleList waiting) {
-    const Value failure = missing(key);
+    const Value never_set = missing(key);
     while (!waiting.empty())
-      skip(waiting.pop(), failure);
+      skip(waiting.pop(), never_set);
   });
   if (is_here(id)) {
     count_shard(id, n_members);

@@ -8,7 +8,8 @@
 // The body gets references to the arguments, which all iterations share; it must leave what they
 // refer to as it is, but may copy handles. Futures among the arguments are waited for once, before
 // the first iteration. `done` is set when all bodies have ended (not what they started), and
-// fails if one of them has thrown; the other iterations run all the same.
+// fails if one of them has thrown, or a member that it would have met has failed; the other
+// iterations run all the same.
 //
 // A range is halved until a task has `grain` iterations; the newest halves of a core run first and
 // others take the oldest. So what one loop has under way is bounded: grain iterations and the
@@ -29,6 +30,10 @@ struct Range {
   std::int64_t begin;
   std::int64_t end;
   std::uint64_t grain;
+
+  [[nodiscard]] std::uint64_t size() const noexcept {
+    return static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
+  }
 };
 
 // The first failure of several bodies that one task runs.
@@ -42,6 +47,10 @@ class BodyFailures {
     } catch (const std::exception& error) {
       note(key, error.what());
     }
+  }
+  // Of a body that does not run, since its member has failed: that is said already.
+  void skip(const Value& failure) {
+    if (!first_.is_failed()) first_ = failure;
   }
   // Once, at the end.
   void settle();
@@ -63,10 +72,10 @@ struct RangeAction {
       std::memcpy(&range, rule.closure().data() + kFunctionBytes<F>, sizeof range);
     };
     read();
-    while (range.end - range.begin > static_cast<std::int64_t>(range.grain)) {
+    while (range.size() > range.grain) {
       std::unique_ptr<Rule> upper = flow.halve_rule(rule);
       Range half = range;
-      half.begin = range.end = range.begin + (range.end - range.begin) / 2;
+      half.begin = range.end = range.begin + static_cast<std::int64_t>(range.size() / 2);
       put_function(*upper, function_of<F>(rule), std::as_bytes(std::span(&half, 1)));
       flow.submit(std::move(upper));
     }
@@ -92,7 +101,7 @@ struct EachAction {
     auto arguments = get_arguments<2, A...>(rule, std::index_sequence_for<A...>{});
     BodyFailures failures(flow, rule);
     const auto body = [&](const Value& key, const Value& value) {
-      if (value.is_failed()) return;  // said already, and the container's task has failed
+      if (value.is_failed()) return failures.skip(value);
       failures.run(key, [&] {
         std::apply(
             [&](auto&... more) {
@@ -122,7 +131,7 @@ struct EachAction {
     flow.attach_loop(std::move(body));
   }
   // NOLINTBEGIN(readability-identifier-naming): set before main, then constant
-  static inline const ActionId kId = register_action({"async_each", &run});
+  static inline const ActionId kId = register_action({"async_each", &run, true});
   static inline const ActionId kStart = register_action({"async_each", &start});
   // NOLINTEND(readability-identifier-naming)
 };
@@ -146,9 +155,10 @@ class AsyncFor {
                                        static_cast<std::uint32_t>(1 + sizeof...(A)),
                                        RuleOptions{options_.name}, PortablePlace(at_));
     rule->args()[0] = {Arg::Mode::writer, {done, kWholeWeight}, {}, {}};
-    const Range range{begin_, end_,
-                      grain_for(static_cast<std::uint64_t>(end_ - begin_),
-                                flow.core().shape().n_cores_total(), options_.grain)};
+    const Range range{
+        begin_, end_,
+        grain_for(static_cast<std::uint64_t>(end_) - static_cast<std::uint64_t>(begin_),
+                  flow.core().shape().n_cores_total(), options_.grain)};
     put_function(*rule, f_, std::as_bytes(std::span(&range, 1)));
     put_arguments<1>(*rule, std::forward<A>(arguments)...);
     flow.submit(std::move(rule));

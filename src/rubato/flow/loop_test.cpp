@@ -198,6 +198,60 @@ TEST(Containers, hold_containers_and_futures) {
   });
 }
 
+TEST(Containers, come_and_go_without_a_trace_of_those_before) {
+  expect_good([] {
+    for (int round = 0; round < 20; ++round) {
+      auto c = make_container<Key64>();
+      c.inserter.insert(0, round);
+      c.inserter.insert(5'000, round);
+      { const auto dropped = std::move(c.inserter); }
+      EXPECT_EQ(count_of(c.container), 2);
+      EXPECT_EQ(c.container.get(5'000), round);
+    }
+  });
+}
+
+TEST(Loops, run_the_bodies_of_members_beside_one_that_failed) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      auto values = make_container<Future<Key64>>();
+      auto seen = make_container<Key64>();
+      for (Key64 i = 0; i < 6; ++i) {
+        values.inserter.insert(i, async([i]() -> Key64 {
+                                 if (i == 3) throw Error("no three");
+                                 return i;
+                               })());
+      }
+      { const auto dropped = std::move(values.inserter); }
+      const auto done = async_each(
+          values.container, [](Key64 i, const Future<Key64>& value, const Inserter<Key64>& out) {
+            out.insert(i, value.get());
+          })(std::move(seen.inserter));
+      EXPECT_THROW(done.get(), Error);
+      EXPECT_EQ(seen.container.get(5), 5);
+    });
+    EXPECT_EQ(result.n_failures, 2U) << result.text();
+    EXPECT_EQ(result.n_data_held, 0U);
+  }
+}
+
+TEST(Loops, fail_when_their_container_does) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      auto values = make_container<Key64>();
+      async([](const Inserter<Key64>& out) {
+        out.insert(1, 1);
+        throw Error("half done");
+      })(std::move(values.inserter));
+      const auto done = async_each(values.container, [](Key64, Key64) {})();
+      EXPECT_THROW(done.get(), Error);
+      EXPECT_THROW(static_cast<void>(count_of(values.container)), Error);
+    });
+    EXPECT_EQ(result.n_failures, 1U) << result.text();
+    EXPECT_EQ(result.n_data_held, 0U);
+  }
+}
+
 // Generation follows consumption: what a loop starts runs before it goes on.
 TEST(Loops, hold_a_bounded_number_of_tasks) {
   std::atomic<std::uint64_t> n_ran{0};

@@ -129,10 +129,23 @@ struct CloseShard {
   DataId id;
   void apply(CoreContext& /*here*/) const { Flow::here().close_shard(id); }
 };
+// The same of a container that has failed, with the reason.
+struct CloseFailedShard {
+  DataId id;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Reader in(bytes);
+    const Value failure = Value::get(in);
+    Flow::here().close_shard(id, &failure);
+  }
+};
 struct CountShard {
   DataId id;
   std::uint64_t n_members;
   void apply(CoreContext& /*here*/) const { Flow::here().count_shard(id, n_members); }
+};
+struct FreedShard {
+  DataId id;
+  void apply(CoreContext& /*here*/) const { Flow::here().note_freed_shard(id); }
 };
 struct FreeShard {
   DataId id;

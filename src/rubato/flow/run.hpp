@@ -4,8 +4,10 @@
 //   int main() { return rubato::flow::run_main([] { ... async(...)(...); ... }); }
 //
 // A flow is a part of a program on global memory: run() is called by one of its tasks, and by one
-// at a time. It returns when nothing is left to do anywhere. Then whatever still waits will wait for
-// ever: what it waits for is said, with the places in the program.
+// at a time. It returns when nothing is left to do anywhere. Then rules that still wait will wait for
+// ever: what they wait for is said, with the places in the program. (A task that blocks in get() is
+// open work: if nothing else goes on, the runtime says that the job is in a deadlock.) No handle
+// outlives it.
 
 #include <functional>
 #include <string>

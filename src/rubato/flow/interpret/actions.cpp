@@ -42,6 +42,7 @@ const ActionId kRange =
 const ActionId kEach =
     register_action({.name = "foreach",
                      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_each(rule); },
+                     .takes_failures = true,
                      .describe = &describe_loop});
 const ActionId kPut =
     register_action({.name = "put", .run = &Interpreter::run_put, .takes_failures = true});

@@ -22,6 +22,18 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
+// Throws the reason if a member has failed.
+Members whole_members(const Ref& container, Environment& environment) {
+  Members all = environment.flow().all_members(container);
+  const auto has_failed = [](const auto& member) { return member.second.is_failed(); };
+  const auto failed = std::ranges::find_if(all, has_failed);
+  if (failed == all.end()) return all;
+  for (const auto& [key, value] : all) {
+    if (value.is_reference()) environment.flow().give_back_reader(value.as_reference());
+  }
+  throw Error(failed->second.as_text());
+}
+
 class BuiltinCall {
  public:
   BuiltinCall(const tic::CallExpr& call, const std::vector<Value>& values, const Compiled& compiled,
@@ -162,14 +174,14 @@ class BuiltinCall {
       case BuiltinId::size:
         return values_[0];  // its operand is waited for as a number
       case BuiltinId::contains: {
-        const Members all = environment_.flow().all_members(values_[0].as_reference());
+        const Members all = whole_members(values_[0].as_reference(), environment_);
         give_back(all);
         return Value::boolean(
             std::ranges::any_of(all, [&](const auto& each) { return each.first == values_[1]; }));
       }
       case BuiltinId::join: {
         std::string joined;
-        const Members all = environment_.flow().all_members(values_[0].as_reference());
+        const Members all = whole_members(values_[0].as_reference(), environment_);
         for (std::size_t i = 0; i < all.size(); ++i)
           joined.append(i > 0 ? text(1) : "").append(text_of(all[i].second));
         return Value::text(Kind::string, std::move(joined));
@@ -291,7 +303,7 @@ Members evaluate_members(const tic::Expr& e, const Compiled& compiled, Environme
   }
   const Value* known = known_value(e, environment);
   if (known != nullptr && known->is_reference()) {
-    return environment.flow().all_members(known->as_reference());
+    return whole_members(known->as_reference(), environment);
   }
   throw Error(place_text(compiled, e.place) + ": expected a container");
 }

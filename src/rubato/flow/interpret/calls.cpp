@@ -163,7 +163,16 @@ void Interpreter::run_function(Rule& rule) {
   const std::size_t n_parameters = callable.inputs.size() + callable.outputs.size();
   for (std::size_t i = 0; i < n_parameters; ++i)
     Environment::unpack_slot(environment.slot(static_cast<int>(i)), rule.args(), at);
-  run_block(callable.frame.body, environment);
+  try {
+    run_block(callable.frame.body, environment);
+  } catch (const std::exception& error) {
+    const Value failure = Value::failed(rule.text() + ": " + error.what());
+    flow_.note_failed_body(failure.as_text());
+    for (std::size_t i = callable.inputs.size(); i < n_parameters; ++i) {
+      Ref& writer = environment.slot(static_cast<int>(i)).writer.ref;
+      flow_.give_back_writer(std::exchange(writer, {}), &failure);
+    }
+  }
 }
 
 void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
@@ -186,6 +195,12 @@ void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
     if (name != nullptr) leaf.outputs[i] = environment.slot(name->variable).name;
   }
   flow_.core().run_native([&] { function.run(leaf); });
+  for (std::size_t i = 0; i < leaf.outputs.size(); ++i) {
+    if (leaf.outputs[i].kind() == Kind::none) {
+      throw Error("leaf " + callable.name + " set no value for its output '" +
+                  callable.outputs[i].name.text + "'");
+    }
+  }
   for (std::size_t i = 0; i < rule.outputs.size(); ++i)
     set_target(rule.outputs[i], std::move(leaf.outputs[i]), environment);
 }

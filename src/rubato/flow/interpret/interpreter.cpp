@@ -65,6 +65,18 @@ void Interpreter::run_block(const tic::Block& block, Environment& environment) {
     environment.forget(variable);
 }
 
+// Of a loop: one body that cannot be begun is no reason for the others.
+void Interpreter::run_body_of(const CompiledStatement& loop, const tic::Block& body,
+                              Environment& environment) {
+  try {
+    run_block(body, environment);
+  } catch (const std::exception& error) {
+    for (const int variable : body.declared)
+      environment.forget(variable);
+    fail(loop, environment, error.what());
+  }
+}
+
 void Interpreter::declare(const tic::Declaration& declaration, const tic::Block& block,
                           Environment& environment) {
   for (const tic::Declared& declared : declaration.names) {
@@ -253,8 +265,12 @@ void Interpreter::fail(const CompiledStatement& statement, Environment& environm
                        const std::string& what) const {
   const std::string text = "task '" + describe(statement.number) + "' of " +
                            place_text(compiled_, statement.statement->place) + ": " + what;
-  const Value failure = Value::failed(text);
   flow_.note_failed_body(text);
+  fail_targets(statement, environment, Value::failed(text));
+}
+
+void Interpreter::fail_targets(const CompiledStatement& statement, Environment& environment,
+                               const Value& failure) const {
   const auto fail_slot = [&](int variable) {
     flow_.give_back_writer(flow_.share(environment.slot(variable).writer.ref, true), &failure);
   };

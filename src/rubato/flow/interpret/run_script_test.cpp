@@ -241,6 +241,40 @@ print("b", b)
   }
 }
 
+TEST(RunScript, runs_the_bodies_beside_one_that_fails) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const Ran ran = run_text(seed, R"(
+leaf unlucky(integer n) to (integer m)
+container<integer, integer> c d
+for i in [11:15] { when {i} then {c[i]} from {unlucky i} }
+foreach x, i in c { insert d[i] = x + 1 }
+print(d[15], d[11])
+print("sum", size(d))
+container<integer, container<integer, integer>> rows
+container<integer, integer> one
+insert one[1] = 1
+insert rows[0] = one
+integer k = size(rows)
+insert rows[k - 1][7] = 9
+print(size(one))
+)");
+    EXPECT_EQ(ran.out, "1\n16 12\n") << "seed " << seed << ran.result.text();
+    EXPECT_NE(ran.result.text().find("no luck with 13"), std::string::npos);
+  }
+}
+
+TEST(RunScript, says_which_output_a_leaf_has_left_out) {
+  const Ran ran = run_text(1, R"(
+leaf half(float x) to (float y, float z)
+float y z
+when { } then {y z} from {half 3.0}
+print(y)
+print(z)
+)");
+  EXPECT_NE(ran.result.text().find("set no value for its output 'z'"), std::string::npos)
+      << ran.result.text();
+}
+
 TEST(RunScript, names_the_place_of_what_goes_wrong) {
   const Ran ran = run_text(1, "integer a = 5 / (3 - 3)\nprint(a)\nprint(\"on\")\n");
   EXPECT_EQ(ran.out, "on\n");

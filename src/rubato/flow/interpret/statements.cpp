@@ -287,10 +287,10 @@ void Interpreter::run_each(Rule& rule) {
   std::size_t at = 1;
   environment.unpack(statement, rule.args(), at);
   const auto run_body = [&](const Value& key, Value value) {
-    if (value.is_failed()) return fail(statement, environment, value.as_text());
+    if (value.is_failed()) return fail_targets(statement, environment, value);
     if (loop.key) environment.slot(loop.key->variable).value = key;
     bind_member(loop.value.variable, std::move(value), environment);
-    run_block(loop.body, environment);
+    run_body_of(statement, loop.body, environment);
     environment.forget(loop.value.variable);
   };
   for (ByteView words = rule.closure().subspan(sizeof number); !words.empty();
@@ -346,7 +346,7 @@ void Interpreter::run_range(Rule& rule) {
   environment.unpack(statement, rule.args(), at);
   for (std::uint64_t i = 0; i < range.n; ++i) {
     environment.slot(loop.variable.variable).value = Value::integer(at_iteration(i));
-    run_block(loop.body, environment);
+    run_body_of(statement, loop.body, environment);
   }
 }
 

@@ -89,10 +89,11 @@ using ActionId = std::uint32_t;
 inline constexpr CoreId kAnyCore = UINT32_MAX;
 
 struct RuleOptions {
-  const char* name = "";      // for people; a literal
-  CoreId core = kAnyCore;     // where it is to run
-  std::int32_t priority = 0;  // the largest first, among those that are ready on a core
-  bool native = false;        // takes long: a thread beside the cores runs it
+  const char* name = "";   // for people; a literal
+  CoreId core = kAnyCore;  // where it is to run
+  // Other than 0: it stays on the core where it is ready, before those of 0, the largest first.
+  std::int32_t priority = 0;
+  bool native = false;  // takes long: a thread beside the cores runs it
 };
 
 struct Rule {

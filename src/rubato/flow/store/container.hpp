@@ -86,8 +86,9 @@ class Shard {
   void for_each_waiting(const std::function<void(const Value&, const RuleList&)>& visit) const;
 
   std::vector<ShardLoop> loops;
-  std::vector<Ref> inner_writers;  // of members that were made on the way to theirs
-  std::uint64_t returned = 0;      // weight of writers that is to go home
+  std::map<std::uint64_t, Ref> inner_writers;  // of members that were made on the way to theirs
+  Value failure;                               // if it was closed with one
+  std::uint64_t returned = 0;                  // weight of writers that is to go home
   bool is_closed = false;
   bool is_held = false;  // has something to send
 

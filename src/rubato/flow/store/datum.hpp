@@ -15,14 +15,15 @@ enum class Closing : std::uint8_t {
 };
 
 struct Datum {
-  enum class State : std::uint8_t { unused, open, closing, closed };
+  enum class State : std::uint8_t { unused, open, closing, closed, freeing };
 
   State state = State::unused;
   Kind kind = Kind::none;
   Closing closing = Closing::set;
   bool is_container = false;
-  std::uint32_t n_shards_open = 0;  // that have not said how many members they have
-  std::uint64_t readers = 0;        // weight that is out
+  std::uint32_t n_shards_open =
+      0;  // that have not said how many members they have; then, that are not freed
+  std::uint64_t readers = 0;  // weight that is out
   std::uint64_t writers = 0;
   std::uint64_t n_members = 0;
   Value value;  // when closed; while it is open, the failure that it will be closed with
