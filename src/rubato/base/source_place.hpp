@@ -2,7 +2,6 @@
 // SourcePlace: a line of a program, taken where a function is called that has it as a default argument.
 // What std::source_location is for, in 16 bytes and for clang 14 too.
 
-#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -34,14 +33,15 @@ class PortablePlace {
   explicit PortablePlace(SourcePlace place) noexcept
       : file_(address_of(place.file) - address_of(&detail::kAnchor)), line_(place.line) {}
   [[nodiscard]] SourcePlace place() const noexcept {
-    return {std::bit_cast<const char*>(address_of(&detail::kAnchor) + file_), line_};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one
+    return {reinterpret_cast<const char*>(address_of(&detail::kAnchor) + file_), line_};
   }
   bool operator==(const PortablePlace&) const = default;
 
  private:
-  // As numbers: a difference of pointers into two objects has no value that a compiler must keep.
+  // As numbers: behind a pointer into the anchor a compiler may expect nothing but the anchor.
   [[nodiscard]] static std::intptr_t address_of(const char* at) noexcept {
-    return std::bit_cast<std::intptr_t>(at);
+    return reinterpret_cast<std::intptr_t>(at);
   }
 
   std::intptr_t file_ = 0;
