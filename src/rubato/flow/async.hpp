@@ -116,7 +116,7 @@ class Async {
  private:
   [[nodiscard]] bool is_plain() const noexcept {
     return options_.core == kAnyCore && options_.priority == 0 && !options_.native &&
-           *options_.name == '\0';
+           !options_.type && *options_.name == '\0';
   }
 
   F f_;

@@ -23,16 +23,35 @@ struct PooledRule {
   }
 };
 
-// The best of those that wait on this core.
+// The best of those that wait on this core; nothing, if others have run them all.
 struct BestRule {
   std::uint64_t unused = 0;
-  void run(CoreContext& /*here*/) const { Flow::here().run_best(); }
+  void run(CoreContext& /*here*/) const {
+    Flow& flow = Flow::here();
+    flow.run_best_of(flow);
+  }
+};
+// The best of those that wait on a core of this node, for whoever has nothing to do.
+struct BestRuleOf {
+  Flow* owner;
+  void run(CoreContext& /*here*/) const { Flow::here().run_best_of(*owner); }
+  void send(CoreContext& here, CoreId to) const {
+    const std::unique_ptr<Rule> best = owner->pop_best(here.scope());
+    here.post(to, TakeBest{}, best != nullptr ? best->to_bytes() : Bytes());
+  }
 };
 
 }  // namespace
 
 void TakeRule::apply(CoreContext& here, ByteView bytes) const {
   here.take_given(PooledRule{Rule::from_bytes(bytes).release()});
+}
+
+// Who has asked is told even if there is nothing any more, and asks again.
+void TakeBest::apply(CoreContext& here, ByteView bytes) const {
+  Flow& flow = Flow::here();
+  if (!bytes.empty()) flow.add_ready(Rule::from_bytes(bytes));
+  here.take_given(BestRuleOf{&flow});
 }
 
 void FlowCounters::add(const FlowCounters& other) noexcept {
@@ -52,6 +71,7 @@ void Flow::begin_again() {
   counters_ = {};
   failures_.clear();
   n_failures_ = 0;
+  typed_pool_.begin({});
 }
 
 // --- data
@@ -287,7 +307,7 @@ void Flow::advance(std::unique_ptr<Rule> rule) {
     if (arg.is_waited_for() && !take_input(rule, arg)) return;
     ++rule->at_arg;
   }
-  if (rule->options.core != kAnyCore && rule->options.core != here_.core()) {
+  if (rule->options.core != kAnyCore && rule->options.core != here_.core() && !rule->options.type) {
     const CoreId to = rule->options.core;
     return move_to(to, std::move(rule));
   }
@@ -356,14 +376,51 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
     }
   }
   if (action.in_place) return run(*rule);
+  if (rule->options.type) return put_typed(std::move(rule));
+  const bool is_bound = rule->options.core != kAnyCore && !rule->options.may_move;
   if (rule->options.priority != 0) {
-    ready_.push(std::move(rule));
-    here_.spawn_bound(BestRule{});
-  } else if (rule->options.core != kAnyCore) {
+    if (is_bound) return add_bound(std::move(rule));
+    add_ready(std::move(rule));
+    here_.spawn_pooled(BestRuleOf{this});
+  } else if (is_bound) {
     here_.spawn_bound(PooledRule{rule.release()});
   } else {
     here_.spawn_pooled(PooledRule{rule.release()});
   }
+}
+
+// A rule that cannot be where it is to be has failed.
+void Flow::put_typed(std::unique_ptr<Rule> rule) {
+  try {
+    typed_pool_.put(rule);
+  } catch (const Error& error) {
+    ++counters_.n_failed;
+    std::string what = rule->text() + ": " + error.what();
+    const Value failure = Value::failed(what);
+    note_failure(std::move(what));
+    give_back(*rule, &failure);
+  }
+}
+
+void Flow::add_ready_to(ReadyQueue& queue, std::unique_ptr<Rule> rule) {
+  queue.push(here_.scope(), std::move(rule));
+  here_.spawn_bound(BestRule{});
+}
+
+std::unique_ptr<Rule> Flow::pop_best_here() {
+  const core::FinishId scope = here_.scope();
+  const std::optional<std::int32_t> bound = bound_ready_.best_priority(scope);
+  const std::optional<std::int32_t> other = ready_.best_priority(scope);
+  if (bound && (!other || *bound >= *other)) return bound_ready_.pop_best(scope);
+  std::unique_ptr<Rule> best = ready_.pop_best(scope);
+  // Somebody else was faster.
+  return best == nullptr && bound ? bound_ready_.pop_best(scope) : std::move(best);
+}
+
+void Flow::run_best_of(Flow& owner) {
+  const std::unique_ptr<Rule> best =
+      &owner == this ? pop_best_here() : owner.pop_best(here_.scope());
+  if (best != nullptr) run(*best);
 }
 
 void Flow::run(Rule& rule) {

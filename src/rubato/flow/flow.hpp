@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/flow/pool/typed_pool.hpp"
 #include "rubato/flow/rule/ready_queue.hpp"
 #include "rubato/flow/rule/rule.hpp"
 #include "rubato/flow/store/container.hpp"
@@ -132,7 +133,15 @@ class Flow final : public core::Combiner {
   // --- of messages and pools
   void flush(CoreContext& here) override;
   void run(Rule& rule);
-  void run_best() { run(*ready_.pop_best()); }
+  // The best that waits on `owner`, a core of this node, in the scope of the caller.
+  void run_best_of(Flow& owner);
+  [[nodiscard]] std::unique_ptr<Rule> pop_best(core::FinishId scope) {
+    return ready_.pop_best(scope);
+  }
+  // Rules with a priority that may run: here, or here and elsewhere.
+  void add_bound(std::unique_ptr<Rule> rule) { add_ready_to(bound_ready_, std::move(rule)); }
+  void add_ready(std::unique_ptr<Rule> rule) { add_ready_to(ready_, std::move(rule)); }
+  [[nodiscard]] TypedPool& typed_pool() noexcept { return typed_pool_; }
   void advance(std::unique_ptr<Rule> rule);
   void set_here(Ref writer, const Value& value, PortablePlace at);
   void give_back_writer_here(Ref writer, const Value* failure);
@@ -167,6 +176,9 @@ class Flow final : public core::Combiner {
   [[nodiscard]] bool take_member(std::unique_ptr<Rule>& rule, Arg& arg);
   void move_to(CoreId core, std::unique_ptr<Rule> rule);
   void dispatch(std::unique_ptr<Rule> rule);
+  void put_typed(std::unique_ptr<Rule> rule);
+  void add_ready_to(ReadyQueue& queue, std::unique_ptr<Rule> rule);
+  [[nodiscard]] std::unique_ptr<Rule> pop_best_here();
   void skip(std::unique_ptr<Rule> rule, const Value& failure);
   [[nodiscard]] std::unique_ptr<Rule> empty_copy(const Rule& rule, std::uint32_t n_args_more) const;
   void close(DataId id, Datum& closed, const Value& value, PortablePlace at);
@@ -194,7 +206,9 @@ class Flow final : public core::Combiner {
   Shard* last_shard_ = nullptr;
   std::vector<DataId> held_;  // shards that have something to send
   core::FinishId held_scope_ = 0;
-  ReadyQueue ready_;
+  ReadyQueue ready_;        // with a priority
+  ReadyQueue bound_ready_;  // the same, of rules that stay here
+  TypedPool typed_pool_;
   std::deque<std::unique_ptr<Rule>> woken_;  // that go on when this one is done with
   bool is_waking_ = false;
   FlowCounters counters_;

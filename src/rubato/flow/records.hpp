@@ -77,6 +77,12 @@ struct TakeRule {
   void apply(CoreContext& here, ByteView bytes) const;
 };
 
+// The same of one with a priority; nothing, if there is none any more.
+struct TakeBest {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& here, ByteView bytes) const;
+};
+
 struct InsertWord {
   Ref writer;
   std::int64_t key;

@@ -1,5 +1,8 @@
 #include "rubato/flow/run.hpp"
 
+#include <cstdlib>
+#include <sstream>
+
 #include "rubato/global/loop.hpp"
 #include "rubato/global/main.hpp"
 
@@ -51,6 +54,33 @@ void send_mine(CoreId to) {
   flow.begin_again();
 }
 
+// The workers of the run, for a core.
+struct BeginRun {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Reader in(bytes);
+    Flow::here().typed_pool().begin(Workers::get(in));
+  }
+};
+
+void begin_run(CoreContext& here, const RunOptions& options) {
+  Writer out;
+  options.workers.put(out);
+  here.finish([&] {
+    for (CoreId core = 0; core < here.shape().n_cores_total(); ++core)
+      here.post(core, BeginRun{}, out.view());
+  });
+}
+
+Workers workers_of_environment() {
+  const char* const text = std::getenv("RUBATO_WORKERS");  // NOLINT(concurrency-mt-unsafe)
+  std::istringstream words(text != nullptr ? text : "");
+  std::vector<std::string> all;
+  for (std::string word; words >> word;)
+    all.push_back(word);
+  return Workers::parse(all);
+}
+
 std::string lines(const std::vector<std::string>& texts, std::size_t n_most) {
   std::string all;
   for (std::size_t i = 0; i < texts.size() && i < n_most; ++i)
@@ -60,9 +90,14 @@ std::string lines(const std::vector<std::string>& texts, std::size_t n_most) {
 
 }  // namespace
 
-FlowResult run(const std::function<void()>& main) {
+WorkType work_type(std::string_view name) {
+  return Flow::here().typed_pool().workers().type(name);
+}
+
+FlowResult run(const std::function<void()>& main, const RunOptions& options) {
   CoreContext& here = CoreContext::here();
   FlowResult all;
+  if (!options.workers.empty()) begin_run(here, options);
   here.finish([&] {
     try {
       main();
@@ -110,7 +145,7 @@ void FlowResult::check() const {
 
 int run_main(const std::function<void()>& main, const global::ProgramOptions& options,
              SourcePlace at) {
-  return global::run_main([&] { run(main).check(); }, options, at);
+  return global::run_main([&] { run(main, {workers_of_environment()}).check(); }, options, at);
 }
 
 }  // namespace rubato::flow

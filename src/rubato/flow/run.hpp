@@ -35,11 +35,19 @@ struct FlowResult {
   void check() const;
 };
 
+struct RunOptions {
+  Workers workers;  // of types of work (pool/workers.hpp)
+};
+
 // Runs `main` as a part of the calling task, and waits for all that it started. What main throws is
 // a failure like that of any task, and its code that of the run. Called by a task.
-FlowResult run(const std::function<void()>& main);
+FlowResult run(const std::function<void()>& main, const RunOptions& options = {});
+
+// Of this run. Throws Error, with the nearest name, if there are no workers of it.
+[[nodiscard]] WorkType work_type(std::string_view name);
 
 // The whole main() of a program: run() on the cores of this job, and check(). See global::run_main.
+// RUBATO_WORKERS in the environment, as "gpu=1/node licence=4", names its workers.
 [[nodiscard]] int run_main(const std::function<void()>& main,
                            const global::ProgramOptions& options = {},
                            SourcePlace at = SourcePlace::here());

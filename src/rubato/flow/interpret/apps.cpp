@@ -151,11 +151,11 @@ ProgramTaskOptions Interpreter::program_options(const tic::Rule& rule,
   if (seconds > 0) options.timeout = static_cast<Nanos>(seconds * 1e9);
   const double retries = number(rule.options.retries, callable.options.retries, 0);
   options.retry.n_tries = 1 + static_cast<std::uint32_t>(std::clamp(retries, 0.0, 1e6));
-  const bool rule_targets = static_cast<bool>(rule.options.target);
-  const RuleOptions where =
-      rule_targets ? options_of(rule.options, environment) : options_of(callable.options, frame);
+  const RuleOptions where = merged_options(rule.options, environment, callable.options, frame);
   options.core = where.core;
+  options.may_move = where.may_move;
   options.priority = where.priority;
+  options.type = where.type;
   return options;
 }
 

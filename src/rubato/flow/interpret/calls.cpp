@@ -21,28 +21,65 @@ bool is_container(const tic::Type& type) {
 
 }  // namespace
 
-RuleOptions Interpreter::options_of(const tic::Options& options, Environment& environment) const {
+void Interpreter::set_place(const tic::Options& options, Environment& environment,
+                            RuleOptions& to) const {
+  const std::int64_t asked = evaluate(*options.target, compiled_, environment).as_integer();
+  const core::JobShape& shape = flow_.core().shape();
+  const bool is_node = options.target_kind == tic::TargetKind::node;
+  const std::int64_t n = is_node ? shape.n_nodes : static_cast<std::int64_t>(shape.n_cores_total());
+  if (asked < 0 || asked >= n) {
+    // A wish that cannot be is none.
+    if (!options.only) return;
+    throw Error("only on " + std::string(is_node ? "node " : "core ") + std::to_string(asked) +
+                ": expected 0 to " + std::to_string(n - 1));
+  }
+  to.may_move = !options.only;
+  to.core = static_cast<CoreId>(asked);
+  // Its cores take turns.
+  if (is_node) {
+    to.core =
+        to.core * shape.n_cores + static_cast<CoreId>(flow_.counters().n_data % shape.n_cores);
+  }
+}
+
+RuleOptions Interpreter::merged_options(const tic::Options& of_rule, Environment& environment,
+                                        const tic::Options& of_callable, Environment& frame) const {
   RuleOptions result;
-  if (options.priority) {
-    const std::int64_t priority = evaluate(*options.priority, compiled_, environment).as_integer();
-    result.priority =
-        static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
-  }
-  if (options.target) {
-    const std::int64_t asked = evaluate(*options.target, compiled_, environment).as_integer();
-    const core::JobShape& shape = flow_.core().shape();
-    const bool is_node = options.target_kind == tic::TargetKind::node;
-    const std::int64_t n =
-        is_node ? shape.n_nodes : static_cast<std::int64_t>(shape.n_cores_total());
-    if (asked < 0 || asked >= n) {
-      // A wish that cannot be is none.
-      if (!options.only) return result;
-      throw Error("only on " + std::string(is_node ? "node " : "core ") + std::to_string(asked) +
-                  ": expected 0 to " + std::to_string(n - 1));
-    }
-    result.core = static_cast<CoreId>(is_node ? asked * shape.n_cores : asked);
-  }
+  const auto with = [&](bool rule_says, bool callable_says, const auto& use) {
+    if (rule_says) return use(of_rule, environment);
+    if (callable_says) use(of_callable, frame);
+  };
+  with(static_cast<bool>(of_rule.priority), static_cast<bool>(of_callable.priority),
+       [&](const tic::Options& from, Environment& in) {
+         const std::int64_t asked = evaluate(*from.priority, compiled_, in).as_integer();
+         result.priority =
+             static_cast<std::int32_t>(std::clamp<std::int64_t>(asked, INT32_MIN, INT32_MAX));
+       });
+  with(static_cast<bool>(of_rule.target), static_cast<bool>(of_callable.target),
+       [&](const tic::Options& from, Environment& in) { set_place(from, in, result); });
+  with(!of_rule.work_type.empty(), !of_callable.work_type.empty(),
+       [&](const tic::Options& from, Environment& /*in*/) {
+         result.type = flow_.typed_pool().workers().type(from.work_type);
+       });
   return result;
+}
+
+RuleOptions Interpreter::task_options(const tic::Rule& rule, Environment& environment) const {
+  const auto* call = std::get_if<tic::RuleCall>(&rule.action);
+  if (call == nullptr || call->callee_kind != tic::CalleeKind::callable)
+    return merged_options(rule.options, environment, tic::Options(), environment);
+  const tic::Callable& callable =
+      compiled_.program().callables[static_cast<std::size_t>(call->index)];
+  // A program is a task of its own, which call_app() starts.
+  if (callable.kind == tic::CallableKind::app) return {};
+  Environment frame(flow_, callable.frame);
+  const std::vector<const Expr*> inputs = inputs_of(*call);
+  for (std::size_t i = 0; callable.kind == tic::CallableKind::leaf && i < inputs.size(); ++i) {
+    if (is_container(callable.inputs[i].type)) continue;
+    frame.slot(static_cast<int>(i)).value =
+        value_of(*inputs[i], callable.inputs[i].type, environment);
+  }
+  return merged_options(rule.options, environment, callable.options, frame);
 }
 
 void Interpreter::evaluate_call(const tic::CallExpr& call,

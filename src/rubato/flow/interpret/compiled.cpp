@@ -164,6 +164,25 @@ Compiled::Compiled(const std::string& text, const std::string& file_name, Script
   }
 }
 
+void Compiled::check_types(const Workers& workers) const {
+  const auto check = [&](const tic::Options& options, const tic::Node& at) {
+    if (options.work_type.empty()) return;
+    try {
+      static_cast<void>(workers.type(options.work_type));
+    } catch (const Error& error) {
+      throw Error(program_.file_name + ":" + std::to_string(at.place.line) + ":" +
+                      std::to_string(at.place.column) + ": " + error.what(),
+                  ExitCode::bad_input);
+    }
+  };
+  for (const tic::Callable& callable : program_.callables)
+    check(callable.options, callable);
+  for (const CompiledStatement& compiled : statements_) {
+    if (const auto* rule = std::get_if<tic::Rule>(&compiled.statement->form))
+      check(rule->options, *compiled.statement);
+  }
+}
+
 void Compiled::add_block(const Block& block, const tic::Frame& frame, int loop) {
   for (const Statement& statement : block.statements)
     add_statement(statement, frame, loop);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/flow/pool/workers.hpp"
 #include "rubato/flow/tic/syntax.hpp"
 
 namespace rubato::flow {
@@ -50,6 +51,8 @@ class Compiled {
   [[nodiscard]] bool is_written(const tic::Frame& frame, int variable) const {
     return written_.contains({&frame, variable});
   }
+  // Throws Error, with the place, if it names a type of work that has no workers.
+  void check_types(const Workers& workers) const;
   // Main's own block: containers that are declared there are spread over all cores.
   [[nodiscard]] bool is_main(const tic::Block& block) const noexcept {
     return &block == &program_.main.body;

@@ -232,7 +232,7 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
   }
   RuleOptions options;
   const auto* rule = std::get_if<tic::Rule>(&statement.statement->form);
-  if (rule != nullptr && stage == Stage::ready) options = options_of(rule->options, environment);
+  if (rule != nullptr && stage == Stage::ready) options = task_options(*rule, environment);
   submit_statement(flow_, statement.number, static_cast<std::uint32_t>(stage), std::move(args),
                    options, place(*statement.statement));
 }

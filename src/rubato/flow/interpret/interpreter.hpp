@@ -117,7 +117,12 @@ class Interpreter {
   [[nodiscard]] Value value_of(const tic::Expr& e, const tic::Type& type,
                                Environment& environment) const;
   [[nodiscard]] PortablePlace place(const tic::Node& node) const noexcept;
-  [[nodiscard]] RuleOptions options_of(const tic::Options& options, Environment& environment) const;
+  // What the rule does not say, the leaf says that it calls, or the app with this frame.
+  [[nodiscard]] RuleOptions task_options(const tic::Rule& rule, Environment& environment) const;
+  [[nodiscard]] RuleOptions merged_options(const tic::Options& of_rule, Environment& environment,
+                                           const tic::Options& of_callable,
+                                           Environment& frame) const;
+  void set_place(const tic::Options& options, Environment& environment, RuleOptions& to) const;
 
   Flow& flow_;
   const Compiled& compiled_;

@@ -46,8 +46,9 @@ void name_script(std::vector<std::string>& texts, const std::string& file_name) 
 }  // namespace
 
 FlowResult run_script(const std::string& text, const std::string& file_name,
-                      const ScriptArguments& arguments) {
+                      const ScriptArguments& arguments, const RunOptions& options) {
   Interpreter::set_script(text, file_name, arguments);  // its errors are those of all cores
+  Interpreter::here().compiled().check_types(options.workers);
   CoreContext& here = CoreContext::here();
   const Bytes script = bytes_of(text, file_name, arguments);
   here.finish([&] {
@@ -55,7 +56,7 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
       if (core != here.core()) here.post(core, LoadScript{}, script);
     }
   });
-  FlowResult result = run([] { Interpreter::here().start_main(); });
+  FlowResult result = run([] { Interpreter::here().start_main(); }, options);
   name_script(result.failures, file_name);
   name_script(result.waiting, file_name);
   return result;

@@ -1,8 +1,10 @@
 #include "rubato/flow/interpret/run_script.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <sstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -23,9 +25,22 @@ std::int64_t unlucky(std::int64_t n) {
   if (n == 13) throw Error("no luck with 13");
   return n;
 }
-[[maybe_unused]] const bool kLeaves = register_leaf("half", &half) &&
-                                      register_leaf("describe", &describe) &&
-                                      register_leaf("unlucky", &unlucky);
+// How many calls were under way at a time, on threads beside the cores.
+std::atomic<int> n_under_way = 0;
+std::atomic<int> n_under_way_most = 0;
+std::int64_t hold(std::int64_t n) {
+  const int now = ++n_under_way;
+  for (int most = n_under_way_most; most < now;) {
+    if (n_under_way_most.compare_exchange_weak(most, now)) break;
+  }
+  for (int turn = 0; turn < 5000; ++turn)
+    std::this_thread::yield();
+  --n_under_way;
+  return n;
+}
+[[maybe_unused]] const bool kLeaves =
+    register_leaf("hold", &hold) && register_leaf("half", &half) &&
+    register_leaf("describe", &describe) && register_leaf("unlucky", &unlucky);
 
 struct Ran {
   std::string out;  // its lines, sorted, since tasks print in any order
@@ -328,6 +343,47 @@ TEST(RunScript, refuses_a_script_with_errors_before_it_runs) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("test.tic:2:7"), std::string::npos) << error.what();
+  }
+}
+
+TEST(RunScript, gives_work_of_a_type_to_its_workers) {
+  const std::string text = R"(
+leaf hold(integer n) to (integer m) type device
+app name(integer n) to (string s) type device { "echo" n stdout=s }
+container<integer, integer> held
+container<integer, string> names
+for i in [1:8] {
+  integer m
+  when {} then {m} from {hold i} priority i
+  insert held[i] = m
+  string s
+  when {} then {s} from {name i} on node 7
+  insert names[i] = s
+}
+wait (held names) { print(size(held), trim(names[3])) }
+)";
+  Ran ran;
+  for (const std::string workers : {"device=1", "device=3/node"}) {
+    n_under_way_most = 0;
+    testing::internal::CaptureStdout();
+    global::run_here(
+        2, [&] { ran.result = run_script(text, "test.tic", {}, {Workers::parse({workers})}); });
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "8 3\n");
+    EXPECT_EQ(ran.result.text(), "");
+    EXPECT_EQ(ran.result.n_data_held, 0U);
+    EXPECT_LE(n_under_way_most, workers == "device=1" ? 1 : 3);
+    EXPECT_GE(n_under_way_most, workers == "device=1" ? 1 : 2);
+  }
+  try {
+    global::run_here(1, [&] {
+      static_cast<void>(run_script(text, "test.tic", {}, {Workers::parse({"devices=1"})}));
+    });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("test.tic:2:6: work of type device"),
+              std::string::npos)
+        << error.what();
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
   }
 }
 

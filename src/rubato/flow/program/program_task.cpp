@@ -83,6 +83,8 @@ void run_kept(Flow& flow, CorePrograms& programs) {
 
 void run_program(Flow& flow, Rule& rule) {
   ProgramPlan plan = ProgramPlan::from_bytes(rule.closure());
+  // A worker has it: it is one of few.
+  if (rule.options.type) return run_here(flow, rule, plan);
   CorePrograms& programs = CorePrograms::here();
   if (programs.begin()) {
     run_here(flow, rule, plan);
@@ -153,9 +155,11 @@ StartedProgram ProgramTask::start() {
   for (const Item& item : items_)
     plan.items.push_back({item.role, item.is_output, item.index});
   const std::size_t n_before = n_results(plan);
-  auto rule = std::make_unique<Rule>(
-      kProgram, static_cast<std::uint32_t>(n_before + inputs_.size()),
-      RuleOptions{options_.name, options_.core, options_.priority, true}, at);
+  auto rule =
+      std::make_unique<Rule>(kProgram, static_cast<std::uint32_t>(n_before + inputs_.size()),
+                             RuleOptions{options_.name, options_.core, options_.priority, true,
+                                         options_.may_move, options_.type},
+                             at);
   const Bytes closure = plan.to_bytes();
   rule->set_closure(closure.data(), closure.size());
   std::size_t i = 0;

@@ -19,7 +19,8 @@
 // what fails leaves the old files (output_names.hpp), fails its outputs with ProgramEnd::problem,
 // and what needs them is not run. Names of files mean the same on all nodes: they share the folders.
 //
-// A node starts as many programs at once as it has threads for native work
+// Programs of a type of work run when a worker of it is free. Of others,
+// a node starts as many programs at once as it has threads for native work
 // (MessageOptions::n_native_threads); a core that has kUnderWay of them, or twice the processors,
 // keeps others in line and deals them out to all nodes, so that tasks of other kinds go on. In the
 // simulator programs run in place, one after the other.
@@ -40,6 +41,8 @@ struct ProgramTaskOptions {
   const char* name = "";      // of the task, for people; a literal
   CoreId core = kAnyCore;     // whose node is to run it
   std::int32_t priority = 0;  // the largest first, among those that are ready on a core
+  bool may_move = false;      // `core` is a wish
+  WorkType type = {};         // a worker of that type runs it
   // Where it runs, and what output() and text are relative to. A FileName is relative to where the
   // node runs, and is handed to the program as an absolute one if there is a folder.
   std::string folder = {};

@@ -15,10 +15,13 @@ struct RuleHead {
   ActionId action;
   CoreId core;
   std::int32_t priority;
-  std::uint32_t native;
+  bool native;
+  bool may_move;
+  std::uint16_t unused;
+  WorkType type;
+  std::uint32_t at_arg;
   PortablePlace at;
   PortablePlace name;  // a literal of the executable
-  std::uint32_t at_arg;
   std::uint32_t n_args;
   std::uint64_t n_closure;
 };
@@ -53,8 +56,9 @@ void Rule::set_closure(const void* bytes, std::size_t n_bytes) {
 Bytes Rule::to_bytes() const {
   Writer out;
   out.reserve(sizeof(RuleHead) + n_closure_ + 48 * std::size_t{n_args_});
-  out.put(RuleHead{action, options.core, options.priority, options.native ? 1U : 0U, at,
-                   PortablePlace(SourcePlace{options.name, 0}), at_arg, n_args_, n_closure_});
+  out.put(RuleHead{action, options.core, options.priority, options.native, options.may_move, 0,
+                   options.type, at_arg, at, PortablePlace(SourcePlace{options.name, 0}), n_args_,
+                   n_closure_});
   out.append(closure_at(), n_closure_);
   for (const Arg& arg : args()) {
     out.put(arg.mode);
@@ -70,7 +74,8 @@ Bytes Rule::to_bytes() const {
 std::unique_ptr<Rule> Rule::from_bytes(ByteView bytes) {
   Reader in(bytes);
   const auto head = in.get<RuleHead>();
-  const RuleOptions options{head.name.place().file, head.core, head.priority, head.native != 0};
+  const RuleOptions options{head.name.place().file, head.core, head.priority, head.native,
+                            head.may_move,          head.type};
   auto rule = std::make_unique<Rule>(head.action, head.n_args, options, head.at);
   rule->at_arg = head.at_arg;
   const ByteView closure = in.get_view(head.n_closure);

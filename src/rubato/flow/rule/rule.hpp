@@ -18,6 +18,7 @@
 
 #include "rubato/base/source_place.hpp"
 #include "rubato/core/message/core_context.hpp"
+#include "rubato/flow/pool/workers.hpp"
 #include "rubato/flow/store/value.hpp"
 
 namespace rubato::flow {
@@ -91,9 +92,11 @@ inline constexpr CoreId kAnyCore = UINT32_MAX;
 struct RuleOptions {
   const char* name = "";   // for people; a literal
   CoreId core = kAnyCore;  // where it is to run
-  // Other than 0: it stays on the core where it is ready, before those of 0, the largest first.
+  // Other than 0: before those of 0, the largest first of those that are ready on a core.
   std::int32_t priority = 0;
-  bool native = false;  // takes long: a thread beside the cores runs it
+  bool native = false;    // takes long: a thread beside the cores runs it
+  bool may_move = false;  // `core` is a wish: who has nothing to do may take it from there
+  WorkType type = {};     // a worker of that type runs it
 };
 
 struct Rule {

@@ -26,6 +26,7 @@ namespace {
 struct FlowOptions {
   std::string script;
   std::vector<std::string> arguments;
+  std::vector<std::string> workers;
   std::uint32_t n_cores = 0;
 };
 
@@ -122,6 +123,7 @@ void say(const ScriptRun& run, const FlowOptions& options, const core::JobShape&
 // Collective.
 ExitCode run_flow(const FlowOptions& options, const Context& context) {
   flow::ScriptArguments arguments = arguments_of(options);
+  const flow::RunOptions run_options{flow::Workers::parse(options.workers)};
   core::JobConfig config;
   config.host.n_cores = options.n_cores;
   core::Job job(net::make_fabric(), std::move(config));
@@ -131,7 +133,8 @@ ExitCode run_flow(const FlowOptions& options, const Context& context) {
       const TemporaryFolder temporary;
       arguments.temporary_folder = temporary.path();
       const Nanos begin = steady_now();
-      run.result = flow::run_script(text_of_file(options.script), options.script, arguments);
+      run.result =
+          flow::run_script(text_of_file(options.script), options.script, arguments, run_options);
       run.wall = steady_now() - begin;
     } catch (const Error& error) {
       run.error = error;
@@ -202,6 +205,9 @@ void add_flow(CommandLine& line) {
   CLI::App* run = add("run", "Runs a script; exit 4 if some of its tasks failed", &run_flow);
   run->add_option("--arg", options->arguments, "An argument of the script, for arg(\"NAME\")")
       ->type_name("NAME=VALUE");
+  run->add_option("--workers", options->workers,
+                  "How many tasks of a type of work run at a time, in all or on each node")
+      ->type_name("TYPE=N[/node]");
   run->add_option("--cores", options->n_cores, "Cores of a node; default: all")->type_name("");
   add("check", "Finds what is wrong with a script before it runs", &check_script);
   add("print", "Prints a script in its canonical form", &print_script);

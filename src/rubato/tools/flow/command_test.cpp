@@ -53,6 +53,21 @@ TEST(FlowCommand, EndsWithTheCodeOfWhatWentWrong) {
   EXPECT_NE(stuck.err.find("wait for ever"), std::string::npos) << stuck.err;
 }
 
+TEST(FlowCommand, HasWorkersForTypesOfWork) {
+  const std::string path =
+      script("typed.tic",
+             "app say(integer n) to (string s) type mouth { \"echo\" n stdout=s }\n"
+             "string s\nwhen {} then {s} from {say 7}\nprint(trim(s))\n");
+  const Answer told = call({"flow", "run", path, "--workers", "mouth=1/node"});
+  EXPECT_EQ(told.code, 0) << told.err;
+  EXPECT_EQ(told.out, "7\n");
+  const Answer none = call({"flow", "run", path});
+  EXPECT_EQ(none.code, 3) << none.err;
+  EXPECT_NE(none.err.find("typed.tic:1:5: work of type mouth: expected workers"), std::string::npos)
+      << none.err;
+  EXPECT_EQ(call({"flow", "run", path, "--workers", "mouth"}).code, 2);
+}
+
 TEST(FlowCommand, ChecksAndPrintsScripts) {
   const std::string path = script("form.tic", "integer   a=1+2 ; print( a )\n");
   EXPECT_EQ(call({"flow", "check", path}).code, 0);

@@ -1,0 +1,242 @@
+#include "rubato/flow/pool/typed_pool.hpp"
+
+#include <algorithm>
+
+#include "rubato/flow/flow.hpp"
+
+namespace rubato::flow {
+
+namespace {
+
+constexpr std::size_t kGivenMost = 256;  // rules to a node that has asked
+
+// A rule for the keeper of its type.
+struct PutTyped {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Flow::here().typed_pool().accept(Rule::from_bytes(bytes));
+  }
+};
+// The same, from a keeper that was asked.
+struct GiveTyped {
+  WorkType type;
+  NodeId from;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    TypedPool& pool = Flow::here().typed_pool();
+    pool.note_given(type, from);
+    pool.accept(Rule::from_bytes(bytes));
+  }
+};
+struct BegTyped {
+  WorkType type;
+  NodeId from;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_beggar(type, from); }
+};
+// Somewhere rules of the type wait.
+struct TypedWorkExists {
+  WorkType type;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_work(type); }
+};
+struct FreeWorker {
+  WorkType type;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().free_worker(type); }
+};
+
+// A rule that a worker of its type has.
+struct TypedRule {
+  Rule* rule;
+  CoreId keeper;
+
+  void run(CoreContext& here) const {
+    const std::unique_ptr<Rule> owned(rule);
+    const WorkType type = owned->options.type;
+    Flow::here().run(*owned);
+    if (keeper == here.core()) {
+      Flow::here().typed_pool().free_worker(type);
+    } else {
+      here.post(keeper, FreeWorker{type});
+    }
+  }
+};
+struct RunTyped {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& here, ByteView bytes) const {
+    here.spawn_bound(TypedRule{Rule::from_bytes(bytes).release(), here.source()});
+  }
+};
+
+}  // namespace
+
+void TypedPool::begin(Workers workers) {
+  workers_ = std::move(workers);
+  kept_.clear();
+  nodes_.assign(workers_.n_types(), {});
+  next_node_ = here_.core();
+  n_waiting_max_ = 0;
+  for (std::uint32_t i = 0; i < workers_.n_types(); ++i) {
+    const WorkType type{i + 1};
+    for (NodeId node = 0; node < here_.shape().n_nodes; ++node) {
+      if (workers_.n_on(type, node, here_.shape()) > 0) nodes_[i].push_back(node);
+    }
+  }
+}
+
+CoreId TypedPool::keeper_on(WorkType type, NodeId node) const noexcept {
+  const std::uint32_t n_cores = here_.shape().n_cores;
+  return node * n_cores + (type.number - 1) % n_cores;
+}
+
+NodeId TypedPool::node_for(const Rule& rule) {
+  const WorkType type = rule.options.type;
+  const core::JobShape& shape = here_.shape();
+  if (rule.options.core != kAnyCore) {
+    const NodeId node = shape.node_of(rule.options.core);
+    if (workers_.n_on(type, node, shape) > 0) return node;
+    if (!rule.options.may_move) {
+      throw Error("it is bound to node " + std::to_string(node) +
+                  ", which has no workers of type " + workers_.name(type));
+    }
+  }
+  if (workers_.n_on(type, shape.node, shape) > 0) return shape.node;
+  const std::vector<NodeId>& nodes = nodes_.at(type.number - 1);
+  return nodes[next_node_++ % nodes.size()];
+}
+
+void TypedPool::put(std::unique_ptr<Rule>& rule) {
+  const WorkType type = rule->options.type;
+  const CoreId keeper = keeper_on(type, node_for(*rule));
+  if (keeper == here_.core()) return accept(std::move(rule));
+  here_.post(keeper, PutTyped{}, rule->to_bytes());
+  rule.reset();
+}
+
+TypedPool::Kept& TypedPool::kept(WorkType type) {
+  const auto [at, is_new] = kept_.try_emplace(type.number);
+  Kept& mine = at->second;
+  if (!is_new) return mine;
+  mine.type = type;
+  mine.n_free = workers_.n_on(type, here_.shape().node, here_.shape());
+  const std::vector<NodeId>& nodes = nodes_.at(type.number - 1);
+  const auto me =
+      static_cast<std::size_t>(std::ranges::lower_bound(nodes, here_.shape().node) - nodes.begin());
+  for (std::size_t bit = 1; bit < nodes.size(); bit <<= 1) {
+    if ((me ^ bit) < nodes.size()) mine.neighbours.push_back(nodes[me ^ bit]);
+  }
+  mine.was_asked.resize(mine.neighbours.size());
+  return mine;
+}
+
+void TypedPool::accept(std::unique_ptr<Rule> rule) {
+  const CoreContext::InPlace inside(here_);
+  Kept& mine = kept(rule->options.type);
+  Waiting waiting{std::move(rule), here_.scope()};
+  here_.begin_in_scope(waiting.scope);
+  mine.n_movable += waiting.is_bound() ? 0U : 1U;
+  const Order order{-std::int64_t{waiting.rule->options.priority}, n_put_++};
+  mine.waiting.emplace(order, std::move(waiting));
+  n_waiting_max_ = std::max(n_waiting_max_, mine.waiting.size());
+  pump(mine);
+}
+
+TypedPool::Waiting TypedPool::take(Kept& mine, std::map<Order, Waiting>::iterator at) {
+  Waiting taken = std::move(at->second);
+  mine.waiting.erase(at);
+  mine.n_movable -= taken.is_bound() ? 0U : 1U;
+  return taken;
+}
+
+// Workers that are free get what waits; then those that have asked, or others are asked.
+void TypedPool::pump(Kept& mine) {
+  while (mine.n_free > 0 && !mine.waiting.empty()) {
+    --mine.n_free;
+    start(mine, take(mine, mine.waiting.begin()));
+  }
+  if (mine.n_movable > 0) {
+    note_work(mine.type);
+    give(mine);
+  }
+  if (mine.n_free > 0 && mine.waiting.empty() && mine.knows_of_work) beg(mine);
+}
+
+void TypedPool::start(Kept& mine, Waiting next) {
+  const core::JobShape& shape = here_.shape();
+  CoreId core = shape.first_core() + mine.next_core++ % shape.n_cores;
+  const CoreId wanted = next.rule->options.core;
+  if (wanted != kAnyCore && shape.node_of(wanted) == shape.node) core = wanted;
+  {
+    const CoreContext::RunningScope inside(here_, next.scope);
+    if (core == here_.core()) {
+      here_.spawn_bound(TypedRule{next.rule.release(), core});
+    } else {
+      here_.post(core, RunTyped{}, next.rule->to_bytes());
+    }
+  }
+  here_.end_in_scope(next.scope);
+}
+
+void TypedPool::give(Kept& mine) {
+  while (!mine.beggars.empty() && mine.n_movable > 0) {
+    const NodeId to = mine.beggars.back();
+    mine.beggars.pop_back();
+    // The best for the worker that has nothing to do, and every second one of the others.
+    const std::size_t n_most = std::min(kGivenMost, (mine.n_movable + 1) / 2);
+    bool is_given = true;
+    std::size_t n_given = 0;
+    for (auto at = mine.waiting.begin(); at != mine.waiting.end() && n_given < n_most;) {
+      const auto next = std::next(at);
+      if (!at->second.is_bound() && std::exchange(is_given, !is_given)) {
+        give(mine, to, at);
+        ++n_given;
+      }
+      at = next;
+    }
+  }
+}
+
+void TypedPool::give(Kept& mine, NodeId to, std::map<Order, Waiting>::iterator at) {
+  const Waiting given = take(mine, at);
+  {
+    const CoreContext::RunningScope inside(here_, given.scope);
+    here_.post(keeper_on(mine.type, to), GiveTyped{mine.type, here_.shape().node},
+               given.rule->to_bytes());
+  }
+  here_.end_in_scope(given.scope);
+}
+
+void TypedPool::beg(Kept& mine) {
+  for (std::size_t i = 0; i < mine.neighbours.size(); ++i) {
+    if (mine.was_asked[i]) continue;
+    mine.was_asked[i] = true;
+    here_.post(keeper_on(mine.type, mine.neighbours[i]), BegTyped{mine.type, here_.shape().node});
+  }
+}
+
+void TypedPool::free_worker(WorkType type) {
+  const CoreContext::InPlace inside(here_);
+  Kept& mine = kept(type);
+  ++mine.n_free;
+  pump(mine);
+}
+
+void TypedPool::note_beggar(WorkType type, NodeId node) {
+  Kept& mine = kept(type);
+  mine.beggars.push_back(node);
+  give(mine);
+}
+
+void TypedPool::note_given(WorkType type, NodeId by) {
+  Kept& mine = kept(type);
+  const auto found = std::ranges::find(mine.neighbours, by);
+  RUBATO_REQUIRE(found != mine.neighbours.end(), by);
+  mine.was_asked[static_cast<std::size_t>(found - mine.neighbours.begin())] = false;
+}
+
+void TypedPool::note_work(WorkType type) {
+  Kept& mine = kept(type);
+  if (std::exchange(mine.knows_of_work, true)) return;
+  for (const NodeId node : mine.neighbours)
+    here_.post(keeper_on(type, node), TypedWorkExists{type});
+  if (mine.n_free > 0 && mine.waiting.empty()) beg(mine);
+}
+
+}  // namespace rubato::flow

@@ -1,0 +1,220 @@
+// Types of work: no more at a time than there are workers, on all nodes that have some.
+
+#include <array>
+#include <numeric>
+#include <set>
+
+#include "rubato/flow/async.hpp"
+#include "rubato/flow/flow_test.hpp"
+
+namespace rubato::flow {
+namespace {
+
+// What tasks of a test have seen; virtual nodes are one process and one thread.
+struct Seen {
+  std::array<std::uint32_t, 8> now{};  // tasks under way on each node
+  std::array<std::uint32_t, 8> most{};
+  std::array<std::uint32_t, 8> n_run{};
+  std::vector<std::int64_t> order;
+  std::set<CoreId> cores;
+};
+Seen seen;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): of the test that runs
+
+constexpr std::uint32_t kNodes = 4;
+
+FlowResult simulate(std::uint64_t seed, std::uint32_t n_cores,
+                    const std::vector<std::string>& workers, const std::function<void()>& main) {
+  seen = {};
+  FlowResult result;
+  global::simulate_seed(
+      kNodes, n_cores, seed, [&] { result = run(main, {Workers::parse(workers)}); },
+      seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
+  return result;
+}
+
+// A task that takes a while, in which others run.
+std::int64_t work(std::int64_t i) {
+  CoreContext& here = CoreContext::here();
+  const NodeId node = here.shape().node;
+  seen.most[node] = std::max(seen.most[node], ++seen.now[node]);
+  for (int turn = 0; turn < 5; ++turn) {
+    here.charge(20 * kMicrosecond);
+    here.yield();
+  }
+  --seen.now[node];
+  ++seen.n_run[node];
+  return i * i;
+}
+
+TEST(Workers, are_read_as_people_write_them) {
+  const Workers workers = Workers::parse({"gpu=2/node", "licence=5"});
+  core::JobShape shape{0, 3, 4};
+  EXPECT_EQ(workers.n_on(workers.type("gpu"), 2, shape), 2U);
+  EXPECT_EQ(workers.n_in_all(workers.type("gpu"), shape), 6U);
+  EXPECT_EQ(workers.n_on(workers.type("licence"), 0, shape), 2U);
+  EXPECT_EQ(workers.n_on(workers.type("licence"), 2, shape), 1U);
+  EXPECT_EQ(workers.n_in_all(workers.type("licence"), shape), 5U);
+  const auto message = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(message([&] {
+              static_cast<void>(workers.type("licences"));
+            }).find("did you mean \"licence\"?"),
+            std::string::npos);
+  for (const char* wrong : {"gpu", "gpu=", "gpu=x", "=3", "gpu=0", "gpu=1/core", "gpu=-1"})
+    EXPECT_NE(message([&] { static_cast<void>(Workers::parse({wrong})); }), "") << wrong;
+  EXPECT_NE(message([&] { static_cast<void>(Workers::parse({"a=1", "a=2"})); }), "");
+}
+
+TEST(TypedPool, runs_as_many_tasks_at_a_time_as_there_are_workers) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const FlowResult result = simulate(seed, 1 + seed % 3, {"gpu=1/node", "tape=2"}, [] {
+      std::vector<Future<std::int64_t>> squares;
+      for (std::int64_t i = 0; i < 40; ++i) {
+        squares.push_back(
+            async([](std::int64_t x) { return work(x); }, {.type = work_type("gpu")})(i));
+      }
+      for (std::int64_t i = 0; i < 40; ++i)
+        EXPECT_EQ(squares[static_cast<std::size_t>(i)].get(), i * i);
+      EXPECT_LE(*std::ranges::max_element(seen.most), 1U);
+      seen = {};
+      squares.clear();
+      for (std::int64_t i = 0; i < 20; ++i) {
+        squares.push_back(
+            async([](std::int64_t x) { return work(x); }, {.type = work_type("tape")})(i));
+      }
+      for (auto& square : squares)
+        static_cast<void>(square.get());
+      EXPECT_EQ(seen.n_run[0] + seen.n_run[1], 20U);
+    });
+    ASSERT_EQ(result.text(), "") << "seed " << seed;
+    ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
+    ASSERT_EQ(result.counters.n_run, 60U) << "seed " << seed;
+  }
+}
+
+TEST(TypedPool, gives_work_to_workers_of_other_nodes) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const FlowResult result = simulate(seed, 2, {"gpu=1/node"}, [] {
+      for (std::int64_t i = 0; i < 60; ++i)
+        async([](std::int64_t x) { return work(x); }, {.type = work_type("gpu")})(i);
+    });
+    ASSERT_EQ(result.text(), "");
+    for (NodeId node = 0; node < kNodes; ++node)
+      EXPECT_GE(seen.n_run[node], 4U) << "seed " << seed << ", node " << node;
+  }
+}
+
+TEST(TypedPool, runs_the_largest_priority_first) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const FlowResult result = simulate(seed, 2, {"one=1"}, [] {
+      const auto gate = make_datum<int>();
+      // The worker is busy until all others wait.
+      const auto first = async([](int x) { return work(x); }, {.type = work_type("one")})(3);
+      for (std::int32_t i = 0; i < 12; ++i) {
+        async([](std::int64_t x) { seen.order.push_back(x); },
+              {.priority = i * 7 % 12, .type = work_type("one")})(i * 7 % 12);
+      }
+    });
+    ASSERT_EQ(result.n_failures, 0U) << result.text();
+    ASSERT_EQ(seen.order.size(), 12U);
+    // Node 0 has the worker and makes the tasks: those that are there before the first has ended are
+    // run in their order.
+    std::vector<std::int64_t> sorted = seen.order;
+    std::ranges::sort(sorted, std::greater<>());
+    EXPECT_EQ(seen.order, sorted) << "seed " << seed;
+  }
+}
+
+TEST(TypedPool, keeps_what_is_bound_where_it_is_bound) {
+  const FlowResult result = simulate(3, 2, {"tape=1", "gpu=1/node"}, [] {
+    const CoreId on_node_2 = 2 * CoreContext::here().shape().n_cores + 1;
+    for (std::int64_t i = 0; i < 10; ++i) {
+      const auto at = async([] { return CoreContext::here().core(); },
+                            {.core = on_node_2, .type = work_type("gpu")})();
+      EXPECT_EQ(at.get(), on_node_2);
+    }
+    // Where there is none it cannot be; a wish can.
+    const auto wish = async([] { return CoreContext::here().shape().node; },
+                            {.core = on_node_2, .may_move = true, .type = work_type("tape")})();
+    EXPECT_EQ(wish.get(), 0U);
+    const auto never =
+        async([] { return 1; }, {.name = "bound", .core = on_node_2, .type = work_type("tape")})();
+    EXPECT_THROW(static_cast<void>(never.get()), Error);
+    EXPECT_THROW(static_cast<void>(work_type("gpus")), Error);
+  });
+  EXPECT_EQ(result.n_failures, 1U);
+  EXPECT_NE(result.text().find("bound to node 2, which has no workers of type tape"),
+            std::string::npos)
+      << result.text();
+}
+
+TEST(Priorities, are_of_tasks_that_others_may_take) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const FlowResult result = simulate(seed, 1 + seed % 2, {}, [] {
+      for (std::int64_t i = 0; i < 64; ++i) {
+        async(
+            [](std::int64_t x) {
+              seen.cores.insert(CoreContext::here().core());
+              return work(x);
+            },
+            {.priority = static_cast<std::int32_t>(1 + i % 3)})(i);
+      }
+    });
+    ASSERT_EQ(result.text(), "");
+    ASSERT_EQ(result.counters.n_run, 64U);
+    EXPECT_GE(seen.cores.size(), 3U) << "seed " << seed;
+  }
+}
+
+TEST(Priorities, do_not_mix_what_is_waited_for) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const FlowResult result = simulate(seed, 2, {"gpu=1/node"}, [] {
+      const auto start = [](std::int32_t priority, WorkType type) {
+        for (int i = 0; i < 10; ++i) {
+          async([](int x) { return work(x); }, {.priority = priority, .type = type})(i);
+          async([](int x) { return work(x); },
+                {.core = CoreContext::here().core(), .priority = priority})(i);
+        }
+      };
+      const auto n_run = [] { return std::accumulate(seen.n_run.begin(), seen.n_run.end(), 0U); };
+      start(5, {});
+      CoreContext::here().finish([&] { start(1, {}); });
+      EXPECT_GE(n_run(), 20U);
+      const std::uint32_t before = n_run();
+      CoreContext::here().finish([&] { start(9, work_type("gpu")); });
+      EXPECT_GE(n_run(), before + 20U);
+    });
+    ASSERT_EQ(result.text(), "") << "seed " << seed;
+    ASSERT_EQ(result.counters.n_run, 60U) << "seed " << seed;
+  }
+}
+
+TEST(Priorities, are_of_tasks_on_real_cores_too) {
+  FlowResult result;
+  global::run_here(2, [&] {
+    result = run(
+        [] {
+          std::vector<Future<std::int64_t>> all;
+          for (std::int64_t i = 0; i < 2000; ++i) {
+            all.push_back(async([](std::int64_t x) { return x * x; },
+                                {.priority = static_cast<std::int32_t>(i % 5),
+                                 .type = i % 3 == 0 ? work_type("gpu") : WorkType{}})(i));
+          }
+          for (std::int64_t i = 0; i < 2000; ++i)
+            EXPECT_EQ(all[static_cast<std::size_t>(i)].get(), i * i);
+        },
+        {Workers::parse({"gpu=2"})});
+  });
+  EXPECT_EQ(result.text(), "");
+  EXPECT_EQ(result.n_data_held, 0U);
+  EXPECT_EQ(result.counters.n_run, 2000U);
+}
+
+}  // namespace
+}  // namespace rubato::flow
