@@ -72,6 +72,12 @@ void Flow::begin_again() {
   failures_.clear();
   n_failures_ = 0;
   typed_pool_.begin({});
+  journal_ = nullptr;
+  owned_journal_.reset();
+}
+
+void Flow::own_journal(std::unique_ptr<Journal> journal) {
+  owned_journal_ = std::move(journal);
 }
 
 // --- data

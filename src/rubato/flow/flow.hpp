@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/flow/journal/journal.hpp"
 #include "rubato/flow/pool/typed_pool.hpp"
 #include "rubato/flow/rule/ready_queue.hpp"
 #include "rubato/flow/rule/rule.hpp"
@@ -130,6 +131,12 @@ class Flow final : public core::Combiner {
   void begin_again();
   [[nodiscard]] std::uint64_t n_data_held() const noexcept { return data_.n_held(); }
 
+  // Of this node; null if the run has none.
+  [[nodiscard]] Journal* journal() const noexcept { return journal_; }
+  void set_journal(Journal* journal) noexcept { journal_ = journal; }
+  // By the first core of the node.
+  void own_journal(std::unique_ptr<Journal> journal);
+
   // --- of messages and pools
   void flush(CoreContext& here) override;
   void run(Rule& rule);
@@ -209,6 +216,8 @@ class Flow final : public core::Combiner {
   ReadyQueue ready_;        // with a priority
   ReadyQueue bound_ready_;  // the same, of rules that stay here
   TypedPool typed_pool_;
+  std::unique_ptr<Journal> owned_journal_;
+  Journal* journal_ = nullptr;
   std::deque<std::unique_ptr<Rule>> woken_;  // that go on when this one is done with
   bool is_waking_ = false;
   FlowCounters counters_;

@@ -39,6 +39,7 @@ struct OneCore {
     mine.n_data_held = in.get<std::uint64_t>();
     mine.failures = get_texts(in);
     mine.waiting = get_texts(in);
+    mine.journal = JournalCounts::get(in);
   }
 };
 
@@ -50,35 +51,93 @@ void send_mine(CoreId to) {
   out.put(flow.n_data_held());
   put_texts(out, flow.failures());
   put_texts(out, flow.leftovers(kTextsACore));
+  const bool speaks_for_node = flow.core().core() == flow.core().shape().first_core();
+  const Journal* const journal = speaks_for_node ? flow.journal() : nullptr;
+  (journal != nullptr ? journal->counts() : JournalCounts()).put(out);
   flow.core().post(to, OneCore{flow.core().core()}, out.view());
   flow.begin_again();
 }
 
-// The workers of the run, for a core.
+// Why a run cannot begin.
+struct BeginProblem {
+  std::string text;
+};
+struct SetBeginProblem {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& here, ByteView bytes) const {
+    Reader in(bytes);
+    here.local<BeginProblem>().text = in.get_string();
+  }
+};
+struct SetJournal {
+  std::uint64_t address;  // of a core of this node
+  void apply(CoreContext& /*here*/) const {
+    Flow::here().set_journal(std::bit_cast<Journal*>(address));
+  }
+};
+
+// By a task of the first core of a node.
+void open_journal(const JournalOptions& options, CoreId asked_by) {
+  CoreContext& here = CoreContext::here();
+  try {
+    auto journal =
+        here.run_native([&] { return std::make_unique<Journal>(options, here.shape().node); });
+    const auto address = std::bit_cast<std::uint64_t>(journal.get());
+    Flow::here().own_journal(std::move(journal));
+    for (CoreId i = 0; i < here.shape().n_cores; ++i)
+      here.post(here.core() + i, SetJournal{address});
+  } catch (const Error& error) {
+    Writer out;
+    out.put_string(error.what());
+    here.post(asked_by, SetBeginProblem{}, out.view());
+  }
+}
+
+// What a core is to know of the run.
 struct BeginRun {
   std::uint64_t unused = 0;
-  void apply(CoreContext& /*here*/, ByteView bytes) const {
+  void apply(CoreContext& here, ByteView bytes) const {
     Reader in(bytes);
     Flow::here().typed_pool().begin(Workers::get(in));
+    JournalOptions journal{in.get_string()};
+    journal.resume = in.get<std::uint32_t>() != 0;
+    journal.run = in.get<std::uint32_t>();
+    if (journal.folder.empty() || here.core() != here.shape().first_core()) return;
+    here.spawn([journal, asked_by = here.source()] { open_journal(journal, asked_by); });
   }
 };
 
 void begin_run(CoreContext& here, const RunOptions& options) {
   Writer out;
   options.workers.put(out);
+  out.put_string(options.journal.folder);
+  out.put(static_cast<std::uint32_t>(options.journal.resume ? 1 : 0));
+  out.put(options.journal.run);
+  BeginProblem problem;
+  here.set_local(problem);
   here.finish([&] {
     for (CoreId core = 0; core < here.shape().n_cores_total(); ++core)
       here.post(core, BeginRun{}, out.view());
   });
+  if (!problem.text.empty()) throw Error(problem.text);
 }
 
-Workers workers_of_environment() {
-  const char* const text = std::getenv("RUBATO_WORKERS");  // NOLINT(concurrency-mt-unsafe)
-  std::istringstream words(text != nullptr ? text : "");
+std::string from_environment(const char* name) {
+  const char* const text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return text != nullptr ? text : "";
+}
+
+RunOptions options_of_environment() {
+  RunOptions options;
+  std::istringstream words(from_environment("RUBATO_WORKERS"));
   std::vector<std::string> all;
   for (std::string word; words >> word;)
     all.push_back(word);
-  return Workers::parse(all);
+  options.workers = Workers::parse(all);
+  options.journal.folder = from_environment("RUBATO_RESUME");
+  options.journal.resume = !options.journal.folder.empty();
+  if (!options.journal.resume) options.journal.folder = from_environment("RUBATO_JOURNAL");
+  return options;
 }
 
 std::string lines(const std::vector<std::string>& texts, std::size_t n_most) {
@@ -97,7 +156,13 @@ WorkType work_type(std::string_view name) {
 FlowResult run(const std::function<void()>& main, const RunOptions& options) {
   CoreContext& here = CoreContext::here();
   FlowResult all;
-  if (!options.workers.empty()) begin_run(here, options);
+  const bool has_journal = !options.journal.folder.empty();
+  if (has_journal && options.journal.run == 0) {
+    RunOptions numbered = options;
+    numbered.journal.run = Journal::next_run(options.journal);
+    return run(main, numbered);
+  }
+  if (has_journal || !options.workers.empty()) begin_run(here, options);
   here.finish([&] {
     try {
       main();
@@ -117,7 +182,9 @@ FlowResult run(const std::function<void()>& main, const RunOptions& options) {
     all.n_data_held += one.n_data_held;
     all.failures.insert(all.failures.end(), one.failures.begin(), one.failures.end());
     all.waiting.insert(all.waiting.end(), one.waiting.begin(), one.waiting.end());
+    all.journal.add(one.journal);
   }
+  if (has_journal && all.is_good()) Journal::drop_older_files(options.journal);
   return all;
 }
 
@@ -145,7 +212,7 @@ void FlowResult::check() const {
 
 int run_main(const std::function<void()>& main, const global::ProgramOptions& options,
              SourcePlace at) {
-  return global::run_main([&] { run(main, {workers_of_environment()}).check(); }, options, at);
+  return global::run_main([&] { run(main, options_of_environment()).check(); }, options, at);
 }
 
 }  // namespace rubato::flow

@@ -24,6 +24,7 @@ struct FlowResult {
   std::vector<std::string> failures;  // the first of each core, in the order of the cores
   std::vector<std::string> waiting;   // rules that wait for ever, and for what
   std::uint64_t n_data_held = 0;      // data that nobody has freed, of all cores
+  JournalCounts journal;              // of all nodes
   // What a failed run ends with: some_tasks_failed, or what main itself threw.
   ExitCode code = ExitCode::some_tasks_failed;
 
@@ -36,7 +37,8 @@ struct FlowResult {
 };
 
 struct RunOptions {
-  Workers workers;  // of types of work (pool/workers.hpp)
+  Workers workers = {};         // of types of work (pool/workers.hpp)
+  JournalOptions journal = {};  // what ends well is written down, and not done again (journal.hpp)
 };
 
 // Runs `main` as a part of the calling task, and waits for all that it started. What main throws is
@@ -47,7 +49,8 @@ FlowResult run(const std::function<void()>& main, const RunOptions& options = {}
 [[nodiscard]] WorkType work_type(std::string_view name);
 
 // The whole main() of a program: run() on the cores of this job, and check(). See global::run_main.
-// RUBATO_WORKERS in the environment, as "gpu=1/node licence=4", names its workers.
+// In the environment, RUBATO_WORKERS names its workers, as "gpu=1/node licence=4", and
+// RUBATO_JOURNAL or RUBATO_RESUME the folder of its journal.
 [[nodiscard]] int run_main(const std::function<void()>& main,
                            const global::ProgramOptions& options = {},
                            SourcePlace at = SourcePlace::here());

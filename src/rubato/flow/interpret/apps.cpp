@@ -40,6 +40,11 @@ class AppCall {
     if (command.standard_output && text_output(callable_) < 0)
       task_.add(stdout_to(path(*command.standard_output)));
     if (command.standard_error) task_.add(stderr_to(path(*command.standard_error)));
+    // A word may name a file as a part of it.
+    for (std::size_t i = 0; i < callable_.inputs.size(); ++i) {
+      const Value& name = frame_.slot(static_cast<int>(i)).name;
+      if (name.kind() == Kind::file) task_.add(needs(FileName{name.as_text()}));
+    }
     return task_.start();
   }
 
@@ -54,8 +59,13 @@ class AppCall {
   }
   void add_word(const Expr& word) {
     if (word.type.is(tic::Kind::container)) {
-      for (const auto& [key, value] : evaluate_members(word, compiled_, frame_))
-        task_.add(text_of(value));
+      for (const auto& [key, value] : evaluate_members(word, compiled_, frame_)) {
+        if (value.kind() == Kind::file) {
+          task_.add(FileName{value.as_text()});
+        } else {
+          task_.add(text_of(value));
+        }
+      }
       return;
     }
     add_text(word.type.is(tic::Kind::file) ? path(word) : text(word));
@@ -149,8 +159,7 @@ ProgramTaskOptions Interpreter::program_options(const tic::Rule& rule,
   };
   const double seconds = number(rule.options.timeout, callable.options.timeout, 0);
   if (seconds > 0) options.timeout = static_cast<Nanos>(seconds * 1e9);
-  const double retries = number(rule.options.retries, callable.options.retries, 0);
-  options.retry.n_tries = 1 + static_cast<std::uint32_t>(std::clamp(retries, 0.0, 1e6));
+  options.retry.n_tries = n_tries(rule.options, environment, callable.options, frame);
   const RuleOptions where = merged_options(rule.options, environment, callable.options, frame);
   options.core = where.core;
   options.may_move = where.may_move;

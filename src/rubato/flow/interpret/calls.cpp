@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "rubato/flow/interpret/actions.hpp"
 #include "rubato/flow/interpret/builtin_calls.hpp"
@@ -14,6 +15,63 @@ namespace rubato::flow {
 using tic::Expr;
 
 namespace {
+
+// What decides what a leaf does; nothing, if some of it is only a reference.
+std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const Journal& journal) {
+  TaskIdentity task(leaf.name, journal.temporary_folder());
+  std::vector<Value> inputs;
+  for (std::size_t i = 0; i < leaf.inputs.size(); ++i) {
+    inputs.push_back(leaf.inputs[i]);
+    inputs.push_back(Value::integer(static_cast<std::int64_t>(leaf.containers[i].size())));
+    for (const auto& [key, value] : leaf.containers[i]) {
+      inputs.push_back(key);
+      inputs.push_back(value);
+    }
+  }
+  for (const Value& input : inputs) {
+    if (input.is_reference()) return {};
+    if (input.kind() == Kind::file) task.add_input(input.as_text());
+  }
+  for (const Value& output : leaf.outputs) {
+    if (output.kind() == Kind::file) task.add_output(output.as_text());
+  }
+  task.add("leaf");
+  task.add(leaf.name);
+  for (const Value& input : inputs) {
+    task.add(Value::integer(static_cast<std::int64_t>(input.kind())));
+    if (input.kind() != Kind::file) task.add(input);
+  }
+  for (const Value& output : leaf.outputs)
+    task.add(Value::integer(static_cast<std::int64_t>(output.kind())));
+  return task;
+}
+
+// What the journal, which may be null, says is done is not run.
+void run_leaf(const LeafFunction& function, LeafCall& leaf, std::uint32_t n_tries,
+              Journal* journal) {
+  std::optional<TaskIdentity> task;
+  if (journal != nullptr) task = identity_of(leaf, *journal);
+  if (task) {
+    if (auto done = journal->find(*task)) {
+      for (std::size_t i = 0; i < leaf.outputs.size(); ++i) {
+        if (leaf.outputs[i].kind() != Kind::file) leaf.outputs[i] = std::move(done->at(i));
+      }
+      return;
+    }
+  }
+  const std::vector<Value> outputs = leaf.outputs;
+  for (std::uint32_t i = 1;; ++i) {
+    try {
+      function.run(leaf);
+      break;
+    } catch (const std::exception&) {
+      if (i >= n_tries) throw;
+      leaf.outputs = outputs;
+    }
+  }
+  const auto is_set = [](const Value& value) { return value.kind() != Kind::none; };
+  if (task && std::ranges::all_of(leaf.outputs, is_set)) journal->add(*task, leaf.outputs);
+}
 
 bool is_container(const tic::Type& type) {
   return type.is(tic::Kind::container) || type.is(tic::Kind::structure);
@@ -72,14 +130,31 @@ RuleOptions Interpreter::task_options(const tic::Rule& rule, Environment& enviro
       compiled_.program().callables[static_cast<std::size_t>(call->index)];
   // A program is a task of its own, which call_app() starts.
   if (callable.kind == tic::CallableKind::app) return {};
-  Environment frame(flow_, callable.frame);
-  const std::vector<const Expr*> inputs = inputs_of(*call);
+  const auto frame = leaf_frame(*call, callable, environment);
+  return merged_options(rule.options, environment, callable.options, *frame);
+}
+
+std::uint32_t Interpreter::n_tries(const tic::Options& of_rule, Environment& environment,
+                                   const tic::Options& of_callable, Environment& frame) const {
+  const bool rule_says = static_cast<bool>(of_rule.retries);
+  if (!rule_says && !of_callable.retries) return 1;
+  const Value retries = rule_says ? evaluate(*of_rule.retries, compiled_, environment)
+                                  : evaluate(*of_callable.retries, compiled_, frame);
+  return 1 + static_cast<std::uint32_t>(std::clamp<std::int64_t>(retries.as_integer(), 0, 1000000));
+}
+
+// What the options of a leaf see: its scalars.
+std::unique_ptr<Environment> Interpreter::leaf_frame(const tic::RuleCall& call,
+                                                     const tic::Callable& callable,
+                                                     Environment& environment) const {
+  auto frame = std::make_unique<Environment>(flow_, callable.frame);
+  const std::vector<const Expr*> inputs = inputs_of(call);
   for (std::size_t i = 0; callable.kind == tic::CallableKind::leaf && i < inputs.size(); ++i) {
     if (is_container(callable.inputs[i].type)) continue;
-    frame.slot(static_cast<int>(i)).value =
+    frame->slot(static_cast<int>(i)).value =
         value_of(*inputs[i], callable.inputs[i].type, environment);
   }
-  return merged_options(rule.options, environment, callable.options, frame);
+  return frame;
 }
 
 void Interpreter::evaluate_call(const tic::CallExpr& call,
@@ -231,7 +306,9 @@ void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
     const auto* name = rule.outputs[i].as<tic::NameRef>();
     if (name != nullptr) leaf.outputs[i] = environment.slot(name->variable).name;
   }
-  flow_.core().run_native([&] { function.run(leaf); });
+  const auto frame = leaf_frame(call, callable, environment);
+  const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
+  flow_.core().run_native([&, journal = flow_.journal()] { run_leaf(function, leaf, n, journal); });
   for (std::size_t i = 0; i < leaf.outputs.size(); ++i) {
     if (leaf.outputs[i].kind() == Kind::none) {
       throw Error("leaf " + callable.name + " set no value for its output '" +

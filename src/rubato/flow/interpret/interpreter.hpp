@@ -8,6 +8,7 @@
 // and of programs, and parts of loops, are tasks of their own, which any core may take.
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -122,6 +123,12 @@ class Interpreter {
   [[nodiscard]] RuleOptions merged_options(const tic::Options& of_rule, Environment& environment,
                                            const tic::Options& of_callable,
                                            Environment& frame) const;
+  // How often it is to be tried; at least once.
+  [[nodiscard]] std::uint32_t n_tries(const tic::Options& of_rule, Environment& environment,
+                                      const tic::Options& of_callable, Environment& frame) const;
+  [[nodiscard]] std::unique_ptr<Environment> leaf_frame(const tic::RuleCall& call,
+                                                        const tic::Callable& callable,
+                                                        Environment& environment) const;
   void set_place(const tic::Options& options, Environment& environment, RuleOptions& to) const;
 
   Flow& flow_;

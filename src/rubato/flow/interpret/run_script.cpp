@@ -46,7 +46,15 @@ void name_script(std::vector<std::string>& texts, const std::string& file_name) 
 }  // namespace
 
 FlowResult run_script(const std::string& text, const std::string& file_name,
-                      const ScriptArguments& arguments, const RunOptions& options) {
+                      const ScriptArguments& given, const RunOptions& asked) {
+  ScriptArguments arguments = given;
+  RunOptions options = asked;
+  if (!options.journal.folder.empty()) {
+    // Files without a name of their own outlive the run, as their tasks do.
+    options.journal.run = Journal::next_run(options.journal);
+    arguments.temporary_folder =
+        Journal::temporary_folder(options.journal.folder, options.journal.run);
+  }
   Interpreter::set_script(text, file_name, arguments);  // its errors are those of all cores
   Interpreter::here().compiled().check_types(options.workers);
   CoreContext& here = CoreContext::here();

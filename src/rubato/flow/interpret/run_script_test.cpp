@@ -38,9 +38,16 @@ std::int64_t hold(std::int64_t n) {
   --n_under_way;
   return n;
 }
+// Fails until it was called often enough.
+std::atomic<int> n_tried = 0;
+std::int64_t flaky(std::int64_t n) {
+  if (++n_tried < n) throw Error("not yet");
+  return n_tried;
+}
 [[maybe_unused]] const bool kLeaves =
-    register_leaf("hold", &hold) && register_leaf("half", &half) &&
-    register_leaf("describe", &describe) && register_leaf("unlucky", &unlucky);
+    register_leaf("flaky", &flaky) && register_leaf("hold", &hold) &&
+    register_leaf("half", &half) && register_leaf("describe", &describe) &&
+    register_leaf("unlucky", &unlucky);
 
 struct Ran {
   std::string out;  // its lines, sorted, since tasks print in any order
@@ -344,6 +351,24 @@ TEST(RunScript, refuses_a_script_with_errors_before_it_runs) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("test.tic:2:7"), std::string::npos) << error.what();
   }
+}
+
+TEST(RunScript, tries_leaves_again) {
+  const std::string text = R"(
+    leaf flaky(integer n) to (integer tries) retries (n - 1)
+    integer a
+    when {} then {a} from {flaky 4}
+    print(a)
+  )";
+  n_tried = 0;
+  EXPECT_EQ(run_text(3, text).out, "4\n");
+  n_tried = 0;
+  std::string less = text;
+  less.replace(less.find("{flaky 4}"), 9, "{flaky 4} retries 1");
+  const Ran ran = run_text(3, less);
+  EXPECT_EQ(n_tried, 2);
+  EXPECT_EQ(ran.result.n_failures, 1U);
+  EXPECT_NE(ran.result.text().find("not yet"), std::string::npos) << ran.result.text();
 }
 
 TEST(RunScript, gives_work_of_a_type_to_its_workers) {

@@ -49,7 +49,7 @@ std::string run_to_end(Flow& flow, Rule& rule, const ProgramPlan& plan) {
       values.push_back(arg.value);
     program_detail::NodePrograms& node = CorePrograms::here().node();
     PlanEnd all = flow.core().run_native(
-        [&] { return program_detail::run_plan(node.launcher(), plan, values); });
+        [&] { return program_detail::run_plan(node.launcher(), plan, values, flow.journal()); });
     if (!all.end.well()) return all.end.problem;
     set_results(flow, rule, plan, std::move(all.text));
     return "";

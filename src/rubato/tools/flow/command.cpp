@@ -27,6 +27,8 @@ struct FlowOptions {
   std::string script;
   std::vector<std::string> arguments;
   std::vector<std::string> workers;
+  std::string journal;
+  std::string resume;
   std::uint32_t n_cores = 0;
 };
 
@@ -103,6 +105,15 @@ void say(const ScriptRun& run, const FlowOptions& options, const core::JobShape&
   context.err << fmt::format("{} tasks, {} failed, {} not run, in {:.3f} s on {} {}\n",
                              counters.n_run, counters.n_failed, counters.n_skipped, seconds,
                              shape.n_cores_total(), shape.n_cores_total() == 1 ? "core" : "cores");
+  const flow::JournalCounts& journal = run.result.journal;
+  if (!options.resume.empty()) {
+    context.err << fmt::format("journal: {} done before, {} new, {} done again\n", journal.n_done,
+                               journal.n_new, journal.n_again);
+    for (const std::string& why : journal.why)
+      context.err << "  " << why << '\n';
+    if (journal.n_again > journal.why.size()) context.err << "  ..\n";
+  }
+  if (!journal.problem.empty()) context.err << journal.problem << '\n';
   if (!context.json) return;
   io::JsonWriter json;
   json.begin_object()
@@ -114,6 +125,14 @@ void say(const ScriptRun& run, const FlowOptions& options, const core::JobShape&
       .field("failed", counters.n_failed)
       .field("skipped", counters.n_skipped)
       .field("data", counters.n_data);
+  json.key("journal")
+      .begin_object()
+      .field("done", journal.n_done)
+      .field("new", journal.n_new)
+      .field("again", journal.n_again)
+      .field("problem", journal.problem);
+  put_texts(json, "why", journal.why);
+  json.end_object();
   put_texts(json, "failures", run.result.failures);
   put_texts(json, "waiting", run.result.waiting);
   json.end_object();
@@ -123,7 +142,9 @@ void say(const ScriptRun& run, const FlowOptions& options, const core::JobShape&
 // Collective.
 ExitCode run_flow(const FlowOptions& options, const Context& context) {
   flow::ScriptArguments arguments = arguments_of(options);
-  const flow::RunOptions run_options{flow::Workers::parse(options.workers)};
+  flow::RunOptions run_options{flow::Workers::parse(options.workers)};
+  run_options.journal.resume = !options.resume.empty();
+  run_options.journal.folder = run_options.journal.resume ? options.resume : options.journal;
   core::JobConfig config;
   config.host.n_cores = options.n_cores;
   core::Job job(net::make_fabric(), std::move(config));
@@ -208,6 +229,14 @@ void add_flow(CommandLine& line) {
   run->add_option("--workers", options->workers,
                   "How many tasks of a type of work run at a time, in all or on each node")
       ->type_name("TYPE=N[/node]");
+  CLI::Option* journal =
+      run->add_option("--journal", options->journal,
+                      "Writes down in this new folder what has ended well, for --resume")
+          ->type_name("DIR");
+  run->add_option("--resume", options->resume,
+                  "Goes on with the run of this journal: what is done and unchanged is not run")
+      ->type_name("DIR")
+      ->excludes(journal);
   run->add_option("--cores", options->n_cores, "Cores of a node; default: all")->type_name("");
   add("check", "Finds what is wrong with a script before it runs", &check_script);
   add("print", "Prints a script in its canonical form", &print_script);

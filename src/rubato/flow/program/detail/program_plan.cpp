@@ -178,7 +178,81 @@ FileName ProgramPlan::file_of(const std::string& output) const {
                                  : (std::filesystem::path(options.folder) / output).string()};
 }
 
-PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan, const std::vector<Value>& values) {
+namespace {
+
+// A name that the program is given, from where the node runs.
+std::string in_folder(const ProgramPlan& plan, const std::string& path) {
+  return plan.options.folder.empty() ? path
+                                     : (std::filesystem::path(plan.options.folder) / path).string();
+}
+
+// The command, with the names that its outputs are to have.
+std::string text_of(const ProgramPlan& plan, const std::vector<Value>& values) {
+  std::string text;
+  for (const ProgramPlan::Item& item : plan.items) {
+    if (item.role == Role::only_waited_for) continue;
+    if (item.role != Role::part_of_word && !text.empty()) text += ' ';
+    if (item.role == Role::in) text += "< ";
+    if (item.role == Role::out) text += "> ";
+    if (item.role == Role::errors) text += "2> ";
+    text += item.is_output ? plan.outputs[item.index]
+                           : word_of(values[item.index], plan.options.folder);
+  }
+  return text;
+}
+
+// All that decides what the program does: its command, what it runs in, the files that it is given
+// (and the program, if it is named by its path).
+TaskIdentity identity_of(const ProgramPlan& plan, const std::vector<Value>& values,
+                         const Journal& journal) {
+  TaskIdentity task(text_of(plan, values), journal.temporary_folder());
+  bool is_program = true;
+  for (const ProgramPlan::Item& item : plan.items) {
+    const bool is_named_program =
+        std::exchange(is_program, false) && item.role == Role::word && !item.is_output;
+    if (item.is_output) continue;
+    const Value& value = values[item.index];
+    if (value.kind() == Kind::file) {
+      task.add_input(value.as_text());
+    } else if (item.role == Role::in ||
+               (is_named_program && word_of(value, "").find('/') != std::string::npos)) {
+      task.add_input(in_folder(plan, word_of(value, "")));
+    }
+  }
+  for (const std::string& output : plan.outputs)
+    task.add_output(plan.file_of(output).path);
+  task.add("program");
+  task.add(plan.options.folder);
+  for (const auto& [name, value] : plan.options.environment)
+    task.add(name + "=" + value);
+  for (const std::string& name : plan.options.environment_removed)
+    task.add(name);
+  task.add(Value::boolean(plan.options.captures_stdout));
+  for (const ProgramPlan::Item& item : plan.items) {
+    const Value& value = item.is_output ? Value::integer(item.index) : values[item.index];
+    task.add(Value::integer(static_cast<std::int64_t>(item.role) * 2 + (item.is_output ? 1 : 0)));
+    if (value.kind() == Kind::file || value.kind() == Kind::string) {
+      task.add(value.as_text());
+    } else {
+      task.add(value);
+    }
+  }
+  return task;
+}
+
+}  // namespace
+
+PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan, const std::vector<Value>& values,
+                 Journal* journal) {
+  std::optional<TaskIdentity> task;
+  if (journal != nullptr) {
+    task.emplace(identity_of(plan, values, *journal));
+    if (const auto done = journal->find(*task)) {
+      PlanEnd all;
+      if (plan.options.captures_stdout) all.text = done->at(0).as_text();
+      return all;
+    }
+  }
   std::optional<Captured> captured;
   if (plan.options.captures_stdout) captured.emplace();
   Leaf leaf;
@@ -192,6 +266,11 @@ PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan, const std::vector<
   };
   PlanEnd all{run_leaf(launcher, leaf), {}};
   if (captured && all.end.well()) all.text = captured->text();
+  if (task && all.end.well()) {
+    std::vector<Value> kept;
+    if (captured) kept.push_back(Value::text(Kind::string, all.text));
+    journal->add(*task, kept);
+  }
   return all;
 }
 

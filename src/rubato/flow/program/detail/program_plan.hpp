@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/flow/journal/journal.hpp"
 #include "rubato/flow/program/leaf.hpp"
 #include "rubato/flow/program/program_task.hpp"
 
@@ -36,7 +37,8 @@ struct PlanEnd {
 };
 
 // Runs the program; blocks. A value that is no word is a problem of the end.
+// What a journal, which may be null, says is done is not run.
 [[nodiscard]] PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan,
-                               const std::vector<Value>& values);
+                               const std::vector<Value>& values, Journal* journal);
 
 }  // namespace rubato::flow::program_detail

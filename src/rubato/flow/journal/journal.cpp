@@ -1,0 +1,429 @@
+#include "rubato/flow/journal/journal.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+namespace rubato::flow {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "RUBATOJ1";
+constexpr std::size_t kWhyMost = 1000;
+
+struct EntryHead {
+  std::uint32_t n_bytes;
+  std::uint32_t zero;
+  std::uint64_t hash;
+};
+
+std::string name_of_file(std::uint32_t run, std::uint32_t node) {
+  std::array<char, 48> name{};
+  static_cast<void>(
+      std::snprintf(name.data(), name.size(), "run-%04u-node-%04u.journal", run, node));
+  return name.data();
+}
+
+// Of a file of a journal; 0 if it is none.
+std::uint32_t run_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  unsigned run = 0;
+  unsigned node = 0;
+  // NOLINTNEXTLINE(cert-err34-c): compared with what it was made from
+  if (std::sscanf(name.c_str(), "run-%u-node-%u.journal", &run, &node) != 2) return 0;
+  return name == name_of_file(run, node) ? run : 0;
+}
+
+// The files of all runs, the oldest first.
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::pair<std::uint32_t, std::string>> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::uint32_t run = run_of(entry.path());
+    if (run > 0) found.emplace_back(run, entry.path().string());
+  }
+  std::ranges::sort(found);
+  std::vector<std::string> paths;
+  for (auto& [run, path] : found)
+    paths.push_back(std::move(path));
+  return paths;
+}
+
+void put_states(Writer& out, const std::vector<FileState>& states) {
+  out.put(static_cast<std::uint64_t>(states.size()));
+  for (const FileState& state : states) {
+    out.put_string(state.path);
+    out.put(state.n_bytes);
+    out.put(state.changed_ns);
+  }
+}
+std::vector<FileState> get_states(Reader& in) {
+  std::vector<FileState> states;
+  const auto n = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < n; ++i) {
+    FileState state{in.get_string()};
+    state.n_bytes = in.get<std::uint64_t>();
+    state.changed_ns = in.get<std::int64_t>();
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error("journal: " + what + ": " + std::strerror(errno), ExitCode::failed);
+}
+
+bool read_all(int file, void* to, std::size_t n_bytes, std::uint64_t offset) {
+  auto* at = static_cast<char*>(to);
+  while (n_bytes > 0) {
+    const ssize_t n = ::pread(file, at, n_bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    offset += static_cast<std::uint64_t>(n);
+    n_bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+// XXH3 of a file.
+std::uint64_t hash_of_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail("cannot read " + path);
+  XXH3_state_t* const state = XXH3_createState();
+  XXH3_64bits_reset(state);
+  std::vector<char> part(std::size_t{1} << 18);
+  ssize_t n = 0;
+  while ((n = ::read(file, part.data(), part.size())) > 0)
+    XXH3_64bits_update(state, part.data(), static_cast<std::size_t>(n));
+  const std::uint64_t hash = XXH3_64bits_digest(state);
+  XXH3_freeState(state);
+  ::close(file);
+  if (n < 0) fail("cannot read " + path);
+  return hash;
+}
+
+}  // namespace
+
+FileState FileState::of(const std::string& path) {
+  struct stat now {};
+  if (::stat(path.c_str(), &now) != 0) return {path, 0, -1};
+  // What is no file, as /dev/null, has no state.
+  if (!S_ISREG(now.st_mode)) return {path, 0, 0};
+  return {path, static_cast<std::uint64_t>(now.st_size),
+          std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec};
+}
+
+// --- a task
+
+TaskIdentity::TaskIdentity(std::string text, std::string temporary_folder)
+    : text_(std::move(text)), temporary_folder_(std::move(temporary_folder)) {}
+
+std::optional<std::size_t> TaskIdentity::temporary_number(const std::string& path) {
+  if (temporary_folder_.empty() || !path.starts_with(temporary_folder_ + "/")) return {};
+  return temporary_.try_emplace(path, temporary_.size()).first->second;
+}
+
+void TaskIdentity::add_input(const std::string& path) {
+  if (const auto number = temporary_number(path)) {
+    parts_.put('c');
+    parts_.put(static_cast<std::uint64_t>(*number));
+    parts_.put(hash_of_file(path));
+    return;
+  }
+  parts_.put('i');
+  parts_.put_string(path);
+  inputs_.push_back(FileState::of(path));
+}
+
+void TaskIdentity::add_output(const std::string& path) {
+  parts_.put('o');
+  if (const auto number = temporary_number(path)) {
+    parts_.put(static_cast<std::uint64_t>(*number));
+  } else {
+    parts_.put_string(path);
+  }
+  outputs_.push_back(path);
+}
+
+void TaskIdentity::add(std::string_view part) {
+  std::string text(part);
+  // From behind, so that a name comes before those that it begins with.
+  for (auto at = temporary_.rbegin(); at != temporary_.rend(); ++at) {
+    const auto& [path, number] = *at;
+    const std::string mark = std::string(1, '\0') + std::to_string(number);
+    for (std::size_t i = text.find(path); i != std::string::npos; i = text.find(path, i))
+      text.replace(i, path.size(), mark);
+  }
+  parts_.put('t');
+  parts_.put_string(text);
+}
+
+void TaskIdentity::add(const Value& value) {
+  parts_.put('v');
+  value.put(parts_);
+}
+
+TaskIdentity::Key TaskIdentity::key() const {
+  const XXH128_hash_t hash = XXH3_128bits(parts_.view().data(), parts_.size());
+  return {hash.low64, hash.high64};
+}
+
+void JournalCounts::add(const JournalCounts& other) {
+  n_done += other.n_done;
+  n_new += other.n_new;
+  n_again += other.n_again;
+  why.insert(why.end(), other.why.begin(), other.why.end());
+  if (problem.empty()) problem = other.problem;
+}
+
+void JournalCounts::put(Writer& out) const {
+  out.put(n_done);
+  out.put(n_new);
+  out.put(n_again);
+  out.put(static_cast<std::uint64_t>(why.size()));
+  for (const std::string& text : why)
+    out.put_string(text);
+  out.put_string(problem);
+}
+
+JournalCounts JournalCounts::get(Reader& in) {
+  JournalCounts counts;
+  counts.n_done = in.get<std::uint64_t>();
+  counts.n_new = in.get<std::uint64_t>();
+  counts.n_again = in.get<std::uint64_t>();
+  const auto n_why = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < n_why; ++i)
+    counts.why.push_back(in.get_string());
+  counts.problem = in.get_string();
+  return counts;
+}
+
+// --- a folder
+
+std::uint32_t Journal::next_run(const JournalOptions& options) {
+  try {
+    if (options.resume && !fs::is_directory(options.folder)) {
+      throw Error("journal: found no folder " + options.folder +
+                  ", expected that of a run with a journal");
+    }
+    fs::create_directories(options.folder);
+    const std::vector<std::string> files = files_in(options.folder);
+    if (options.resume && files.empty()) {
+      throw Error("journal: found no run in " + options.folder +
+                  ", expected run-0001-node-0000.journal");
+    }
+    if (!options.resume && !files.empty()) {
+      throw Error("journal: found a run in " + options.folder +
+                  ", expected a new folder; --resume goes on with that run");
+    }
+    return files.empty() ? 1 : run_of(files.back()) + 1;
+  } catch (const fs::filesystem_error& error) {
+    throw Error(std::string("journal: ") + error.what());
+  }
+}
+
+std::string Journal::temporary_folder(const std::string& folder, std::uint32_t run) {
+  std::array<char, 16> name{};
+  static_cast<void>(std::snprintf(name.data(), name.size(), "%04u", run));
+  return (fs::absolute(folder) / "files" / name.data()).string();
+}
+
+void Journal::drop_older_files(const JournalOptions& options) {
+  std::error_code ignored;
+  const fs::path mine = temporary_folder(options.folder, options.run);
+  std::vector<fs::path> others;
+  for (const fs::directory_entry& entry : fs::directory_iterator(mine.parent_path(), ignored)) {
+    if (entry.path() != mine) others.push_back(entry.path());
+  }
+  for (const fs::path& other : others)
+    fs::remove_all(other, ignored);
+}
+
+Journal::Journal(const JournalOptions& options, std::uint32_t node)
+    : folder_(options.folder), temporary_folder_(temporary_folder(options.folder, options.run)) {
+  try {
+    if (options.resume) {
+      for (const std::string& path : files_in(folder_)) {
+        if (run_of(path) < options.run) read_file(path);
+      }
+    }
+    fs::create_directories(temporary_folder_);
+  } catch (const fs::filesystem_error& error) {
+    throw Error(std::string("journal: ") + error.what());
+  }
+  const std::string path = (fs::path(folder_) / name_of_file(options.run, node)).string();
+  out_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (out_ < 0) fail("cannot make " + path);
+  Bytes magic(kMagic.size());
+  std::memcpy(magic.data(), kMagic.data(), kMagic.size());
+  write(magic);
+}
+
+Journal::~Journal() {
+  ::close(out_);
+  for (const int file : files_)
+    ::close(file);
+}
+
+// Whole entries; a later one of the same task counts.
+void Journal::read_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail("cannot read " + path);
+  const auto number = static_cast<std::uint32_t>(files_.size());
+  files_.push_back(file);
+  std::array<char, kMagic.size()> magic{};
+  if (!read_all(file, magic.data(), magic.size(), 0)) return;  // killed before it could begin
+  if (std::string_view(magic.data(), magic.size()) != kMagic) {
+    throw Error(path + ": expected a journal of this version, which begins with " +
+                std::string(kMagic));
+  }
+  std::uint64_t offset = kMagic.size();
+  EntryHead head{};
+  Bytes payload;
+  const auto n_in_file = static_cast<std::uint64_t>(fs::file_size(path));
+  while (read_all(file, &head, sizeof head, offset)) {
+    offset += sizeof head;
+    if (head.n_bytes > n_in_file - std::min(offset, n_in_file)) return;
+    payload.resize(head.n_bytes);
+    if (!read_all(file, payload.data(), payload.size(), offset)) return;
+    if (XXH3_64bits(payload.data(), payload.size()) != head.hash) return;
+    Reader in(payload);
+    const auto key = in.get<TaskIdentity::Key>();
+    by_key_[key] = {number, offset, head.n_bytes};
+    static_cast<void>(in.get_string());
+    static_cast<void>(get_states(in));
+    const std::vector<FileState> outputs = get_states(in);
+    if (!outputs.empty()) by_output_[outputs.front().path] = key;
+    offset += head.n_bytes;
+  }
+}
+
+Journal::Entry Journal::entry_at(const Place& place) const {
+  Bytes payload(place.n_bytes);
+  if (!read_all(files_[place.file], payload.data(), payload.size(), place.offset))
+    fail("cannot read an entry again");
+  Reader in(payload);
+  static_cast<void>(in.get<TaskIdentity::Key>());
+  static_cast<void>(in.get_string());
+  Entry entry;
+  entry.inputs = get_states(in);
+  entry.outputs = get_states(in);
+  const auto n_values = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < n_values; ++i)
+    entry.values.push_back(Value::get(in));
+  return entry;
+}
+
+std::string Journal::changed(const TaskIdentity& task, const Entry& entry) {
+  RUBATO_REQUIRE(task.outputs_.size() == entry.outputs.size(), task.text());
+  for (std::size_t i = 0; i < entry.inputs.size(); ++i) {
+    if (!(task.inputs_.at(i) == entry.inputs[i]))
+      return "its input " + entry.inputs[i].path + " has changed";
+  }
+  for (const FileState& output : entry.outputs) {
+    const FileState now = FileState::of(output.path);
+    if (now.changed_ns < 0) return "its output " + output.path + " is gone";
+    if (!(now == output)) return "its output " + output.path + " has changed since";
+  }
+  for (std::size_t i = 0; i < entry.outputs.size(); ++i) {
+    const std::string& from = entry.outputs[i].path;
+    const std::string& to = task.outputs_[i];
+    if (from != to && std::rename(from.c_str(), to.c_str()) != 0)
+      return "its output " + from + " cannot be named " + to + ": " + std::strerror(errno);
+  }
+  return "";
+}
+
+std::optional<std::vector<Value>> Journal::find(const TaskIdentity& task) {
+  const auto found = by_key_.find(task.key());  // nobody changes it
+  if (found == by_key_.end()) {
+    const auto of_output =
+        task.outputs_.empty() ? by_output_.end() : by_output_.find(task.outputs_.front());
+    if (of_output != by_output_.end()) {
+      count_again(task, "its command or what it is given has changed");
+    } else {
+      const std::lock_guard lock(mutex_);
+      ++counts_.n_new;
+    }
+    return {};
+  }
+  Entry entry = entry_at(found->second);
+  const std::string why = changed(task, entry);
+  if (!why.empty()) {
+    count_again(task, why);
+    return {};
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    ++counts_.n_done;
+  }
+  // The next run finds files without a name of their own where they are now.
+  const auto is_moved = [&](std::size_t i) { return task.outputs_[i] != entry.outputs[i].path; };
+  for (std::size_t i = 0; i < entry.outputs.size(); ++i) {
+    if (!is_moved(i)) continue;
+    add(task, entry.values);
+    break;
+  }
+  return std::move(entry.values);
+}
+
+void Journal::count_again(const TaskIdentity& task, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  ++counts_.n_again;
+  if (counts_.why.size() < kWhyMost) counts_.why.push_back(task.text() + ": " + why);
+}
+
+void Journal::add(const TaskIdentity& task, const std::vector<Value>& values) {
+  Writer payload;
+  payload.put(task.key());
+  payload.put_string(task.text());
+  put_states(payload, task.inputs_);
+  std::vector<FileState> outputs;
+  for (const std::string& path : task.outputs_)
+    outputs.push_back(FileState::of(path));
+  put_states(payload, outputs);
+  payload.put(static_cast<std::uint64_t>(values.size()));
+  for (const Value& value : values)
+    value.put(payload);
+  Writer entry;
+  entry.put(EntryHead{static_cast<std::uint32_t>(payload.size()), 0,
+                      XXH3_64bits(payload.view().data(), payload.size())});
+  entry.append(payload.view().data(), payload.size());
+  write(entry.take());
+}
+
+// In one piece, so that what is torn can only be the last one. When nothing can be written any more
+// the run goes on; only the next one has more to do.
+void Journal::write(const Bytes& entry) {
+  const std::lock_guard lock(mutex_);
+  if (!counts_.problem.empty()) return;
+  std::size_t n_written = 0;
+  while (n_written < entry.size()) {
+    const ssize_t n = ::write(out_, entry.data() + n_written, entry.size() - n_written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      counts_.problem = "journal: cannot write in " + folder_ + ": " + std::strerror(errno) +
+                        "; what ended from then on will be done again";
+      static_cast<void>(::ftruncate(out_, static_cast<off_t>(n_written_)));
+      return;
+    }
+    n_written += static_cast<std::size_t>(n);
+  }
+  n_written_ += entry.size();
+}
+
+JournalCounts Journal::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace rubato::flow
