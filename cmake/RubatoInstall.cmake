@@ -11,7 +11,8 @@ set(RUBATO_PACKAGES Threads fmt ZLIB PNG CLI11 nlohmann_json)
 set_target_properties(rubato_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS rubato_flags ${layers} EXPORT rubatoTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY src/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY src/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp"
+        PATTERN "*.h")
 install(EXPORT rubatoTargets NAMESPACE rubato:: DESTINATION ${package_folder})
 export(EXPORT rubatoTargets NAMESPACE rubato:: FILE ${PROJECT_BINARY_DIR}/rubatoTargets.cmake)
 

@@ -13,6 +13,7 @@
 
 #include "rubato/core/job.hpp"
 #include "rubato/flow/interpret/run_script.hpp"
+#include "rubato/flow/plugin/plugin.hpp"
 #include "rubato/flow/tic/check.hpp"
 #include "rubato/flow/tic/parse.hpp"
 #include "rubato/flow/tic/print.hpp"
@@ -27,6 +28,7 @@ struct FlowOptions {
   std::string script;
   std::vector<std::string> arguments;
   std::vector<std::string> workers;
+  std::vector<std::string> plugins;
   std::string journal;
   std::string resume;
   std::uint32_t n_cores = 0;
@@ -142,6 +144,8 @@ void say(const ScriptRun& run, const FlowOptions& options, const core::JobShape&
 // Collective.
 ExitCode run_flow(const FlowOptions& options, const Context& context) {
   flow::ScriptArguments arguments = arguments_of(options);
+  for (const std::string& plugin : options.plugins)
+    flow::load_plugin(plugin);
   flow::RunOptions run_options{flow::Workers::parse(options.workers)};
   run_options.journal.resume = !options.resume.empty();
   run_options.journal.folder = run_options.journal.resume ? options.resume : options.journal;
@@ -229,6 +233,9 @@ void add_flow(CommandLine& line) {
   run->add_option("--workers", options->workers,
                   "How many tasks of a type of work run at a time, in all or on each node")
       ->type_name("TYPE=N[/node]");
+  run->add_option("--plugin", options->plugins,
+                  "A shared library with leaves in C (rubato_plugin.h)")
+      ->type_name("FILE");
   CLI::Option* journal =
       run->add_option("--journal", options->journal,
                       "Writes down in this new folder what has ended well, for --resume")
