@@ -11,6 +11,7 @@
 // is passed on. If it throws, the future fails with the reason, and what needs it is not run.
 
 #include "rubato/flow/arguments.hpp"
+#include "rubato/flow/pool/team_task.hpp"
 
 namespace rubato::flow {
 
@@ -71,6 +72,46 @@ using ResultOfCall = typename ResultOf<std::remove_cvref_t<decltype(std::apply(
                                   std::declval<Rule&>(), std::index_sequence_for<A...>{}))>()))>>::
     Type;
 
+// The same, by each member of a team.
+template <class F, class... A>
+struct TeamAction {
+  static void run(Flow& flow, Rule& rule) {
+    RUBATO_REQUIRE(rule.team != nullptr);
+    auto arguments = std::tuple_cat(std::make_tuple(rule.team->team),
+                                    get_arguments<1, A...>(rule, std::index_sequence_for<A...>{}));
+    const auto call = [&]() -> decltype(auto) {
+      return std::apply(function_of<F>(rule), std::move(arguments));
+    };
+    using R = decltype(call());
+    if constexpr (std::is_void_v<R>) {
+      call();
+      rule.team->settle();
+      if (rule.team->is_first)
+        flow.set(std::exchange(rule.args()[0].ref, {}), Value::done(), rule.at);
+    } else {
+      const R result = call();
+      rule.team->settle();
+      if (rule.team->is_first) set_result<R>(flow, rule, result);
+    }
+  }
+  // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
+  static inline const ActionId kId = register_action({"async_team", &run});
+};
+template <class F, class... A>
+using ResultOfTeamCall = std::remove_cvref_t<decltype(std::apply(
+    std::declval<const F&>(),
+    std::tuple_cat(std::declval<std::tuple<global::Team>>(),
+                   std::declval<decltype(get_arguments<0, A...>(
+                       std::declval<Rule&>(), std::index_sequence_for<A...>{}))>())))>;
+
+template <class R>
+constexpr Kind kind_of_result() {
+  if constexpr (std::is_void_v<R>)
+    return Kind::unit;
+  else
+    return Codec<R>::kKind;
+}
+
 }  // namespace detail
 
 // A function and how it is to run; call it with the arguments.
@@ -91,13 +132,7 @@ class Async {
     using Does = detail::AsyncAction<F, detail::Kept<A>...>;
     using R = detail::ResultOfCall<F, detail::Kept<A>...>;
     Flow& flow = Flow::here();
-    constexpr Kind kKind = [] {
-      if constexpr (std::is_void_v<R>)
-        return Kind::unit;
-      else
-        return Codec<R>::kKind;
-    }();
-    const DataId output = flow.create(kKind, PortablePlace(at_));
+    const DataId output = flow.create(detail::kind_of_result<R>(), PortablePlace(at_));
     if constexpr (sizeof...(A) == 0 && sizeof(F) <= detail::kReadyBytesMost) {
       if (is_plain()) {
         flow.core().spawn_pooled(detail::ReadyTask<F>{output, PortablePlace(at_), f_});
@@ -116,7 +151,7 @@ class Async {
  private:
   [[nodiscard]] bool is_plain() const noexcept {
     return options_.core == kAnyCore && options_.priority == 0 && !options_.native &&
-           !options_.type && *options_.name == '\0';
+           !options_.type && !options_.needs_several() && *options_.name == '\0';
   }
 
   F f_;
@@ -128,6 +163,56 @@ template <class F>
 [[nodiscard]] Async<std::decay_t<F>> async(F&& f, const RuleOptions& options = {},
                                            SourcePlace at = SourcePlace::here()) {
   return {std::forward<F>(f), options, at};
+}
+
+// A function that several cores run together; call it with the arguments.
+template <class F>
+class AsyncTeam {
+ public:
+  AsyncTeam(std::uint32_t n_cores, F f, RuleOptions options, SourcePlace at)
+      : f_(f), options_(options), at_(at) {
+    static_assert(detail::TaskFunction<F>,
+                  "a task travels by its bytes: its function must capture plain values; pass "
+                  "futures, containers and strings as arguments");
+    options_.n_cores = n_cores;
+    options_.as_team = true;
+  }
+  // Starts the task; may wait for room to send. Called by tasks.
+  template <class... A>
+  auto operator()(A&&... arguments) const {
+    using Does = detail::TeamAction<F, detail::Kept<A>...>;
+    using R = detail::ResultOfTeamCall<F, detail::Kept<A>...>;
+    Flow& flow = Flow::here();
+    const DataId output = flow.create(detail::kind_of_result<R>(), PortablePlace(at_));
+    auto rule = std::make_unique<Rule>(Does::kId, static_cast<std::uint32_t>(1 + sizeof...(A)),
+                                       options_, PortablePlace(at_));
+    rule->args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}, {}};
+    detail::put_function(*rule, f_);
+    detail::put_arguments<1>(*rule, std::forward<A>(arguments)...);
+    flow.submit(std::move(rule));
+    return Future<R>(Ref{output, kWholeWeight});
+  }
+
+ private:
+  F f_;
+  RuleOptions options_;
+  SourcePlace at_;
+};
+
+// A task that `n_cores` cores run at the same time [Turbine 3, ADLB's parallel tasks]:
+//
+//   auto norm = async_team(4, [](const global::Team& team, double x) { ...; return
+//   team.allreduce(x, std::plus<>{}); })(x);
+//
+// f gets the team, whose collectives join them, and the arguments, and may use all of `global`. What
+// rank 0 returns is the result, when all have ended. If a member throws, the task fails: the calls
+// of the team that others are in throw. With a type of work the cores are those of its workers. A
+// team keeps its cores until it ends: what it waits for must not need a team of the same cores.
+template <class F>
+[[nodiscard]] AsyncTeam<std::decay_t<F>> async_team(std::uint32_t n_cores, F&& f,
+                                                    const RuleOptions& options = {},
+                                                    SourcePlace at = SourcePlace::here()) {
+  return {n_cores, std::forward<F>(f), options, at};
 }
 
 }  // namespace rubato::flow

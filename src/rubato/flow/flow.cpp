@@ -2,6 +2,7 @@
 
 #include "rubato/flow/flow.hpp"
 
+#include "rubato/flow/pool/team_task.hpp"
 #include "rubato/flow/records.hpp"
 
 namespace rubato::flow {
@@ -72,6 +73,7 @@ void Flow::begin_again() {
   failures_.clear();
   n_failures_ = 0;
   typed_pool_.begin({});
+  team_pool_.begin();
   journal_ = nullptr;
   owned_journal_.reset();
 }
@@ -382,7 +384,7 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
     }
   }
   if (action.in_place) return run(*rule);
-  if (rule->options.type) return put_typed(std::move(rule));
+  if (rule->options.type || rule->options.needs_several()) return put_in_pool(std::move(rule));
   const bool is_bound = rule->options.core != kAnyCore && !rule->options.may_move;
   if (rule->options.priority != 0) {
     if (is_bound) return add_bound(std::move(rule));
@@ -396,9 +398,9 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
 }
 
 // A rule that cannot be where it is to be has failed.
-void Flow::put_typed(std::unique_ptr<Rule> rule) {
+void Flow::put_in_pool(std::unique_ptr<Rule> rule) {
   try {
-    typed_pool_.put(rule);
+    rule->options.needs_several() ? team_pool_.put(rule) : typed_pool_.put(rule);
   } catch (const Error& error) {
     ++counters_.n_failed;
     std::string what = rule->text() + ": " + error.what();
@@ -433,19 +435,51 @@ void Flow::run(Rule& rule) {
   const Action& action = action_at(rule.action);
   if (!action.in_place) {
     ++counters_.n_run;
-    const bool has_name = *rule.options.name != '\0';
-    here_.tasks().label_running(has_name ? rule.options.name : "task of a flow", rule.at.place());
+    label_running(rule);
   }
   try {
     action.run(*this, rule);
     give_back(rule, nullptr);
   } catch (const std::exception& error) {
     ++counters_.n_failed;
+    if (rule.team != nullptr) rule.team->fail(error.what());
     std::string what = rule.text() + ": " + error.what();
     const Value failure = Value::failed(what);
     note_failure(std::move(what));
     give_back(rule, &failure);
   }
+}
+
+void Flow::label_running(const Rule& rule) {
+  const bool has_name = *rule.options.name != '\0';
+  here_.tasks().label_running(has_name ? rule.options.name : "task of a flow", rule.at.place());
+}
+
+std::unique_ptr<Rule> Flow::copy_for_member(Rule& rule) {
+  auto copy = empty_copy(rule, 0);
+  for (std::size_t i = 0; i < rule.args().size(); ++i) {
+    Arg& from = rule.args()[i];
+    Arg& to = copy->args()[i];
+    to.mode = from.mode;
+    if (from.mode == Arg::Mode::output) continue;
+    to.ref = share(from.ref, from.mode == Arg::Mode::writer);
+    to.value = from.value;
+    to.keys = from.copy_keys();
+  }
+  return copy;
+}
+
+// What it was to write fails with the first member, which has the outputs.
+std::string Flow::run_part(Rule& rule) {
+  label_running(rule);
+  std::string failure;
+  try {
+    action_at(rule.action).run(*this, rule);
+  } catch (const std::exception& error) {
+    failure = "on core " + std::to_string(here_.core()) + ": " + error.what();
+  }
+  give_back(rule, nullptr);
+  return failure;
 }
 
 void Flow::skip(std::unique_ptr<Rule> rule, const Value& failure) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "rubato/flow/journal/journal.hpp"
+#include "rubato/flow/pool/team_pool.hpp"
 #include "rubato/flow/pool/typed_pool.hpp"
 #include "rubato/flow/rule/ready_queue.hpp"
 #include "rubato/flow/rule/rule.hpp"
@@ -149,6 +150,11 @@ class Flow final : public core::Combiner {
   void add_bound(std::unique_ptr<Rule> rule) { add_ready_to(bound_ready_, std::move(rule)); }
   void add_ready(std::unique_ptr<Rule> rule) { add_ready_to(ready_, std::move(rule)); }
   [[nodiscard]] TypedPool& typed_pool() noexcept { return typed_pool_; }
+  [[nodiscard]] TeamPool& team_pool() noexcept { return team_pool_; }
+  // What another member of a team gets of its rule: all but the outputs. May wait.
+  [[nodiscard]] std::unique_ptr<Rule> copy_for_member(Rule& rule);
+  // That member's part; why it failed, "" if it did not.
+  [[nodiscard]] std::string run_part(Rule& rule);
   void advance(std::unique_ptr<Rule> rule);
   void set_here(Ref writer, const Value& value, PortablePlace at);
   void give_back_writer_here(Ref writer, const Value* failure);
@@ -183,7 +189,8 @@ class Flow final : public core::Combiner {
   [[nodiscard]] bool take_member(std::unique_ptr<Rule>& rule, Arg& arg);
   void move_to(CoreId core, std::unique_ptr<Rule> rule);
   void dispatch(std::unique_ptr<Rule> rule);
-  void put_typed(std::unique_ptr<Rule> rule);
+  void put_in_pool(std::unique_ptr<Rule> rule);
+  void label_running(const Rule& rule);
   void add_ready_to(ReadyQueue& queue, std::unique_ptr<Rule> rule);
   [[nodiscard]] std::unique_ptr<Rule> pop_best_here();
   void skip(std::unique_ptr<Rule> rule, const Value& failure);
@@ -216,6 +223,7 @@ class Flow final : public core::Combiner {
   ReadyQueue ready_;        // with a priority
   ReadyQueue bound_ready_;  // the same, of rules that stay here
   TypedPool typed_pool_;
+  TeamPool team_pool_{typed_pool_};
   std::unique_ptr<Journal> owned_journal_;
   Journal* journal_ = nullptr;
   std::deque<std::unique_ptr<Rule>> woken_;  // that go on when this one is done with

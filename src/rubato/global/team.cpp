@@ -1,5 +1,6 @@
 #include "rubato/global/team.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -66,6 +67,7 @@ struct TeamTable {
     Rank rank = 0;
     std::uint64_t n_calls = 0;
     std::uint32_t n_splits = 0;
+    std::string abandoned;  // why, if a member cannot go on
   };
   using Key = std::tuple<std::uint64_t, std::uint64_t, CoreId>;  // team, number of the call, from
   struct Arrived {
@@ -108,7 +110,21 @@ struct CollectiveRecord {
     place.value.assign(value.begin(), value.end());
     place.kind = kind;
     place.is_there = true;
-    if (place.waiter != nullptr) here.tasks().wake(*place.waiter);
+    if (place.waiter != nullptr) here.tasks().wake(*std::exchange(place.waiter, nullptr));
+  }
+};
+
+struct AbandonTeam {
+  std::uint64_t team;
+  void apply(CoreContext& here, ByteView why) const {
+    auto& table = here.local_or_make<TeamTable>();
+    std::string& abandoned = table.teams[team].abandoned;  // which may be joined later
+    if (!abandoned.empty()) return;
+    abandoned.assign(reinterpret_cast<const char*>(why.data()), why.size());
+    for (auto& [key, place] : table.arrived) {
+      if (std::get<0>(key) == team && place.waiter != nullptr)
+        here.tasks().wake(*std::exchange(place.waiter, nullptr));
+    }
   }
 };
 
@@ -134,9 +150,16 @@ Bytes Collective::receive(Rank from, std::size_t n_bytes) const {
   const CoreId core = TeamTable::core(table.members(team_), from);
   const TeamTable::Key key{team_, number_, core};
   TeamTable::Arrived& place = table.arrived[key];
-  place.waiter = &here.tasks().running();
-  while (!place.is_there)
+  while (!place.is_there) {
+    const std::string& abandoned = table.members(team_).abandoned;
+    if (!abandoned.empty()) {
+      const Error error(abandoned, ExitCode::failed);
+      table.arrived.erase(key);
+      throw error;
+    }
+    place.waiter = &here.tasks().running();
     here.tasks().suspend(waiting_in(kind_));
+  }
   const TeamTable::Arrived came = std::move(place);
   table.arrived.erase(key);
   const std::string calls = "call " + std::to_string(number_ + 1) + " of a team: ";
@@ -228,7 +251,30 @@ Team Team::split(std::uint32_t colour) const {
 
 void Team::free() const {
   RUBATO_REQUIRE(id_ != 0 && "the team of the job is not freed");
-  TeamTable::here().teams.erase(id_);
+  TeamTable& table = TeamTable::here();
+  table.teams.erase(id_);
+  // Of calls that were abandoned.
+  const auto first = table.arrived.lower_bound({id_, 0, 0});
+  table.arrived.erase(first, table.arrived.lower_bound({id_ + 1, 0, 0}));
+}
+
+Team Team::join(std::uint64_t number, std::vector<CoreId> cores) {
+  const std::uint64_t id = hash_words(std::uint64_t{0}, number, cores.size()) | 1;
+  TeamTable::Members& team = TeamTable::here().teams[id];
+  RUBATO_REQUIRE(team.cores.empty() && "a core joins a team once", number);
+  const auto me = std::ranges::find(cores, CoreContext::here().core());
+  RUBATO_REQUIRE(me != cores.end(), number);
+  team.rank = static_cast<Rank>(me - cores.begin());
+  team.cores = std::move(cores);
+  return Team(id);
+}
+
+void Team::abandon(const std::string& why) const {
+  CoreContext& here = CoreContext::here();
+  const std::string text = why.empty() ? "a member of the team has failed" : why;
+  const std::vector<CoreId> cores = TeamTable::here().members(id_).cores;
+  for (const CoreId core : cores)
+    here.post(core, AbandonTeam{id_}, std::as_bytes(std::span(text)));
 }
 
 Team Team::private_job() {

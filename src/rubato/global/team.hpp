@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -201,6 +202,13 @@ class Team {
   // A team of all cores of its own, for a library: its calls do not mix with those of Team::job().
   // Called by one task; the others get it from there.
   [[nodiscard]] static Team private_job();
+
+  // A team of these cores, each of which joins once, by one task: `number` is no other team's, and
+  // the list is the same everywhere. Freed as those of split().
+  [[nodiscard]] static Team join(std::uint64_t number, std::vector<CoreId> cores);
+  // A member cannot go on: calls that others are in, or come to, throw Error with `why`. Of a team
+  // of join(); does not wait.
+  void abandon(const std::string& why) const;
 
   bool operator==(const Team&) const = default;
 

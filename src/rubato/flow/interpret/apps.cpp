@@ -165,6 +165,7 @@ ProgramTaskOptions Interpreter::program_options(const tic::Rule& rule,
   options.may_move = where.may_move;
   options.priority = where.priority;
   options.type = where.type;
+  options.n_cores = where.n_cores;
   return options;
 }
 

@@ -8,6 +8,7 @@
 #include "rubato/flow/interpret/builtin_calls.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
+#include "rubato/flow/pool/team_task.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -119,6 +120,12 @@ RuleOptions Interpreter::merged_options(const tic::Options& of_rule, Environment
        [&](const tic::Options& from, Environment& /*in*/) {
          result.type = flow_.typed_pool().workers().type(from.work_type);
        });
+  with(static_cast<bool>(of_rule.parallel), static_cast<bool>(of_callable.parallel),
+       [&](const tic::Options& from, Environment& in) {
+         const std::int64_t asked = evaluate(*from.parallel, compiled_, in).as_integer();
+         result.n_cores =
+             static_cast<std::uint32_t>(std::clamp<std::int64_t>(asked, 0, UINT32_MAX));
+       });
   return result;
 }
 
@@ -131,7 +138,10 @@ RuleOptions Interpreter::task_options(const tic::Rule& rule, Environment& enviro
   // A program is a task of its own, which call_app() starts.
   if (callable.kind == tic::CallableKind::app) return {};
   const auto frame = leaf_frame(*call, callable, environment);
-  return merged_options(rule.options, environment, callable.options, *frame);
+  RuleOptions options = merged_options(rule.options, environment, callable.options, *frame);
+  options.as_team = callable.kind == tic::CallableKind::leaf &&
+                    leaf_function(callable.name).run_by_team != nullptr;
+  return options;
 }
 
 std::uint32_t Interpreter::n_tries(const tic::Options& of_rule, Environment& environment,
@@ -287,9 +297,22 @@ void Interpreter::run_function(Rule& rule) {
   }
 }
 
+// On a thread beside the cores, or by all of a team.
+void Interpreter::run_leaf_function(const tic::Rule& rule, const tic::RuleCall& call,
+                                    const tic::Callable& callable, Environment& environment,
+                                    LeafCall& leaf) {
+  const LeafFunction& function = leaf_function(callable.name);
+  if (team_ != nullptr) {
+    function.run_by_team(leaf, team_->team);
+    return team_->settle();
+  }
+  const auto frame = leaf_frame(call, callable, environment);
+  const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
+  flow_.core().run_native([&, journal = flow_.journal()] { run_leaf(function, leaf, n, journal); });
+}
+
 void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
                             const tic::Callable& callable, Environment& environment) {
-  const LeafFunction& function = leaf_function(callable.name);
   LeafCall leaf{callable.name, {}, {}, {}};
   const std::vector<const Expr*> inputs = inputs_of(call);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -306,9 +329,8 @@ void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
     const auto* name = rule.outputs[i].as<tic::NameRef>();
     if (name != nullptr) leaf.outputs[i] = environment.slot(name->variable).name;
   }
-  const auto frame = leaf_frame(call, callable, environment);
-  const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
-  flow_.core().run_native([&, journal = flow_.journal()] { run_leaf(function, leaf, n, journal); });
+  run_leaf_function(rule, call, callable, environment, leaf);
+  if (team_ != nullptr && !team_->is_first) return;
   for (std::size_t i = 0; i < leaf.outputs.size(); ++i) {
     if (leaf.outputs[i].kind() == Kind::none) {
       throw Error("leaf " + callable.name + " set no value for its output '" +

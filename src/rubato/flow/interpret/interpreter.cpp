@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rubato/flow/interpret/actions.hpp"
+#include "rubato/flow/pool/team_task.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -209,6 +210,10 @@ void Interpreter::start(const CompiledStatement& statement, Environment& environ
 
 void Interpreter::defer(const CompiledStatement& statement, Environment& environment,
                         const std::vector<Operand>& operands, Stage stage) {
+  // What may be wrong first: then nobody has references of it yet.
+  RuleOptions options;
+  const auto* rule = std::get_if<tic::Rule>(&statement.statement->form);
+  if (rule != nullptr && stage == Stage::ready) options = task_options(*rule, environment);
   std::vector<Arg> args;
   environment.pack(statement, args);
   for (const int variable : own_variables(*statement.statement, stage == Stage::round))
@@ -230,9 +235,6 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
       args.emplace_back();
     }
   }
-  RuleOptions options;
-  const auto* rule = std::get_if<tic::Rule>(&statement.statement->form);
-  if (rule != nullptr && stage == Stage::ready) options = task_options(*rule, environment);
   submit_statement(flow_, statement.number, static_cast<std::uint32_t>(stage), std::move(args),
                    options, place(*statement.statement));
 }
@@ -253,9 +255,13 @@ void Interpreter::run_statement(Rule& rule) {
     if (value.kind() != Kind::none) environment.known[operand.expression] = std::move(value);
   }
   if (stage != Stage::ready) return start(statement, environment, stage);
+  team_ = rule.team;
   try {
     perform(statement, environment, Stage::ready);
   } catch (const std::exception& error) {
+    // The first of a team says it.
+    if (team_ != nullptr && !team_->is_first) throw;
+    if (team_ != nullptr) team_->fail(error.what());
     fail(statement, environment, error.what());
   }
 }

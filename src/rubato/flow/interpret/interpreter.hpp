@@ -18,6 +18,7 @@
 
 namespace rubato::flow {
 
+struct LeafCall;
 struct ProgramTaskOptions;
 
 class Interpreter {
@@ -87,6 +88,8 @@ class Interpreter {
                     Environment& environment);
   void call_function(const tic::Rule& rule, const tic::RuleCall& call,
                      const tic::Callable& callable, Environment& environment);
+  void run_leaf_function(const tic::Rule& rule, const tic::RuleCall& call,
+                         const tic::Callable& callable, Environment& environment, LeafCall& leaf);
   void call_leaf(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
                  Environment& environment);
   void call_app(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
@@ -133,6 +136,7 @@ class Interpreter {
 
   Flow& flow_;
   const Compiled& compiled_;
+  TeamTask* team_ = nullptr;  // that runs the statement
 };
 
 // The places of data and rules of a script are of this file, in reports; people are told its name.

@@ -5,7 +5,12 @@
 //   const bool kRegistered = register_leaf("simulate", &simulate);       // in the program
 //   leaf simulate(float x, integer seed) to (float y)                    // in the script
 //
-// Found by their names; a leaf runs on a thread beside the cores and must not use the runtime.
+// Found by their names; a leaf runs on a thread beside the cores and must not use the runtime. One
+// whose first argument is a team is a task on the cores of that team and may use all of it:
+//
+//   double norm(const global::Team& team, std::int64_t n);
+//   const bool kParallel = register_leaf("norm", &norm);
+//   leaf norm(integer n) to (float x) parallel 4
 
 #include <functional>
 #include <string>
@@ -15,6 +20,7 @@
 
 #include "rubato/flow/interpret/evaluate.hpp"
 #include "rubato/flow/store/codec.hpp"
+#include "rubato/global/team.hpp"
 
 namespace rubato::flow {
 
@@ -28,6 +34,8 @@ struct LeafCall {
 
 struct LeafFunction {
   std::function<void(LeafCall&)> run;
+  // In its place, of one that all cores of a team run together; the outputs of rank 0 count.
+  std::function<void(LeafCall&, const global::Team&)> run_by_team = {};
 };
 
 // Throws Error, with the nearest name, if the program has no leaf of that name.
@@ -58,26 +66,43 @@ struct LeafResult<std::tuple<T...>> {
 
 }  // namespace detail
 
+namespace detail {
+
+// function(first.., inputs..) into the outputs.
+template <class R, class... A, class F>
+void call_leaf_function(LeafCall& call, const F& function) {
+  if (call.inputs.size() != sizeof...(A)) {
+    throw Error("leaf " + call.name + " has " + std::to_string(call.inputs.size()) +
+                " inputs in the script, expected " + std::to_string(sizeof...(A)));
+  }
+  const auto run = [&]<std::size_t... I>(std::index_sequence<I...> /*of A*/) {
+    return function(Codec<std::remove_cvref_t<A>>::get(call.inputs[I])...);
+  };
+  if constexpr (std::is_void_v<R>) {
+    run(std::index_sequence_for<A...>{});
+    for (Value& output : call.outputs)
+      output = Value::done();
+  } else {
+    LeafResult<R>::put(call, run(std::index_sequence_for<A...>{}));
+  }
+}
+
+}  // namespace detail
+
 // A function of scalars; several results are a tuple.
 template <class R, class... A>
 bool register_leaf(const std::string& name, R (*function)(A...)) {
+  return register_leaf(name, LeafFunction{[function](LeafCall& call) {
+                         detail::call_leaf_function<R, A...>(call, function);
+                       }});
+}
+template <class R, class... A>
+bool register_leaf(const std::string& name, R (*function)(const global::Team&, A...)) {
   return register_leaf(
-      name, LeafFunction{[function, name](LeafCall& call) {
-        if (call.inputs.size() != sizeof...(A)) {
-          throw Error("leaf " + name + " has " + std::to_string(call.inputs.size()) +
-                      " inputs in the script, expected " + std::to_string(sizeof...(A)));
-        }
-        const auto run = [&]<std::size_t... I>(std::index_sequence<I...> /*of A*/) {
-          return function(Codec<std::remove_cvref_t<A>>::get(call.inputs[I])...);
-        };
-        if constexpr (std::is_void_v<R>) {
-          run(std::index_sequence_for<A...>{});
-          for (Value& output : call.outputs)
-            output = Value::done();
-        } else {
-          detail::LeafResult<R>::put(call, run(std::index_sequence_for<A...>{}));
-        }
-      }});
+      name, LeafFunction{{}, [function](LeafCall& call, const global::Team& team) {
+                           detail::call_leaf_function<R, A...>(
+                               call, [&](const A&... inputs) { return function(team, inputs...); });
+                         }});
 }
 
 }  // namespace rubato::flow

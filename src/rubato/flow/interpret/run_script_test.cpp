@@ -38,6 +38,13 @@ std::int64_t hold(std::int64_t n) {
   --n_under_way;
   return n;
 }
+// By all cores of a team.
+std::int64_t ranks(const global::Team& team, std::int64_t unlucky) {
+  const auto sum = team.allreduce(std::int64_t{team.rank() + 1}, std::plus<>{});
+  if (unlucky == team.rank()) throw Error("no luck");
+  team.barrier();
+  return sum;
+}
 // Fails until it was called often enough.
 std::atomic<int> n_tried = 0;
 std::int64_t flaky(std::int64_t n) {
@@ -45,9 +52,9 @@ std::int64_t flaky(std::int64_t n) {
   return n_tried;
 }
 [[maybe_unused]] const bool kLeaves =
-    register_leaf("flaky", &flaky) && register_leaf("hold", &hold) &&
-    register_leaf("half", &half) && register_leaf("describe", &describe) &&
-    register_leaf("unlucky", &unlucky);
+    register_leaf("flaky", &flaky) && register_leaf("ranks", &ranks) &&
+    register_leaf("hold", &hold) && register_leaf("half", &half) &&
+    register_leaf("describe", &describe) && register_leaf("unlucky", &unlucky);
 
 struct Ran {
   std::string out;  // its lines, sorted, since tasks print in any order
@@ -351,6 +358,43 @@ TEST(RunScript, refuses_a_script_with_errors_before_it_runs) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("test.tic:2:7"), std::string::npos) << error.what();
   }
+}
+
+TEST(RunScript, gives_parallel_leaves_a_team) {
+  const std::string text = R"(
+    leaf ranks(integer unlucky) to (integer sum) parallel 2
+    leaf half(float x) to (float y) parallel 2
+    app both(float x) to (string s) parallel 2 { "echo" x stdout=s }
+    integer a b
+    when {} then {a} from {ranks -1}
+    when {a} then {b} from {ranks -1} parallel a
+    print(a, b)
+    float x
+    when {} then {x} from {half 5.0}
+    string s
+    when {x} then {s} from {both x}
+    print(trim(s))
+  )";
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Ran ran = run_text(11, text);  // 4 nodes of 3 cores
+    EXPECT_EQ(ran.result.text(), "");
+    EXPECT_EQ(ran.out, "2.5\n3 6\n");
+    EXPECT_EQ(ran.result.n_data_held, 0U);
+  }
+  std::string failing = text;
+  failing.replace(failing.find("{ranks -1} parallel a"), 21, "{ranks 1}            ");
+  const Ran failed = run_text(11, failing);
+  EXPECT_EQ(failed.out, "2.5\n");
+  ASSERT_EQ(failed.result.n_failures, 1U) << failed.result.text();
+  EXPECT_NE(failed.result.text().find("'ranks' of test.tic:7"), std::string::npos)
+      << failed.result.text();
+  EXPECT_NE(failed.result.text().find("no luck"), std::string::npos) << failed.result.text();
+  std::string many = text;
+  many.replace(many.find("{ranks -1} parallel a"), 21, "{ranks -1} parallel 99");
+  const Ran never = run_text(11, many);
+  EXPECT_EQ(never.result.n_failures, 1U);
+  EXPECT_NE(never.result.text().find("99 cores at a time"), std::string::npos)
+      << never.result.text();
 }
 
 TEST(RunScript, tries_leaves_again) {

@@ -48,7 +48,7 @@ void Interpreter::collect_rule(const tic::Rule& rule, const Environment& environ
   for (const Expr& output : rule.outputs)
     collect_keys(output, environment, to);
   for (const auto* option : {&rule.options.priority, &rule.options.target, &rule.options.retries,
-                             &rule.options.timeout}) {
+                             &rule.options.timeout, &rule.options.parallel}) {
     if (*option) collect(**option, environment, to);
   }
   if (const auto* e = std::get_if<Expr>(&rule.action)) return collect(*e, environment, to);

@@ -39,7 +39,20 @@ struct TypedWorkExists {
 };
 struct FreeWorker {
   WorkType type;
-  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().free_worker(type); }
+  CoreId core;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().free_worker(type, core); }
+};
+struct ReserveWorkers {
+  WorkType type;
+  std::uint32_t n;
+  void apply(CoreContext& here) const { Flow::here().typed_pool().reserve(type, n, here.source()); }
+};
+struct WorkersReserved {
+  WorkType type;
+  void apply(CoreContext& /*here*/, ByteView cores) const {
+    Reader in(cores);
+    Flow::here().team_pool().note_reserved(type, in.get_vector<CoreId>());
+  }
 };
 
 // A rule that a worker of its type has.
@@ -52,9 +65,9 @@ struct TypedRule {
     const WorkType type = owned->options.type;
     Flow::here().run(*owned);
     if (keeper == here.core()) {
-      Flow::here().typed_pool().free_worker(type);
+      Flow::here().typed_pool().free_worker(type, keeper);
     } else {
-      here.post(keeper, FreeWorker{type});
+      here.post(keeper, FreeWorker{type, here.core()});
     }
   }
 };
@@ -70,20 +83,18 @@ struct RunTyped {
 void TypedPool::begin(Workers workers) {
   workers_ = std::move(workers);
   kept_.clear();
-  nodes_.assign(workers_.n_types(), {});
+  nodes_.assign(workers_.n_types() + 1, {});
   next_node_ = here_.core();
   n_waiting_max_ = 0;
-  for (std::uint32_t i = 0; i < workers_.n_types(); ++i) {
-    const WorkType type{i + 1};
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     for (NodeId node = 0; node < here_.shape().n_nodes; ++node) {
-      if (workers_.n_on(type, node, here_.shape()) > 0) nodes_[i].push_back(node);
+      if (n_on({i}, node) > 0) nodes_[i].push_back(node);
     }
   }
 }
 
-CoreId TypedPool::keeper_on(WorkType type, NodeId node) const noexcept {
-  const std::uint32_t n_cores = here_.shape().n_cores;
-  return node * n_cores + (type.number - 1) % n_cores;
+std::uint32_t TypedPool::n_on(WorkType type, NodeId node) const {
+  return type ? workers_.n_on(type, node, here_.shape()) : here_.shape().n_cores;
 }
 
 NodeId TypedPool::node_for(const Rule& rule) {
@@ -91,14 +102,14 @@ NodeId TypedPool::node_for(const Rule& rule) {
   const core::JobShape& shape = here_.shape();
   if (rule.options.core != kAnyCore) {
     const NodeId node = shape.node_of(rule.options.core);
-    if (workers_.n_on(type, node, shape) > 0) return node;
+    if (n_on(type, node) > 0) return node;
     if (!rule.options.may_move) {
       throw Error("it is bound to node " + std::to_string(node) +
                   ", which has no workers of type " + workers_.name(type));
     }
   }
-  if (workers_.n_on(type, shape.node, shape) > 0) return shape.node;
-  const std::vector<NodeId>& nodes = nodes_.at(type.number - 1);
+  if (n_on(type, shape.node) > 0) return shape.node;
+  const std::vector<NodeId>& nodes = nodes_of(type);
   return nodes[next_node_++ % nodes.size()];
 }
 
@@ -115,8 +126,9 @@ TypedPool::Kept& TypedPool::kept(WorkType type) {
   Kept& mine = at->second;
   if (!is_new) return mine;
   mine.type = type;
-  mine.n_free = workers_.n_on(type, here_.shape().node, here_.shape());
-  const std::vector<NodeId>& nodes = nodes_.at(type.number - 1);
+  mine.n_free = n_on(type, here_.shape().node);
+  mine.n_on_core.resize(here_.shape().n_cores);
+  const std::vector<NodeId>& nodes = nodes_of(type);
   const auto me =
       static_cast<std::size_t>(std::ranges::lower_bound(nodes, here_.shape().node) - nodes.begin());
   for (std::size_t bit = 1; bit < nodes.size(); bit <<= 1) {
@@ -147,8 +159,16 @@ TypedPool::Waiting TypedPool::take(Kept& mine, std::map<Order, Waiting>::iterato
 
 // Workers that are free get what waits; then those that have asked, or others are asked.
 void TypedPool::pump(Kept& mine) {
+  // Teams first: what single rules leave them they would never get.
+  while (mine.n_asked > mine.reserved.size() && mine.n_free > 0)
+    mine.reserved.push_back(take_worker(mine, kAnyCore));
+  if (mine.n_asked > 0 && mine.reserved.size() == mine.n_asked) {
+    Writer out;
+    out.put_vector(std::exchange(mine.reserved, {}));
+    mine.n_asked = 0;
+    here_.post(mine.asked_by, WorkersReserved{mine.type}, out.view());
+  }
   while (mine.n_free > 0 && !mine.waiting.empty()) {
-    --mine.n_free;
     start(mine, take(mine, mine.waiting.begin()));
   }
   if (mine.n_movable > 0) {
@@ -158,11 +178,30 @@ void TypedPool::pump(Kept& mine) {
   if (mine.n_free > 0 && mine.waiting.empty() && mine.knows_of_work) beg(mine);
 }
 
-void TypedPool::start(Kept& mine, Waiting next) {
+// Of a team each core is one member, if there are as many.
+CoreId TypedPool::idlest(const Kept& mine) const {
+  const CoreId first = here_.shape().first_core();
+  const auto load = [&](CoreId local) {
+    return std::pair(std::ranges::count(mine.reserved, first + local), mine.n_on_core[local]);
+  };
+  CoreId best = 0;
+  for (CoreId local = 1; local < mine.n_on_core.size(); ++local) {
+    if (load(local) < load(best)) best = local;
+  }
+  return first + best;
+}
+
+CoreId TypedPool::take_worker(Kept& mine, CoreId wanted) {
   const core::JobShape& shape = here_.shape();
-  CoreId core = shape.first_core() + mine.next_core++ % shape.n_cores;
-  const CoreId wanted = next.rule->options.core;
-  if (wanted != kAnyCore && shape.node_of(wanted) == shape.node) core = wanted;
+  const bool is_here = wanted != kAnyCore && shape.node_of(wanted) == shape.node;
+  const CoreId core = is_here ? wanted : idlest(mine);
+  --mine.n_free;
+  ++mine.n_on_core[shape.local_of(core)];
+  return core;
+}
+
+void TypedPool::start(Kept& mine, Waiting next) {
+  const CoreId core = take_worker(mine, next.rule->options.core);
   {
     const CoreContext::RunningScope inside(here_, next.scope);
     if (core == here_.core()) {
@@ -211,10 +250,34 @@ void TypedPool::beg(Kept& mine) {
   }
 }
 
-void TypedPool::free_worker(WorkType type) {
+void TypedPool::free_worker(WorkType type, CoreId core) {
   const CoreContext::InPlace inside(here_);
   Kept& mine = kept(type);
   ++mine.n_free;
+  --mine.n_on_core[here_.shape().local_of(core)];
+  pump(mine);
+}
+
+void TypedPool::free_workers(WorkType type, const std::vector<CoreId>& cores) {
+  for (const CoreId core : cores) {
+    const CoreId keeper = keeper_on(type, here_.shape().node_of(core));
+    if (keeper == here_.core()) {
+      free_worker(type, core);
+    } else {
+      here_.post(keeper, FreeWorker{type, core});
+    }
+  }
+}
+
+void TypedPool::ask_to_reserve(WorkType type, NodeId node, std::uint32_t n) {
+  here_.post(keeper_on(type, node), ReserveWorkers{type, n});
+}
+
+void TypedPool::reserve(WorkType type, std::uint32_t n, CoreId asked_by) {
+  Kept& mine = kept(type);
+  RUBATO_REQUIRE(mine.n_asked == 0, n);
+  mine.n_asked = n;
+  mine.asked_by = asked_by;
   pump(mine);
 }
 

@@ -23,11 +23,27 @@ namespace rubato::flow {
 // The part of one core; used by its tasks and by what messages apply.
 class TypedPool {
  public:
-  TypedPool() : here_(CoreContext::here()) {}
+  TypedPool() : here_(CoreContext::here()) { begin({}); }
 
   // Forgets the last run; these are the workers of the next one. On all cores.
   void begin(Workers workers);
   [[nodiscard]] const Workers& workers() const noexcept { return workers_; }
+
+  // Workers of a type on a node; without a type, its cores.
+  [[nodiscard]] std::uint32_t n_on(WorkType type, NodeId node) const;
+  // The nodes that have some.
+  [[nodiscard]] const std::vector<NodeId>& nodes_of(WorkType type) const {
+    return nodes_.at(type.number);
+  }
+  [[nodiscard]] CoreId keeper_on(WorkType type, NodeId node) const noexcept {
+    const std::uint32_t n_cores = here_.shape().n_cores;
+    return node * n_cores + type.number % n_cores;
+  }
+  // As many workers of a node as soon as they are free; TeamPool::note_reserved() of this core gets
+  // them. One request at a time.
+  void ask_to_reserve(WorkType type, NodeId node, std::uint32_t n);
+  // Of any node, by their cores.
+  void free_workers(WorkType type, const std::vector<CoreId>& cores);
 
   // A rule that is ready. Throws Error, and leaves the rule, if it is bound to a node that has no
   // workers of its type.
@@ -35,7 +51,8 @@ class TypedPool {
 
   // --- of messages
   void accept(std::unique_ptr<Rule> rule);
-  void free_worker(WorkType type);
+  void free_worker(WorkType type, CoreId core);
+  void reserve(WorkType type, std::uint32_t n, CoreId asked_by);
   void note_beggar(WorkType type, NodeId node);
   void note_given(WorkType type, NodeId by);
   void note_work(WorkType type);
@@ -57,8 +74,11 @@ class TypedPool {
   // What this core keeps of a type.
   struct Kept {
     WorkType type;
-    std::uint32_t n_free = 0;     // workers
-    std::uint32_t next_core = 0;  // of the node, for the next rule
+    std::uint32_t n_free = 0;              // workers
+    std::vector<std::uint32_t> n_on_core;  // [cores of the node]: workers that are busy there
+    std::uint32_t n_asked = 0;             // workers that are to be reserved, 0: none
+    CoreId asked_by = 0;
+    std::vector<CoreId> reserved;
     std::map<Order, Waiting> waiting;
     std::size_t n_movable = 0;  // of these
     std::vector<NodeId> neighbours;
@@ -67,10 +87,12 @@ class TypedPool {
     bool knows_of_work = false;
   };
 
-  [[nodiscard]] CoreId keeper_on(WorkType type, NodeId node) const noexcept;
   [[nodiscard]] NodeId node_for(const Rule& rule);
   [[nodiscard]] Kept& kept(WorkType type);
   void pump(Kept& kept);
+  // A worker, on that core or on the one that has least to do.
+  [[nodiscard]] CoreId take_worker(Kept& kept, CoreId wanted);
+  [[nodiscard]] CoreId idlest(const Kept& kept) const;
   void start(Kept& kept, Waiting next);
   [[nodiscard]] static Waiting take(Kept& kept, std::map<Order, Waiting>::iterator at);
   void give(Kept& kept);
@@ -79,7 +101,7 @@ class TypedPool {
 
   CoreContext& here_;
   Workers workers_;
-  std::vector<std::vector<NodeId>> nodes_;  // [types]: those that have workers
+  std::vector<std::vector<NodeId>> nodes_;  // [WorkType::number]: those that have workers
   std::map<std::uint32_t, Kept> kept_;      // by WorkType::number
   std::uint64_t n_put_ = 0;
   std::uint32_t next_node_ = 0;

@@ -84,7 +84,7 @@ void run_kept(Flow& flow, CorePrograms& programs) {
 void run_program(Flow& flow, Rule& rule) {
   ProgramPlan plan = ProgramPlan::from_bytes(rule.closure());
   // A worker has it: it is one of few.
-  if (rule.options.type) return run_here(flow, rule, plan);
+  if (rule.options.type || rule.options.needs_several()) return run_here(flow, rule, plan);
   CorePrograms& programs = CorePrograms::here();
   if (programs.begin()) {
     run_here(flow, rule, plan);

@@ -43,6 +43,8 @@ struct ProgramTaskOptions {
   std::int32_t priority = 0;  // the largest first, among those that are ready on a core
   bool may_move = false;      // `core` is a wish
   WorkType type = {};         // a worker of that type runs it
+  // Of one node: cores that a parallel program uses, or workers of `type`.
+  std::uint32_t n_cores = 1;
   // Where it runs, and what output() and text are relative to. A FileName is relative to where the
   // node runs, and is handed to the program as an absolute one if there is a folder.
   std::string folder = {};

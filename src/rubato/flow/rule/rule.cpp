@@ -17,13 +17,15 @@ struct RuleHead {
   std::int32_t priority;
   bool native;
   bool may_move;
-  std::uint16_t unused;
+  bool as_team;
+  std::uint8_t unused;
   WorkType type;
+  std::uint32_t n_cores;
   std::uint32_t at_arg;
   PortablePlace at;
   PortablePlace name;  // a literal of the executable
   std::uint32_t n_args;
-  std::uint64_t n_closure;
+  std::uint32_t n_closure;
 };
 
 }  // namespace
@@ -56,9 +58,9 @@ void Rule::set_closure(const void* bytes, std::size_t n_bytes) {
 Bytes Rule::to_bytes() const {
   Writer out;
   out.reserve(sizeof(RuleHead) + n_closure_ + 48 * std::size_t{n_args_});
-  out.put(RuleHead{action, options.core, options.priority, options.native, options.may_move, 0,
-                   options.type, at_arg, at, PortablePlace(SourcePlace{options.name, 0}), n_args_,
-                   n_closure_});
+  out.put(RuleHead{action, options.core, options.priority, options.native, options.may_move,
+                   options.as_team, 0, options.type, options.n_cores, at_arg, at,
+                   PortablePlace(SourcePlace{options.name, 0}), n_args_, n_closure_});
   out.append(closure_at(), n_closure_);
   for (const Arg& arg : args()) {
     out.put(arg.mode);
@@ -75,7 +77,7 @@ std::unique_ptr<Rule> Rule::from_bytes(ByteView bytes) {
   Reader in(bytes);
   const auto head = in.get<RuleHead>();
   const RuleOptions options{head.name.place().file, head.core, head.priority, head.native,
-                            head.may_move,          head.type};
+                            head.may_move,          head.type, head.n_cores,  head.as_team};
   auto rule = std::make_unique<Rule>(head.action, head.n_args, options, head.at);
   rule->at_arg = head.at_arg;
   const ByteView closure = in.get_view(head.n_closure);

@@ -97,7 +97,14 @@ struct RuleOptions {
   bool native = false;    // takes long: a thread beside the cores runs it
   bool may_move = false;  // `core` is a wish: who has nothing to do may take it from there
   WorkType type = {};     // a worker of that type runs it
+  // More than 1: that many workers at a time, cores if it has no type. All of them run it, as a
+  // team (pool/team_task.hpp), or one of them does and all are of its node.
+  std::uint32_t n_cores = 1;
+  bool as_team = false;
+
+  [[nodiscard]] bool needs_several() const noexcept { return n_cores != 1 || as_team; }
 };
+struct TeamTask;
 
 struct Rule {
   ActionId action = 0;
@@ -105,6 +112,7 @@ struct Rule {
   PortablePlace at;
   Rule* next = nullptr;      // of those that wait for the same
   std::uint32_t at_arg = 0;  // those before it are there
+  TeamTask* team = nullptr;  // while a team runs it
 
   Rule(ActionId does, std::uint32_t n_args, const RuleOptions& how, PortablePlace where);
 
