@@ -19,11 +19,13 @@ SimulatedRun simulate(const std::function<void()>& main, const SimulateOptions& 
 
   ProgramOptions program_options = options.program;
   program_options.messages.n_native_threads = 0;  // virtual time knows no threads
+  program_options.messages.clock = nullptr;
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<core::Engine*> engines;
   for (net::NodeId node = 0; node < options.n_nodes; ++node) {
-    programs.push_back(std::make_unique<Program>(
-        core::JobShape{node, options.n_nodes, options.n_cores}, program_options));
+    const core::JobShape shape{node, options.n_nodes, options.n_cores};
+    programs.push_back(std::make_unique<Program>(shape, program_options));
+    if (options.on_engine) options.on_engine(programs.back()->engine(), shape);
     programs.back()->set_main(main, at);
     engines.push_back(&programs.back()->engine());
   }

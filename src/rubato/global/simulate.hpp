@@ -24,6 +24,8 @@ struct SimulateOptions {
   Nanos extra_delay_max = 0;  // of each piece of work, drawn from the seed
   // Sees each turn of each core and each message between nodes; outlives the run.
   core::Observer* observer = nullptr;
+  // Called for each node before the run, e.g. to give its cores objects of their own.
+  std::function<void(core::MessageEngine&, const core::JobShape&)> on_engine{};
   ProgramOptions program{};
 };
 

@@ -192,6 +192,7 @@ void CoreContext::turn() {
   ++counters_.n_slices;
   n_applied_in_slice_ = n_turns_in_slice_ = 0;
   charged_ = 0;
+  n_turns_before_ = tasks_.n_turns();
   n_units_before_slice_ = n_units_of_tasks();
   forward_parcels();
   std::uint64_t left = budget_;

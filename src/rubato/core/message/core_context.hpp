@@ -38,6 +38,7 @@
 #include "rubato/base/time.hpp"
 #include "rubato/core/job_shape.hpp"
 #include "rubato/core/message/block.hpp"
+#include "rubato/core/message/combiner.hpp"
 #include "rubato/core/message/counters.hpp"
 #include "rubato/core/message/finish_table.hpp"
 #include "rubato/core/message/frame_pool.hpp"
@@ -64,6 +65,8 @@ struct MessageOptions {
   Nanos slice = 50 * kMicrosecond;  // what a core does at a stretch, if its tasks let it
   Scheduler::Options tasks{};
   std::uint32_t n_native_threads = 4;  // of a node, for run_native(); 0: it runs on the core itself
+  // For figures of what happens within a turn; null: virtual time, which only the host moves.
+  Nanos (*clock)() noexcept = &steady_now;
   // Virtual costs: of a record that is applied, a turn of a task, a buffer that is sent or taken.
   Nanos apply_cost = 20;
   Nanos turn_cost = 20;
@@ -104,23 +107,6 @@ struct MulticastRecord {
 };
 
 }  // namespace detail
-
-// Holds back what is to be sent, so that more can be combined with it.
-class Combiner {
- public:
-  Combiner() = default;
-  Combiner(const Combiner&) = delete;
-  Combiner& operator=(const Combiner&) = delete;
-  virtual ~Combiner() = default;
-
-  // Sends all that it holds. Called when its core has nothing else to do, or
-  // MessageOptions::combining_age after hold_back().
-  virtual void flush(CoreContext& here) = 0;
-
- private:
-  friend class CoreContext;
-  bool is_listed_ = false;
-};
 
 class CoreContext {
  public:
@@ -324,6 +310,13 @@ class CoreContext {
     return !is_applying_ && tasks_.running_or_null() != nullptr;
   }
 
+  // The time, for figures and never for decisions: that of the host's clock; in virtual time, when
+  // this turn began, and what it has been charged with so far. From native work, too.
+  [[nodiscard]] Nanos clock() const noexcept {
+    if (options_.clock != nullptr) return options_.clock();
+    return turn_began_ + charged_ +
+           options_.turn_cost * static_cast<Nanos>(tasks_.n_turns() - n_turns_before_);
+  }
   // Adds to what the work of this core costs in virtual time; nothing on real cores.
   void charge(Nanos cost) noexcept { charged_ += cost; }
   // True while apply() runs, which must not block.
@@ -546,6 +539,8 @@ class CoreContext {
   Nanos now_ = 0;
   std::uint64_t budget_ = 32;  // of a slice, learnt
   Nanos charged_ = 0;
+  Nanos turn_began_ = 0;
+  std::uint64_t n_turns_before_ = 0;  // of tasks, when it began
   std::uint64_t n_applied_in_slice_ = 0;
   std::uint64_t n_turns_in_slice_ = 0;
   std::uint64_t n_units_before_slice_ = 0;

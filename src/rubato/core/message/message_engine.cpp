@@ -48,9 +48,12 @@ void MessageEngine::set_on_start(const std::function<void(CoreContext&)>& f) {
     core->tasks_.spawn([call = std::function(f), &core = *core] { call(core); }, "start");
 }
 
-void MessageEngine::start(Port& /*port*/) {}
+void MessageEngine::start(Port& port) {
+  began_ = event_time_ = port.now();
+}
 
 void MessageEngine::on_message(Port& port, NodeId from, Bytes bytes) {
+  event_time_ = port.now();
   if (take_tag(bytes) == kBuffer) {
     // All of a node's buffers to one core: their order is the order of messages.
     const CoreId sender = take_tag(bytes);
@@ -80,6 +83,7 @@ bool MessageEngine::next_work(std::uint32_t local, Work& work) {
   if (!core.has_work()) return false;
   work = {0, local, static_cast<std::int64_t>(core.tasks_.figures().n_waiting)};
   running_[local] = true;
+  core.turn_began_ = event_time_;
   return true;
 }
 
@@ -90,7 +94,7 @@ void MessageEngine::run(const Work& work, std::uint32_t /*core*/) {
 void MessageEngine::on_finished(Port& port, const Work& work) {
   CoreContext& core = *cores_[work.index];
   running_[work.index] = false;
-  core.now_ = port.now();
+  core.now_ = event_time_ = port.now();
   core.note_queues();
   adapt(core, work.took);
   for (const auto& [from, n_bytes] : core.applied_from_)
@@ -181,6 +185,7 @@ void MessageEngine::acknowledge(Port& port) {
 }
 
 void MessageEngine::on_time(Port& port) {
+  event_time_ = port.now();
   for (std::uint32_t local = 0; local < shape_.n_cores; ++local) {
     // A running core's state is its own; it looks at the time when it has finished.
     if (running_[local]) continue;

@@ -47,6 +47,8 @@ class MessageEngine final : public Engine {
   [[nodiscard]] std::string waiting_for() const override;
   [[nodiscard]] std::string work_name(const Work& work) const override;
 
+  // When the run began on this node, on the clock of CoreContext::clock().
+  [[nodiscard]] const Nanos& began() const noexcept { return began_; }
   // Of all cores of this node.
   [[nodiscard]] CoreCounters counters() const;
 
@@ -62,6 +64,8 @@ class MessageEngine final : public Engine {
 
   JobShape shape_;
   MessageOptions options_;
+  Nanos began_ = 0;
+  Nanos event_time_ = 0;  // of the last event
   detail::NodeHunger hunger_;
   std::vector<std::unique_ptr<CoreContext>> cores_;
   std::vector<bool> running_;  // [n_cores]
