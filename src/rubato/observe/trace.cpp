@@ -58,6 +58,20 @@ class Trace::File {
         R"({{"ph":"C","name":"{} of core {}","pid":{},"ts":{:.3f},"args":{{"{}":{}}}}})",
         kind.value, e.core, e.node, micros(e.end), kind.value, e.value));
   }
+  void task(const Event& e, const std::string& name) {
+    const char* const args = e.value != 0 ? R"("failed":true)" : "";
+    if (e.work_kind == static_cast<std::uint8_t>(TraceTask::whole)) {
+      return line(fmt::format(
+          R"({{"ph":"X","cat":"task","name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":)"
+          R"({{{}}}}})",
+          name, e.node, e.core, micros(e.begin), micros(e.end - e.begin), args));
+    }
+    const std::string head =
+        fmt::format(R"("cat":"task","name":{},"id":"task-{}","pid":{},"tid":{})", name,
+                    n_interrupted_++, e.node, e.core);
+    line(fmt::format(R"({{"ph":"b",{},"ts":{:.3f},"args":{{{}}}}})", head, micros(e.begin), args));
+    line(fmt::format(R"({{"ph":"e",{},"ts":{:.3f}}})", head, micros(e.end)));
+  }
   void wait(net::NodeId node, std::uint32_t core, Nanos begin, Nanos end) {
     line(fmt::format(R"({{"ph":"X","name":"wait","cname":"grey","pid":{},"tid":{},"ts":{:.3f},)"
                      R"("dur":{:.3f}}})",
@@ -88,6 +102,7 @@ class Trace::File {
 
   io::OutputFile file_;
   bool any_ = false;
+  std::uint64_t n_interrupted_ = 0;
 };
 
 Trace::Trace(std::uint32_t n_shares, std::uint64_t events_max)
@@ -115,24 +130,46 @@ void Trace::on_taken(net::NodeId node, net::NodeId peer, std::size_t n_bytes, Na
   add({when, when, static_cast<std::int64_t>(n_bytes), node, peer, 0, 0, Kind::taken, 0});
 }
 
+std::uint32_t Trace::name_of(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return names_.try_emplace(name, static_cast<std::uint32_t>(names_.size())).first->second;
+}
+
+void Trace::on_task(net::NodeId node, std::uint32_t core, std::uint32_t name, Nanos begin,
+                    Nanos end, TraceTask how, bool has_failed) noexcept {
+  add({begin, end, has_failed ? 1 : 0, node, name, static_cast<std::uint16_t>(core),
+       static_cast<std::uint8_t>(how), Kind::task, 0});
+}
+
 Bytes Trace::pack() const {
   const std::uint64_t n_seen = n_events_;
   const auto first = events_.get();
   Writer out;
   out.put(n_seen);
   out.put_vector(std::vector<Event>(first, first + std::min(n_seen, limit_)));
+  std::vector<const std::string*> names(names_.size());
+  for (const auto& [name, index] : names_)
+    names[index] = &name;
+  out.put(static_cast<std::uint64_t>(names.size()));
+  for (const std::string* name : names)
+    out.put_string(*name);
   return out.take();
 }
 
-// The events of all processes on one clock, by time.
-std::vector<Trace::Event> Trace::merge(const std::vector<Bytes>& parts, std::uint64_t& n_lost) {
-  std::vector<Event> events;
-  n_lost = 0;
+Trace::Merged Trace::merge(const std::vector<Bytes>& parts) {
+  Merged all;
+  std::vector<Event>& events = all.events;
   for (const Bytes& bytes : parts) {
     Reader in(bytes);
     const auto n_seen = in.get<std::uint64_t>();
-    const auto kept = in.get_vector<Event>();
-    n_lost += n_seen - kept.size();
+    auto kept = in.get_vector<Event>();
+    all.n_lost += n_seen - kept.size();
+    const auto first_name = static_cast<std::uint32_t>(all.names.size());
+    for (auto n = in.get<std::uint64_t>(); n > 0; --n)
+      all.names.push_back(in.get_string());
+    for (Event& event : kept) {
+      if (event.kind == Kind::task) event.what += first_name;
+    }
     events.insert(events.end(), kept.begin(), kept.end());
   }
   if (parts.size() > 1) align(events);
@@ -143,7 +180,7 @@ std::vector<Trace::Event> Trace::merge(const std::vector<Bytes>& parts, std::uin
     event.begin -= first;
     event.end -= first;
   }
-  return events;
+  return all;
 }
 
 void Trace::align(std::vector<Event>& events) {
@@ -188,8 +225,11 @@ void Trace::align(std::vector<Event>& events) {
 }
 
 void Trace::write(const std::string& path, const std::vector<Bytes>& parts, const TraceText& text) {
-  std::uint64_t n_lost = 0;
-  const std::vector<Event> events = merge(parts, n_lost);
+  const Merged all = merge(parts);
+  const std::vector<Event>& events = all.events;
+  std::vector<std::string> names;
+  for (const std::string& name : all.names)
+    names.push_back(io::json_quoted(name));
   File file(path);
   for (const auto& node : text.nodes) {
     file.name_process(node.node, node.host);
@@ -210,13 +250,15 @@ void Trace::write(const std::string& path, const std::vector<Bytes>& parts, cons
       if (e.begin - at->second >= kWaitMin) file.wait(e.node, e.core, at->second, e.begin);
       at->second = e.end;
       file.work(e, text.kinds);
+    } else if (e.kind == Kind::task) {
+      file.task(e, names.at(e.what));
     } else if (e.kind == Kind::taken) {
       const std::uint64_t number = n_taken[{e.what, e.node}]++;
       const auto& of_pair = sent[{e.what, e.node}];
       if (number < of_pair.size()) file.message(e.what, e.node, number, *of_pair[number], e);
     }
   }
-  file.finish(text.title, n_lost);
+  file.finish(text.title, all.n_lost);
 }
 
 }  // namespace rubato::observe

@@ -10,11 +10,15 @@
 // the file.
 //   process    a node             thread           a core; below them the messages to that node
 //   name       of the kind of work, wait   args   what the kind's index and value are called
+// Tasks of an engine that has such stand within the works of their core. One that was interrupted,
+// so that others ran meanwhile, has a line of its own below the cores of its node.
 // The value of a kind that says so is also drawn over time, by core.
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -39,6 +43,9 @@ struct TraceText {
   std::vector<TraceKind> kinds;          // [Work::kind]
 };
 
+// Whether a task ran at a stretch.
+enum class TraceTask : std::uint8_t { whole, interrupted };
+
 class Trace final : public core::Observer {
  public:
   static constexpr std::uint64_t kEventsMax = 1'000'000;
@@ -53,6 +60,12 @@ class Trace final : public core::Observer {
   void on_taken(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
                 Nanos when) noexcept override;
 
+  // A name of tasks, for on_task(): once for each, by any thread.
+  [[nodiscard]] std::uint32_t name_of(const std::string& name);
+  // A task of that name ended on `core`.
+  void on_task(net::NodeId node, std::uint32_t core, std::uint32_t name, Nanos begin, Nanos end,
+               TraceTask how, bool has_failed) noexcept;
+
   // What this process saw, for the node that writes the file. Called after the run.
   [[nodiscard]] Bytes pack() const;
 
@@ -62,30 +75,38 @@ class Trace final : public core::Observer {
                     const TraceText& text);
 
  private:
-  enum class Kind : std::uint8_t { work, sent, taken };
+  enum class Kind : std::uint8_t { work, sent, taken, task };
   struct Event {
     // No initial values: room for a million of them is not to be touched before it is used.
     Nanos begin;
-    Nanos end;           // work alone
-    std::int64_t value;  // of a work; bytes of a message
+    Nanos end;           // of works and tasks
+    std::int64_t value;  // of a work; bytes of a message; 1 for a task that failed
     net::NodeId node;
-    std::uint32_t what;  // index of a work; peer of a message
+    std::uint32_t what;  // index of a work; peer of a message; name of a task
     std::uint16_t core;
-    std::uint8_t work_kind;
+    std::uint8_t work_kind;  // or TraceTask
     Kind kind;
     std::uint32_t unused;  // 0: no byte that travels is anybody's
   };
   class File;
 
+  // The events of all processes on one clock, by time.
+  struct Merged {
+    std::vector<Event> events;
+    std::vector<std::string> names;  // [Event::what] of tasks
+    std::uint64_t n_lost = 0;
+  };
+
   void add(const Event& event) noexcept;
-  [[nodiscard]] static std::vector<Event> merge(const std::vector<Bytes>& parts,
-                                                std::uint64_t& n_lost);
+  [[nodiscard]] static Merged merge(const std::vector<Bytes>& parts);
   static void align(std::vector<Event>& events);
 
   std::uint64_t limit_;
   std::atomic<std::uint64_t> n_events_{0};  // seen, kept or not
   // Room for all, so that cores only take a number; pages that nobody writes cost nothing.
   std::unique_ptr<Event[]> events_;
+  std::mutex mutex_;  // of the names
+  std::map<std::string, std::uint32_t> names_;
 };
 
 }  // namespace rubato::observe
