@@ -34,7 +34,7 @@ struct AsyncAction {
     };
     using R = decltype(call());
     if constexpr (std::is_void_v<R>) {
-      rule.options.native ? flow.core().run_native(call) : call();
+      rule.options.native ? flow.run_native(call) : call();
       if (rule.args()[0].ref.id)
         flow.set(std::exchange(rule.args()[0].ref, {}), Value::done(), rule.at);
     } else if constexpr (!std::is_same_v<R, typename ResultOf<R>::Type>) {
@@ -42,7 +42,7 @@ struct AsyncAction {
       pass_on(flow, std::exchange(rule.args()[0].ref, {}),
               input_of<typename ResultOf<R>::Type>(result.take()), rule.at);
     } else {
-      set_result<R>(flow, rule, rule.options.native ? flow.core().run_native(call) : call());
+      set_result<R>(flow, rule, rule.options.native ? flow.run_native(call) : call());
     }
   }
   // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
@@ -135,6 +135,7 @@ class Async {
     const DataId output = flow.create(detail::kind_of_result<R>(), PortablePlace(at_));
     if constexpr (sizeof...(A) == 0 && sizeof(F) <= detail::kReadyBytesMost) {
       if (is_plain()) {
+        flow.note_made();
         flow.core().spawn_pooled(detail::ReadyTask<F>{output, PortablePlace(at_), f_});
         return Future<R>(Ref{output, kWholeWeight});
       }

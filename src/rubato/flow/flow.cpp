@@ -402,10 +402,10 @@ void Flow::put_in_pool(std::unique_ptr<Rule> rule) {
   try {
     rule->options.needs_several() ? team_pool_.put(rule) : typed_pool_.put(rule);
   } catch (const Error& error) {
-    ++counters_.n_failed;
+    if (watch_ != nullptr) watch_->note_gone();
     std::string what = rule->text() + ": " + error.what();
     const Value failure = Value::failed(what);
-    note_failure(std::move(what));
+    note_failed_body(std::move(what));
     give_back(*rule, &failure);
   }
 }
@@ -433,19 +433,28 @@ void Flow::run_best_of(Flow& owner) {
 
 void Flow::run(Rule& rule) {
   const Action& action = action_at(rule.action);
-  if (!action.in_place) {
-    ++counters_.n_run;
-    label_running(rule);
+  if (action.in_place) {
+    if (watch_ != nullptr) watch_->note_gone();
+    return perform(action, rule);
   }
+  label_running(rule);
+  if (action.counts_itself) return perform(action, rule);
+  ++counters_.n_run;
+  if (watch_ == nullptr) [[likely]]
+    return perform(action, rule);
+  const CoreWatch::Span span(*watch_, rule);
+  perform(action, rule);
+}
+
+void Flow::perform(const Action& action, Rule& rule) {
   try {
     action.run(*this, rule);
     give_back(rule, nullptr);
   } catch (const std::exception& error) {
-    ++counters_.n_failed;
     if (rule.team != nullptr) rule.team->fail(error.what());
     std::string what = rule.text() + ": " + error.what();
     const Value failure = Value::failed(what);
-    note_failure(std::move(what));
+    note_failed_body(std::move(what));
     give_back(rule, &failure);
   }
 }
@@ -491,6 +500,7 @@ void Flow::skip(std::unique_ptr<Rule> rule, const Value& failure) {
     return go_on(std::move(rule));
   }
   ++counters_.n_skipped;
+  if (watch_ != nullptr) watch_->note_gone();
   give_back(*rule, &failure);
 }
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "rubato/flow/journal/journal.hpp"
+#include "rubato/flow/observe/core_watch.hpp"
 #include "rubato/flow/pool/team_pool.hpp"
 #include "rubato/flow/pool/typed_pool.hpp"
 #include "rubato/flow/rule/ready_queue.hpp"
@@ -55,7 +56,7 @@ struct WordPair {
 
 class Flow final : public core::Combiner {
  public:
-  Flow() : here_(CoreContext::here()) {}
+  Flow() : here_(CoreContext::here()), watch_(here_.local_or_make<WatchPlace>().watch) {}
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
   ~Flow() override;
@@ -105,7 +106,29 @@ class Flow final : public core::Combiner {
   // --- rules
 
   // Starts a rule: it waits, moves and runs. May wait for room.
-  void submit(std::unique_ptr<Rule> rule) { advance(std::move(rule)); }
+  void submit(std::unique_ptr<Rule> rule) {
+    note_made();
+    advance(std::move(rule));
+  }
+  // One more task that will run.
+  void note_made() noexcept {
+    if (watch_ != nullptr) [[unlikely]]
+      watch_->note_made();
+  }
+  // f() on a thread beside the cores, and its time for those who watch: CoreContext::run_native().
+  template <class F>
+  auto run_native(F&& f) -> std::invoke_result_t<F&> {
+    if (watch_ == nullptr) return here_.run_native(f);
+    CoreWatch::Native native(*watch_);
+    return here_.run_native([&]() -> std::invoke_result_t<F&> {
+      const CoreWatch::Native::Timed timed(native);
+      return f();
+    });
+  }
+  // Null if nobody wants to see what this core does.
+  [[nodiscard]] CoreWatch* watch() noexcept { return watch_; }
+  // A task that is no run of a rule of its own begins (Action::counts_itself).
+  void note_run() noexcept { ++counters_.n_run; }
   // Another rule with the same arguments, which shares the references; it has all its inputs.
   [[nodiscard]] std::unique_ptr<Rule> copy_rule(Rule& rule, std::uint32_t n_args_more = 0);
   // The same, and each has half of the weight, for what is cut in halves again and again.
@@ -117,6 +140,7 @@ class Flow final : public core::Combiner {
   // The same, of one iteration of a loop.
   void note_failed_body(std::string what) {
     ++counters_.n_failed;
+    if (watch_ != nullptr) watch_->note_failed();
     note_failure(std::move(what));
   }
 
@@ -209,12 +233,14 @@ class Flow final : public core::Combiner {
   void end_loops(Shard& shard);
   void send_held();
   void go_on(std::unique_ptr<Rule> rule);
+  void perform(const Action& action, Rule& rule);
 
   // Some million references may have asked for it before a word is full.
   static constexpr std::uint64_t kMinted = std::uint64_t{1} << 40;
   static constexpr std::uint64_t kWideLeast = std::uint64_t{1} << 38;
 
   CoreContext& here_;
+  CoreWatch* watch_;
   DatumTable data_;
   std::map<std::uint64_t, std::unique_ptr<Shard>> shards_;  // DataId::word
   Shard* last_shard_ = nullptr;

@@ -310,6 +310,7 @@ void Flow::start_pairs(ShardLoop& loop) {
     }
   }
   loop.pairs.clear();
+  note_made();
   dispatch(std::move(task));
 }
 

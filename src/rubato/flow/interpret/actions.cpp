@@ -26,24 +26,33 @@ std::string describe_function(const Rule& rule) {
   return Interpreter::here().compiled().program().callables[index].name;
 }
 
+// Of all closures here: what their names are looked up by comes first.
+std::uint32_t number_of(const Rule& rule) {
+  return read_closure<std::uint32_t>(rule);
+}
+
 // NOLINTBEGIN(cert-err58-cpp): before main, like all actions
 const ActionId kStatement = register_action(
     {.name = "statement",
      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_statement(rule); },
-     .describe = &describe_statement});
+     .describe = &describe_statement,
+     .number = &number_of});
 const ActionId kFunction = register_action(
     {.name = "function",
      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_function(rule); },
-     .describe = &describe_function});
+     .describe = &describe_function,
+     .number = &number_of});
 const ActionId kRange =
     register_action({.name = "for",
                      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_range(rule); },
-                     .describe = &describe_loop});
+                     .describe = &describe_loop,
+                     .number = &number_of});
 const ActionId kEach =
     register_action({.name = "foreach",
                      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_each(rule); },
                      .takes_failures = true,
-                     .describe = &describe_loop});
+                     .describe = &describe_loop,
+                     .number = &number_of});
 const ActionId kPut =
     register_action({.name = "put", .run = &Interpreter::run_put, .takes_failures = true});
 // NOLINTEND(cert-err58-cpp)

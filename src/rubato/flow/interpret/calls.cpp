@@ -308,7 +308,7 @@ void Interpreter::run_leaf_function(const tic::Rule& rule, const tic::RuleCall& 
   }
   const auto frame = leaf_frame(call, callable, environment);
   const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
-  flow_.core().run_native([&, journal = flow_.journal()] { run_leaf(function, leaf, n, journal); });
+  flow_.run_native([&, journal = flow_.journal()] { run_leaf(function, leaf, n, journal); });
 }
 
 void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,

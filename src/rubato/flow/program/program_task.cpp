@@ -42,13 +42,17 @@ void set_results(Flow& flow, Rule& rule, const ProgramPlan& plan, std::string te
 }
 
 // Why it failed; "" if it ended well.
-std::string run_to_end(Flow& flow, Rule& rule, const ProgramPlan& plan) {
+std::string run_to_end(Flow& flow, Rule& rule, const ProgramPlan& plan, CoreWatch::Span* span) {
   try {
     std::vector<Value> values;
     for (const Arg& arg : rule.args().subspan(n_results(plan)))
       values.push_back(arg.value);
     program_detail::NodePrograms& node = CorePrograms::here().node();
-    PlanEnd all = flow.core().run_native(
+    if (span != nullptr) {
+      span->set_program(program_detail::program_of(plan, values),
+                        program_detail::text_of(plan, values));
+    }
+    PlanEnd all = flow.run_native(
         [&] { return program_detail::run_plan(node.launcher(), plan, values, flow.journal()); });
     if (!all.end.well()) return all.end.problem;
     set_results(flow, rule, plan, std::move(all.text));
@@ -62,7 +66,10 @@ void run_here(Flow& flow, Rule& rule, const ProgramPlan& plan) {
   const bool has_name = *rule.options.name != '\0';
   flow.core().tasks().label_running(has_name ? rule.options.name : "program of a flow",
                                     rule.at.place());
-  const std::string problem = run_to_end(flow, rule, plan);
+  flow.note_run();
+  std::optional<CoreWatch::Span> span;
+  if (flow.watch() != nullptr) span.emplace(*flow.watch(), rule);
+  const std::string problem = run_to_end(flow, rule, plan, span ? &*span : nullptr);
   if (problem.empty()) return flow.give_back(rule, nullptr);
   std::string what = rule.text() + ": " + problem;
   const Value failure = Value::failed(what);
@@ -103,7 +110,8 @@ void run_program(Flow& flow, Rule& rule) {
 }
 
 // NOLINTNEXTLINE(cert-err58-cpp): before main, like all actions
-const ActionId kProgram = register_action({"program", &run_program});
+const ActionId kProgram =
+    register_action({.name = "program", .run = &run_program, .counts_itself = true});
 
 }  // namespace
 

@@ -81,6 +81,9 @@ struct Action {
   bool in_place = false;        // does not wait: runs at once where its last input is closed
   // What people call this one; null: its options' name.
   std::string (*describe)(const Rule& rule) = nullptr;
+  // What tells those apart that describe() gives different names; null: their options' names.
+  std::uint32_t (*number)(const Rule& rule) = nullptr;
+  bool counts_itself = false;  // one run is not one task: it makes the spans of its tasks itself
 };
 using ActionId = std::uint32_t;
 [[nodiscard]] ActionId register_action(const Action& action);

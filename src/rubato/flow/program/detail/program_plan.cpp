@@ -57,6 +57,13 @@ std::string word_of(const Value& value, const std::string& folder) {
   }
 }
 
+std::string shown_word(const Value& value, const std::string& folder) {
+  const Kind kind = value.kind();
+  const bool is_word = kind == Kind::integer || kind == Kind::floating || kind == Kind::boolean ||
+                       kind == Kind::string || kind == Kind::file;
+  return is_word ? word_of(value, folder) : "?";
+}
+
 ProgramCall call_of(const ProgramPlan& plan, const std::vector<Value>& values,
                     const OutputNames& names) {
   ProgramCall call;
@@ -178,15 +185,6 @@ FileName ProgramPlan::file_of(const std::string& output) const {
                                  : (std::filesystem::path(options.folder) / output).string()};
 }
 
-namespace {
-
-// A name that the program is given, from where the node runs.
-std::string in_folder(const ProgramPlan& plan, const std::string& path) {
-  return plan.options.folder.empty() ? path
-                                     : (std::filesystem::path(plan.options.folder) / path).string();
-}
-
-// The command, with the names that its outputs are to have.
 std::string text_of(const ProgramPlan& plan, const std::vector<Value>& values) {
   std::string text;
   for (const ProgramPlan::Item& item : plan.items) {
@@ -196,9 +194,25 @@ std::string text_of(const ProgramPlan& plan, const std::vector<Value>& values) {
     if (item.role == Role::out) text += "> ";
     if (item.role == Role::errors) text += "2> ";
     text += item.is_output ? plan.outputs[item.index]
-                           : word_of(values[item.index], plan.options.folder);
+                           : shown_word(values[item.index], plan.options.folder);
   }
   return text;
+}
+
+std::string program_of(const ProgramPlan& plan, const std::vector<Value>& values) {
+  if (plan.items.empty()) return "";
+  const ProgramPlan::Item& first = plan.items.front();
+  const std::string path = first.is_output ? plan.outputs[first.index]
+                                           : shown_word(values[first.index], plan.options.folder);
+  return std::filesystem::path(path).filename().string();
+}
+
+namespace {
+
+// A name that the program is given, from where the node runs.
+std::string in_folder(const ProgramPlan& plan, const std::string& path) {
+  return plan.options.folder.empty() ? path
+                                     : (std::filesystem::path(plan.options.folder) / path).string();
 }
 
 // All that decides what the program does: its command, what it runs in, the files that it is given

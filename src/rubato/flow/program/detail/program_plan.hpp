@@ -36,6 +36,11 @@ struct PlanEnd {
   std::string text;
 };
 
+// The command, with the names that its outputs are to have. A value that is no word is "?".
+[[nodiscard]] std::string text_of(const ProgramPlan& plan, const std::vector<Value>& values);
+// The name of the program, without its folders.
+[[nodiscard]] std::string program_of(const ProgramPlan& plan, const std::vector<Value>& values);
+
 // Runs the program; blocks. A value that is no word is a problem of the end.
 // What a journal, which may be null, says is done is not run.
 [[nodiscard]] PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan,
