@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "rubato/flow/observe/flow_report.hpp"
 #include "rubato/global/loop.hpp"
 #include "rubato/global/main.hpp"
 
@@ -212,7 +213,9 @@ void FlowResult::check() const {
 
 int run_main(const std::function<void()>& main, const global::ProgramOptions& options,
              SourcePlace at) {
-  return global::run_main([&] { run(main, options_of_environment()).check(); }, options, at);
+  FlowReport report;
+  return global::run_main([&] { report.set_result(run(main, options_of_environment())); }, options,
+                          at, &report);
 }
 
 }  // namespace rubato::flow

@@ -36,33 +36,44 @@ std::uint32_t cores_of_environment() {
 // What is to be said of the run, and where.
 struct Wanted {
   bool table = false;
+  std::string page;
   std::string json;
   std::string trace;
 
   static Wanted of_environment() {
-    const std::string table = environment("RUBATO_REPORT");
-    return {!table.empty() && table != "0", environment("RUBATO_JSON"),
-            environment("RUBATO_TRACE")};
+    const std::string report = environment("RUBATO_REPORT");
+    const bool is_page = report.ends_with(".html");
+    return {!report.empty() && report != "0" && !is_page, is_page ? report : "",
+            environment("RUBATO_JSON"), environment("RUBATO_TRACE")};
   }
-  [[nodiscard]] bool anything() const { return table || !json.empty() || !trace.empty(); }
+  [[nodiscard]] bool anything() const {
+    return table || !page.empty() || !json.empty() || !trace.empty();
+  }
 
   // Collective: what node 0 wants, since launchers need not hand on the environment.
   [[nodiscard]] Wanted of_node_0(core::NodeHost& host) const {
     Writer out;
     out.put(static_cast<std::uint8_t>(table ? 1 : 0));
+    out.put_string(page);
     out.put_string(json);
     out.put_string(trace);
     const Bytes bytes = host.broadcast(out.take());
     Reader in(bytes);
-    const bool wants_table = in.get<std::uint8_t>() != 0;
-    std::string json_path = in.get_string();
-    return {wants_table, std::move(json_path), in.get_string()};
+    Wanted wanted;
+    wanted.table = in.get<std::uint8_t>() != 0;
+    wanted.page = in.get_string();
+    wanted.json = in.get_string();
+    wanted.trace = in.get_string();
+    return wanted;
   }
 };
 
-void write_json(const std::string& path, const ProgramFigures& figures) {
+void write_json(const std::string& path, const ProgramFigures& figures, const ReportPart* part) {
   io::JsonWriter json;
+  json.begin_object();
   put_figures(json, figures);
+  if (part != nullptr) part->put(json);
+  json.end_object();
   if (path == "-") {
     std::printf("%s\n", json.text().c_str());
     return;
@@ -74,24 +85,35 @@ void write_json(const std::string& path, const ProgramFigures& figures) {
 
 // Collective.
 void report(core::Job& job, const Wanted& wanted, const observe::Trace& trace,
-            const core::NodeFigures& mine, const core::CoreCounters& counters) {
+            const core::NodeFigures& mine, const core::CoreCounters& counters, ReportPart* part) {
   const ProgramFigures figures = gather_figures(job.host(), mine, counters);
+  if (part != nullptr) {
+    const std::vector<Bytes> seen = job.host().gather(part->pack());
+    if (job.speaks()) part->take(seen);
+  }
   const std::vector<Bytes> parts =
       wanted.trace.empty() ? std::vector<Bytes>() : job.host().gather(trace.pack());
   job.host().agree([&] {
     if (!job.speaks()) return;
     if (wanted.table) {
-      const std::string table = figures_table(figures).to_text(io::style_of_terminal(2));
-      std::fputs(table.c_str(), stderr);
+      const io::TableStyle style = io::style_of_terminal(2);
+      const std::string table = figures_table(figures).to_text(style);
+      std::fputs((table + (part != nullptr ? part->text(style) : "")).c_str(), stderr);
     }
-    if (!wanted.json.empty()) write_json(wanted.json, figures);
+    if (!wanted.page.empty()) {
+      io::HtmlReport page = figures_page(program_invocation_short_name, figures);
+      if (part != nullptr) part->add(page);
+      page.write(wanted.page);
+    }
+    if (!wanted.json.empty()) write_json(wanted.json, figures, part);
     if (!wanted.trace.empty()) observe::Trace::write(wanted.trace, parts, trace_text(figures));
   });
 }
 
 }  // namespace
 
-int run_main(const std::function<void()>& main, const ProgramOptions& options, SourcePlace at) {
+int run_main(const std::function<void()>& main, const ProgramOptions& options, SourcePlace at,
+             ReportPart* part) {
   std::unique_ptr<observe::Trace> trace;  // outlives the host
   std::optional<core::Job> job;
   try {
@@ -101,14 +123,23 @@ int run_main(const std::function<void()>& main, const ProgramOptions& options, S
     auto fabric = net::make_fabric();
     // Room that nobody uses costs nothing; a node that was not told of a trace has no events.
     trace = std::make_unique<observe::Trace>(fabric->n_nodes());
-    if (!wanted.trace.empty()) config.host.observer = trace.get();
+    observe::Trace* const seen = wanted.trace.empty() ? nullptr : trace.get();
+    config.host.observer = part != nullptr && wanted.anything() ? part->observer(seen) : seen;
     job.emplace(std::move(fabric), config);
     wanted = wanted.of_node_0(job->host());
     Program program(job->shape(), options);
     program.set_main(main, at);
+    if (part != nullptr && config.host.observer != nullptr) {
+      part->attach(program.engine(), job->shape());
+    }
     const core::NodeFigures mine = job->host().run(program.engine());
     if (wanted.anything()) {
-      report(*job, wanted, *trace, mine, program.engine().counters());
+      report(*job, wanted, *trace, mine, program.engine().counters(), part);
+    }
+    if (part != nullptr) {
+      job->host().agree([&] {
+        if (job->speaks()) part->check();
+      });
     }
     return static_cast<int>(ExitCode::ok);
   } catch (const Error& error) {

@@ -1,6 +1,7 @@
 #include "rubato/global/report.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace rubato::global {
 namespace {
@@ -110,7 +111,6 @@ void put_figures(io::JsonWriter& json, const ProgramFigures& figures) {
   Nanos wall = 0;
   for (const auto& node : figures.nodes)
     wall = std::max(wall, node.wall);
-  json.begin_object();
   json.field("wall_s", static_cast<double>(wall) / static_cast<double>(kSecond));
   json.key("nodes").begin_array();
   for (std::size_t i = 0; i < figures.nodes.size(); ++i) {
@@ -126,7 +126,26 @@ void put_figures(io::JsonWriter& json, const ProgramFigures& figures) {
       json.field(counter.name, figures.counters[i].*counter.value);
     json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+}
+
+io::HtmlReport figures_page(const std::string& title, const ProgramFigures& figures) {
+  io::HtmlReport page(title);
+  Nanos wall = 0;
+  std::size_t n_cores = 0;
+  for (const core::NodeFigures& node : figures.nodes) {
+    wall = std::max(wall, node.wall);
+    n_cores += node.cores.size();
+  }
+  char seconds[40];
+  std::snprintf(seconds, sizeof seconds, "%.3f s", static_cast<double>(wall) / kSecond);
+  const auto many = [](std::size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  page.paragraph(std::string(seconds) + " on " + many(figures.nodes.size(), "node") + " with " +
+                 many(n_cores, "core") + " in all.");
+  page.table(figures_table(figures), "Where the time of the cores went, and what they sent.");
+  return page;
 }
 
 observe::TraceText trace_text(const ProgramFigures& figures) {

@@ -3,6 +3,7 @@
 //
 // run_main() writes it where the environment says:
 //   RUBATO_REPORT=1           a table on stderr, at the end
+//   RUBATO_REPORT=FILE.html   a page for people
 //   RUBATO_JSON=FILE          one object, "-" for stdout
 //   RUBATO_TRACE=FILE         each turn of each core and the messages between nodes (observe/trace.hpp)
 
@@ -11,6 +12,7 @@
 
 #include "rubato/core/node_host.hpp"
 #include "rubato/global/program.hpp"
+#include "rubato/io/html_report.hpp"
 #include "rubato/io/json.hpp"
 #include "rubato/io/table.hpp"
 #include "rubato/observe/trace.hpp"
@@ -28,8 +30,34 @@ struct ProgramFigures {
 
 // A row for each node, and one of all: shares of the cores' time, messages and tasks.
 [[nodiscard]] io::Table figures_table(const ProgramFigures& figures);
-// An object: `wall_s`, and of each node `nodes` with all counters.
+// Into an open object: `wall_s`, and of each node `nodes` with all counters.
 void put_figures(io::JsonWriter& json, const ProgramFigures& figures);
+// A page that begins with the table.
+[[nodiscard]] io::HtmlReport figures_page(const std::string& title, const ProgramFigures& figures);
+
+// What a layer above adds to what is said of a program: what it has seen of the run itself.
+class ReportPart {
+ public:
+  ReportPart() = default;
+  ReportPart(const ReportPart&) = delete;
+  ReportPart& operator=(const ReportPart&) = delete;
+  virtual ~ReportPart() = default;
+
+  // On each node that is asked for a report, before its host is made: the host's observer, which
+  // shows `next` all that it sees, if there is one. It outlives the host.
+  [[nodiscard]] virtual core::Observer* observer(observe::Trace* next) = 0;
+  // The same, before the run.
+  virtual void attach(core::MessageEngine& engine, const core::JobShape& shape) = 0;
+  // After the run, on every node; and what all of them packed, on the node that speaks.
+  [[nodiscard]] virtual Bytes pack() const = 0;
+  virtual void take(const std::vector<Bytes>& parts) = 0;
+  // On that node, then.
+  [[nodiscard]] virtual std::string text(const io::TableStyle& style) const = 0;
+  virtual void put(io::JsonWriter& json) const = 0;
+  virtual void add(io::HtmlReport& page) const = 0;
+  // What the run ends with, on that node, after all that was said. Throws Error if it was not good.
+  virtual void check() const = 0;
+};
 
 // What a trace of a program says beside its events.
 [[nodiscard]] observe::TraceText trace_text(const ProgramFigures& figures);

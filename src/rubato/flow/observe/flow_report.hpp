@@ -1,0 +1,50 @@
+#pragma once
+// FlowReport: what is said of a flow beside the figures of its program: its tasks, what failed and
+// what waits.
+
+#include "rubato/flow/observe/flow_figures.hpp"
+#include "rubato/flow/observe/node_watch.hpp"
+#include "rubato/flow/run.hpp"
+#include "rubato/global/report.hpp"
+
+namespace rubato::flow {
+
+class FlowReport final : public global::ReportPart {
+ public:
+  // On the node that runs main: what came of it, and the file that scripts' places are of.
+  void set_result(FlowResult result) { result_ = std::move(result); }
+  void set_script(std::string mark, std::string name) {
+    mark_ = std::move(mark);
+    script_ = std::move(name);
+  }
+  // From any thread, from attach() on: of this node.
+  [[nodiscard]] TaskCounts counts() const noexcept {
+    return watch_ ? watch_->counts() : TaskCounts{};
+  }
+
+  [[nodiscard]] core::Observer* observer(observe::Trace* next) override;
+  void attach(core::MessageEngine& engine, const core::JobShape& shape) override {
+    watch_->attach(engine, shape);
+  }
+  // The same for counts() alone; observer() is not needed.
+  void attach_counts(core::MessageEngine& engine, const core::JobShape& shape);
+  [[nodiscard]] Bytes pack() const override { return watch_ ? watch_->pack() : Bytes{}; }
+  void take(const std::vector<Bytes>& parts) override;
+  [[nodiscard]] std::string text(const io::TableStyle& style) const override;
+  // The fields run, failed, skipped, data, failures and waiting; and those of put_figures().
+  void put(io::JsonWriter& json) const override;
+  void add(io::HtmlReport& page) const override;
+  void check() const override { result_.check(); }
+
+ private:
+  std::unique_ptr<NodeWatch> watch_;
+  FlowResult result_;
+  std::string mark_;
+  std::string script_;
+  FlowFigures figures_;
+};
+
+// The fields run, failed, skipped, data, failures and waiting of a result, into an open object.
+void put_result(io::JsonWriter& json, const FlowResult& result);
+
+}  // namespace rubato::flow
