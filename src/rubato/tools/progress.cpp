@@ -29,7 +29,7 @@ Progress::~Progress() {
   if (is_terminal_ && shown_) err_ << "\r\033[K" << std::flush;
 }
 
-void Progress::update(Nanos now, double part, std::string_view note) {
+void Progress::update(Nanos now, double part, std::string_view note, Nanos left) {
   if (now < next_) return;
   next_ = now + (is_terminal_ ? kTerminalInterval : kLogInterval);
   std::string line = title_ + ": ";
@@ -41,10 +41,10 @@ void Progress::update(Nanos now, double part, std::string_view note) {
   }
   if (!note.empty()) line += fmt::format(", {}", note);
   // Below a thousandth the guess would be wild.
-  if (part > 1e-3) {
-    const double left = static_cast<double>(now - begin_) * (1 - part) / part;
-    line += ", " + describe_span(static_cast<Nanos>(left)) + " left";
+  if (left == kByPart && part > 1e-3) {
+    left = static_cast<Nanos>(static_cast<double>(now - begin_) * (1 - part) / part);
   }
+  if (left != kByPart) line += ", " + describe_span(left) + " left";
   if (is_terminal_) {
     err_ << "\r\033[K" << line << std::flush;
   } else {

@@ -17,6 +17,8 @@ class Progress {
  public:
   // A part that nobody knows: the line tells how long it has taken so far.
   static constexpr double kUnknown = -1;
+  // A time left that follows from the part and the time so far.
+  static constexpr Nanos kByPart = -1;
 
   // Writes to `err`, which must outlive this. `begin` is when the work began.
   Progress(std::ostream& err, bool is_terminal, std::string title, Nanos begin);
@@ -28,7 +30,7 @@ class Progress {
   // `part` of the work is done, in [0, 1] or kUnknown; `note` is shown behind it, e.g. "1200
   // ticks/s, waiting 12 %". Costs next to nothing if it is not yet time for a line: call it as
   // often as you like.
-  void update(Nanos now, double part, std::string_view note);
+  void update(Nanos now, double part, std::string_view note, Nanos left = kByPart);
 
  private:
   std::ostream& err_;

@@ -83,5 +83,12 @@ TEST(Progress, DescribesSpansAsPeopleDo) {
   EXPECT_EQ(describe_span(7500 * kSecond), "2 h 5 min");
 }
 
+TEST(Progress, TakesATimeLeftThatSomebodyKnowsBetter) {
+  std::ostringstream err;
+  Progress progress(err, true, "flow", 0);
+  progress.update(3 * kSecond, 0.5, "8 running", 70 * kSecond);
+  EXPECT_EQ(err.str(), "\r\033[Kflow: 50 %, 8 running, 1 min 10 s left");
+}
+
 }  // namespace
 }  // namespace rubato::tools

@@ -24,6 +24,14 @@ void put_result(io::JsonWriter& json, const FlowResult& result) {
       .field("failed", result.counters.n_failed)
       .field("skipped", result.counters.n_skipped)
       .field("data", result.counters.n_data);
+  json.key("journal")
+      .begin_object()
+      .field("done", result.journal.n_done)
+      .field("new", result.journal.n_new)
+      .field("again", result.journal.n_again)
+      .field("problem", result.journal.problem);
+  put_texts(json, "why", result.journal.why);
+  json.end_object();
   put_texts(json, "failures", result.failures);
   put_texts(json, "waiting", result.waiting);
 }

@@ -31,7 +31,7 @@ class FlowReport final : public global::ReportPart {
   [[nodiscard]] Bytes pack() const override { return watch_ ? watch_->pack() : Bytes{}; }
   void take(const std::vector<Bytes>& parts) override;
   [[nodiscard]] std::string text(const io::TableStyle& style) const override;
-  // The fields run, failed, skipped, data, failures and waiting; and those of put_figures().
+  // The fields run, failed, skipped, data, journal, failures and waiting; and those of put_figures().
   void put(io::JsonWriter& json) const override;
   void add(io::HtmlReport& page) const override;
   void check() const override { result_.check(); }
@@ -44,7 +44,7 @@ class FlowReport final : public global::ReportPart {
   FlowFigures figures_;
 };
 
-// The fields run, failed, skipped, data, failures and waiting of a result, into an open object.
+// The fields run, failed, skipped, data, journal, failures and waiting of a result, into an open object.
 void put_result(io::JsonWriter& json, const FlowResult& result);
 
 }  // namespace rubato::flow

@@ -1,5 +1,6 @@
 // rubato flow: scripts of TIC are checked, printed, and run on this machine or as a job.
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -10,9 +11,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "rubato/core/job.hpp"
+#include "rubato/flow/interpret/interpreter.hpp"
 #include "rubato/flow/interpret/run_script.hpp"
+#include "rubato/flow/observe/flow_report.hpp"
+#include "rubato/flow/observe/progress_engine.hpp"
 #include "rubato/flow/plugin/plugin.hpp"
 #include "rubato/flow/tic/check.hpp"
 #include "rubato/flow/tic/parse.hpp"
@@ -20,6 +25,8 @@
 #include "rubato/io/json.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/commands.hpp"
+#include "rubato/tools/progress.hpp"
+#include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -32,6 +39,9 @@ struct FlowOptions {
   std::string journal;
   std::string resume;
   std::uint32_t n_cores = 0;
+  std::string report;
+  std::string trace;
+  bool progress = false;
 };
 
 std::string text_of_file(const std::string& path) {
@@ -90,15 +100,30 @@ struct ScriptRun {
   }
 };
 
-void put_texts(io::JsonWriter& json, const char* name, const std::vector<std::string>& texts) {
-  json.key(name).begin_array();
-  for (const std::string& text : texts)
-    json.value(text);
-  json.end_array();
-}
+// The line that tells how far it is, on node 0. The service thread of the host calls look().
+class ScriptProgress {
+ public:
+  ScriptProgress(const FlowOptions& options, const Context& context)
+      : progress_(context.err, is_terminal(STDERR_FILENO), options.script, steady_now()) {}
 
-void say(const ScriptRun& run, const FlowOptions& options, const core::JobShape& shape,
-         const Context& context) {
+  // While the run goes on; null: nobody is to look.
+  void follow(const flow::ProgressEngine* engine) noexcept { engine_ = engine; }
+  void look(const core::RunGlance& glance) {
+    const flow::ProgressEngine* const engine = engine_;
+    if (engine == nullptr) return;
+    const flow::ProgressText::Line line = text_.look(glance.elapsed, engine->counts());
+    progress_.update(steady_now(), line.part < 0 ? Progress::kUnknown : line.part, line.text,
+                     line.left);
+  }
+
+ private:
+  Progress progress_;
+  flow::ProgressText text_;
+  std::atomic<const flow::ProgressEngine*> engine_{nullptr};
+};
+
+void say(const ScriptRun& run, const flow::FlowReport& report, const FlowOptions& options,
+         const core::JobShape& shape, const Context& context) {
   const flow::FlowCounters& counters = run.result.counters;
   const double seconds = static_cast<double>(run.wall) * 1e-9;
   if (run.error) throw *run.error;
@@ -122,66 +147,151 @@ void say(const ScriptRun& run, const FlowOptions& options, const core::JobShape&
       .field("script", options.script)
       .field("nodes", shape.n_nodes)
       .field("cores", shape.n_cores_total())
-      .field("seconds", seconds)
-      .field("run", counters.n_run)
-      .field("failed", counters.n_failed)
-      .field("skipped", counters.n_skipped)
-      .field("data", counters.n_data);
-  json.key("journal")
-      .begin_object()
-      .field("done", journal.n_done)
-      .field("new", journal.n_new)
-      .field("again", journal.n_again)
-      .field("problem", journal.problem);
-  put_texts(json, "why", journal.why);
-  json.end_object();
-  put_texts(json, "failures", run.result.failures);
-  put_texts(json, "waiting", run.result.waiting);
+      .field("seconds", seconds);
+  report.put(json);
   json.end_object();
   context.out << json.text() << '\n';
 }
 
-// Collective.
-ExitCode run_flow(const FlowOptions& options, const Context& context) {
-  flow::ScriptArguments arguments = arguments_of(options);
-  for (const std::string& plugin : options.plugins)
-    flow::load_plugin(plugin);
-  flow::RunOptions run_options{flow::Workers::parse(options.workers)};
-  run_options.journal.resume = !options.resume.empty();
-  run_options.journal.folder = run_options.journal.resume ? options.resume : options.journal;
-  core::JobConfig config;
-  config.host.n_cores = options.n_cores;
-  core::Job job(net::make_fabric(), std::move(config));
-  ScriptRun run;
-  global::run(job.host(), {}, [&] {
+// A run of a script on this node of a job, and what is seen of it.
+class FlowRun {
+ public:
+  FlowRun(const FlowOptions& options, const Context& context)
+      : options_(options),
+        context_(context),
+        arguments_(arguments_of(options)),
+        run_options_{flow::Workers::parse(options.workers), {}},
+        shows_progress_(options.progress || is_terminal(STDERR_FILENO)) {
+    for (const std::string& plugin : options.plugins)
+      flow::load_plugin(plugin);
+    run_options_.journal.resume = !options.resume.empty();
+    run_options_.journal.folder = run_options_.journal.resume ? options.resume : options.journal;
+  }
+
+  // Collective.
+  ExitCode run() {
+    core::JobConfig config;
+    config.host.n_cores = options_.n_cores;
+    auto fabric = net::make_fabric();
+    if (!options_.trace.empty()) trace_ = std::make_unique<observe::Trace>(fabric->n_nodes());
+    if (wants_figures()) config.host.observer = report_.observer(trace_.get());
+    // Its service thread looks, and is gone before the line is.
+    if (shows_progress_) {
+      progress_.emplace(options_, context_);
+      config.host.glance = [this](const core::RunGlance& glance) { progress_->look(glance); };
+    }
+    core::Job job(std::move(fabric), std::move(config));
+    global::Program program(job.shape(), {});
+    program.set_main([this] { run_main(); });
+    attach(job, program);
+    const core::NodeFigures mine = run_engine(job, program);
+    progress_.reset();
+    report_.set_result(run_.result);
+    report_.set_script(flow::kScriptFile, options_.script);
+    ExitCode code = run_.code();
+    try {
+      if (wants_figures()) gather(job, mine, program.engine().counters());
+    } catch (const Error& error) {  // of all nodes
+      if (job.speaks()) context_.err << "rubato: " << error.what() << std::endl;
+      code = error.code();
+    }
+    return end(job, code);
+  }
+
+ private:
+  // The same on all nodes.
+  [[nodiscard]] bool wants_figures() const {
+    return context_.json || trace_ || !options_.report.empty();
+  }
+
+  // Collective: node 0 alone knows whether somebody looks at its terminal, and what nodes say to
+  // each other depends on it.
+  void attach(core::Job& job, global::Program& program) {
+    Writer out;
+    out.put(static_cast<std::uint8_t>(shows_progress_ ? 1 : 0));
+    const Bytes bytes = job.host().broadcast(out.take());
+    shows_progress_ = Reader(bytes).get<std::uint8_t>() != 0;
+    if (wants_figures()) {
+      report_.attach(program.engine(), job.shape());
+    } else if (shows_progress_) {
+      report_.attach_counts(program.engine(), job.shape());
+    }
+  }
+
+  // A task of node 0.
+  void run_main() {
     try {
       const TemporaryFolder temporary;
-      arguments.temporary_folder = temporary.path();
+      arguments_.temporary_folder = temporary.path();
       const Nanos begin = steady_now();
-      run.result =
-          flow::run_script(text_of_file(options.script), options.script, arguments, run_options);
-      run.wall = steady_now() - begin;
+      run_.result = flow::run_script(text_of_file(options_.script), options_.script, arguments_,
+                                     run_options_);
+      run_.wall = steady_now() - begin;
     } catch (const Error& error) {
-      run.error = error;
+      run_.error = error;
     }
-  });
-  // Said before any node leaves: the first that ends with another code than 0 may take the others
-  // down.
-  ExitCode code = run.code();
-  if (job.speaks()) {
-    try {
-      say(run, options, job.shape(), context);
-    } catch (const Error& error) {
-      context.err << "rubato: " << error.what() << std::endl;
-    }
-    context.err.flush();
-    context.out.flush();
   }
-  Writer out;
-  out.put(code);
-  const Bytes bytes = job.host().broadcast(out.take());
-  Reader in(bytes);
-  return in.get<ExitCode>();
+
+  core::NodeFigures run_engine(core::Job& job, global::Program& program) {
+    if (!shows_progress_) return job.host().run(program.engine());
+    flow::ProgressEngine engine(program.engine(), job.shape(), [this] { return report_.counts(); });
+    if (progress_ && job.speaks()) progress_->follow(&engine);
+    const core::NodeFigures mine = job.host().run(engine);
+    if (progress_) progress_->follow(nullptr);
+    return mine;
+  }
+
+  // Collective: what the nodes have seen is written by the first.
+  void gather(core::Job& job, const core::NodeFigures& mine, const core::CoreCounters& counters) {
+    const global::ProgramFigures figures = global::gather_figures(job.host(), mine, counters);
+    const std::vector<Bytes> seen = job.host().gather(report_.pack());
+    const std::vector<Bytes> events =
+        trace_ ? job.host().gather(trace_->pack()) : std::vector<Bytes>();
+    job.host().agree([&] {
+      if (!job.speaks() || run_.error) return;
+      report_.take(seen);
+      if (!options_.report.empty()) {
+        io::HtmlReport page = global::figures_page(options_.script, figures);
+        report_.add(page);
+        page.write(options_.report);
+      }
+      if (trace_) observe::Trace::write(options_.trace, events, global::trace_text(figures));
+    });
+  }
+
+  // Collective. Said before any node leaves: the first that ends with another code than 0 may take
+  // the others down.
+  ExitCode end(core::Job& job, ExitCode code) {
+    if (job.speaks()) {
+      try {
+        say(run_, report_, options_, job.shape(), context_);
+      } catch (const Error& error) {
+        context_.err << "rubato: " << error.what() << std::endl;
+      }
+      context_.err.flush();
+      context_.out.flush();
+    }
+    Writer out;
+    out.put(code);
+    const Bytes bytes = job.host().broadcast(out.take());
+    Reader in(bytes);
+    return in.get<ExitCode>();
+  }
+
+  const FlowOptions& options_;
+  const Context& context_;
+  flow::ScriptArguments arguments_;
+  flow::RunOptions run_options_;
+  bool shows_progress_;
+  std::unique_ptr<observe::Trace> trace_;
+  flow::FlowReport report_;
+  std::optional<ScriptProgress> progress_;
+  ScriptRun run_;
+};
+
+// Collective.
+ExitCode run_flow(const FlowOptions& options, const Context& context) {
+  return FlowRun(options, context).run();
 }
 
 ExitCode print_script(const FlowOptions& options, const Context& context) {
@@ -245,6 +355,13 @@ void add_flow(CommandLine& line) {
       ->type_name("DIR")
       ->excludes(journal);
   run->add_option("--cores", options->n_cores, "Cores of a node; default: all")->type_name("");
+  run->add_option("--report", options->report,
+                  "A page of what ran: tasks by name, the slowest, each core over time")
+      ->type_name("FILE");
+  run->add_option("--trace", options->trace, "All tasks and messages, for ui.perfetto.dev")
+      ->type_name("FILE");
+  run->add_flag("--progress", options->progress,
+                "Says how far it is where stderr is no terminal, too");
   add("check", "Finds what is wrong with a script before it runs", &check_script);
   add("print", "Prints a script in its canonical form", &print_script);
 }
