@@ -14,6 +14,9 @@
 // A range is halved until a task has `grain` iterations; the newest halves of a core run first and
 // others take the oldest. So what one loop has under way is bounded: grain iterations and the
 // logarithm of the range, on each core [Turbine 5, throttling].
+//
+// One that has some tasks for each node is cut by nodes first, an equal part for each, which it gets
+// in as many steps as the logarithm of their number: nobody has to ask for its first part.
 
 #include "rubato/flow/async.hpp"
 
@@ -35,6 +38,19 @@ struct Range {
     return static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
   }
 };
+
+// A part of the range for each of the nodes [first, last), counted from node `base` on; it is on the
+// first of them.
+struct NodesRange {
+  Range range;
+  core::NodeId base;
+  core::NodeId first;
+  core::NodeId last;
+};
+// Cuts a rule whose closure ends with a NodesRange by nodes: the upper halves go to theirs, the rest
+// becomes a rule of `body`, whose closure ends with a Range.
+void spread_range(Flow& flow, Rule& rule, ActionId body);
+[[nodiscard]] bool is_for_all_nodes(const Range& range, const core::JobShape& shape) noexcept;
 
 // The first failure of several bodies that one task runs.
 class BodyFailures {
@@ -89,8 +105,11 @@ struct RangeAction {
     }
     failures.settle();
   }
-  // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
+  static void spread(Flow& flow, Rule& rule) { spread_range(flow, rule, kId); }
+  // NOLINTBEGIN(readability-identifier-naming): set before main, then constant
   static inline const ActionId kId = register_action({"async_for", &run});
+  static inline const ActionId kSpread = register_action({"async_for", &spread});
+  // NOLINTEND(readability-identifier-naming)
 };
 
 // Argument 0 is the container, 1 the count of open tasks; then those of the body; then members, if
@@ -150,16 +169,25 @@ class AsyncFor {
   template <class... A>
   Future<void> operator()(A&&... arguments) const {
     Flow& flow = Flow::here();
-    const DataId done = flow.create_count(PortablePlace(at_));
-    auto rule = std::make_unique<Rule>(RangeAction<F, Kept<A>...>::kId,
-                                       static_cast<std::uint32_t>(1 + sizeof...(A)),
-                                       RuleOptions{options_.name}, PortablePlace(at_));
-    rule->args()[0] = {Arg::Mode::writer, {done, kWholeWeight}, {}, {}};
+    using Does = RangeAction<F, Kept<A>...>;
+    const core::JobShape& shape = flow.core().shape();
     const Range range{
         begin_, end_,
         grain_for(static_cast<std::uint64_t>(end_) - static_cast<std::uint64_t>(begin_),
-                  flow.core().shape().n_cores_total(), options_.grain)};
-    put_function(*rule, f_, std::as_bytes(std::span(&range, 1)));
+                  shape.n_cores_total(), options_.grain)};
+    const bool is_spread = is_for_all_nodes(range, shape);
+    const DataId done = flow.create_count(PortablePlace(at_));
+    auto rule = std::make_unique<Rule>(is_spread ? Does::kSpread : Does::kId,
+                                       static_cast<std::uint32_t>(1 + sizeof...(A)),
+                                       RuleOptions{options_.name}, PortablePlace(at_));
+    rule->args()[0] = {Arg::Mode::writer, {done, kWholeWeight}, {}, {}};
+    if (is_spread) {
+      const NodesRange all{range, shape.node, 0, shape.n_nodes};
+      put_function(*rule, f_, std::as_bytes(std::span(&all, 1)));
+      rule->options.core = flow.core().core();
+    } else {
+      put_function(*rule, f_, std::as_bytes(std::span(&range, 1)));
+    }
     put_arguments<1>(*rule, std::forward<A>(arguments)...);
     flow.submit(std::move(rule));
     return Future<void>(Ref{done, kWholeWeight});

@@ -52,17 +52,15 @@
 namespace rubato::core {
 
 struct MessageOptions {
-  std::size_t block_bytes = std::size_t{32} << 10;  // between cores of a node
-  std::uint32_t window_blocks = 8;                  // to each of them
-  std::size_t buffer_bytes = std::size_t{64}
-                             << 10;  // a buffer to another node leaves when it holds so much
-  std::size_t window_bytes = std::size_t{4} << 20;  // of a core, to each node
+  std::size_t block_bytes = std::size_t{32} << 10;   // between cores of a node
+  std::uint32_t window_blocks = 8;                   // to each of them
+  std::size_t buffer_bytes = std::size_t{64} << 10;  // a buffer to another node leaves with so much
+  std::size_t window_bytes = std::size_t{4} << 20;   // of a core, to each node
   // And with the slice in which it has that age; where there are many, later (by 1 for 8 of them,
   // at most 16 times as late).
   Nanos deadline = 100 * kMicrosecond;
-  Nanos combining_age =
-      5 * kMillisecond;             // what is held back to be combined leaves in a slice after that
-  Nanos slice = 50 * kMicrosecond;  // what a core does at a stretch, if its tasks let it
+  Nanos combining_age = 5 * kMillisecond;  // what is held back leaves in a slice after that
+  Nanos slice = 50 * kMicrosecond;         // what a core does at a stretch, if its tasks let it
   Scheduler::Options tasks{};
   std::uint32_t n_native_threads = 4;  // of a node, for run_native(); 0: it runs on the core itself
   // For figures of what happens within a turn; null: virtual time, which only the host moves.
@@ -186,6 +184,9 @@ class CoreContext {
   void multicast(CoreId first, CoreId last, const R& record) {
     if (first < last) post(first, detail::MulticastRecord<R>{first, last, record});
   }
+
+  // What was posted to core `to` leaves when the caller's turn ends or it yields, old or not.
+  void hurry(CoreId to);
 
   // --- scopes and tasks
 
@@ -325,7 +326,6 @@ class CoreContext {
  private:
   friend class MessageEngine;
   friend struct FinishDone;
-
   friend struct Beg;
   friend struct TasksExist;
 

@@ -159,9 +159,7 @@ void CoreContext::give_to_beggar() {
     counters_.n_given += chunk->n;
   }
   applied_scope_ = 0;
-  close_block(outbox(to));
-  const NodeId node = shape_.node_of(to);
-  send_lane(node, lanes_[node]);
+  hurry(to);
 }
 
 // For a core that has nothing left. True if there is something now.
