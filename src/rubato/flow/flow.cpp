@@ -198,6 +198,8 @@ void Flow::give_back_reader(Ref reader) {
   if (reader.weight == 0) return;
   if (is_here(reader.id)) {
     give_back_reader_here(reader);
+  } else if (reader.id.is_spread()) {
+    homeward_.add(reader.id, Homeward::What::readers, reader.weight, 0);
   } else {
     here_.post(reader.id.home(), GiveBackReader{reader});
   }
@@ -214,6 +216,8 @@ void Flow::give_back_writer(Ref writer, const Value* failure) {
   if (writer.weight == 0) return;
   if (is_here(writer.id)) {
     give_back_writer_here(writer, failure);
+  } else if (failure == nullptr && writer.id.is_spread()) {
+    homeward_.add(writer.id, Homeward::What::writers, writer.weight, 0);
   } else if (failure == nullptr) {
     here_.post(writer.id.home(), GiveBackWriter{writer});
   } else {
@@ -260,8 +264,8 @@ void Flow::free_if_unused(DataId id, Datum& unused) {
   if (value.is_reference()) give_back_reader(value.as_reference());
 }
 
-void Flow::note_freed_shard(DataId id) {
-  if (--datum(id).n_shards_open > 0) return;
+void Flow::note_freed_shards(DataId id, CoreId n_shards) {
+  if ((datum(id).n_shards_open -= n_shards) > 0) return;
   data_.remove(id.slot());
   ++counters_.n_freed;
 }

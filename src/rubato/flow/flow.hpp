@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/flow/homeward.hpp"
 #include "rubato/flow/journal/journal.hpp"
 #include "rubato/flow/observe/core_watch.hpp"
 #include "rubato/flow/pool/team_pool.hpp"
@@ -54,9 +55,14 @@ struct WordPair {
   [[nodiscard]] Value value() const noexcept { return Value::word(kind, bits); }
 };
 
+struct AttachLoop;
+
 class Flow final : public core::Combiner {
  public:
-  Flow() : here_(CoreContext::here()), watch_(here_.local_or_make<WatchPlace>().watch) {}
+  Flow()
+      : here_(CoreContext::here()),
+        homeward_(here_),
+        watch_(here_.local_or_make<WatchPlace>().watch) {}
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
   ~Flow() override;
@@ -72,9 +78,11 @@ class Flow final : public core::Combiner {
   [[nodiscard]] DataId create(Kind kind, PortablePlace at) {
     return create(kind, Closing::set, at);
   }
-  // A new void datum that is closed when all of its writers have given their right back.
-  [[nodiscard]] DataId create_count(PortablePlace at) {
-    return create(Kind::unit, Closing::counted, at);
+  // A new void datum that is closed when all of its writers have given their right back; cores of
+  // the whole job, if it is spread.
+  [[nodiscard]] DataId create_count(bool is_spread, PortablePlace at) {
+    const DataId id = create(Kind::unit, Closing::counted, at);
+    return is_spread ? id.of_spread() : id;
   }
   // A new container of this core. Its members are spread over all cores, or all here.
   [[nodiscard]] DataId create_container(Kind kind, bool is_spread, PortablePlace at);
@@ -187,9 +195,12 @@ class Flow final : public core::Combiner {
   void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at);
   void insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at);
   void attach_loop_here(std::unique_ptr<Rule> body);
+  void spread_loop(AttachLoop to, std::unique_ptr<Rule> body);
   void close_shard(DataId id, const Value* failure = nullptr);
-  void note_freed_shard(DataId id);
-  void count_shard(DataId id, std::uint64_t n_members);
+  // To the home of a spread datum, by way of other cores.
+  void say_home(DataId id, Homeward::What what, std::uint64_t amount, CoreId n_cores);
+  void count_shards(DataId id, std::uint64_t n_members, CoreId n_shards);
+  void note_freed_shards(DataId id, CoreId n_shards);
   void send_members(DataId id, CoreId to, std::uint64_t address);
   void free_shard(DataId id);
 
@@ -244,6 +255,7 @@ class Flow final : public core::Combiner {
   DatumTable data_;
   std::map<std::uint64_t, std::unique_ptr<Shard>> shards_;  // DataId::word
   Shard* last_shard_ = nullptr;
+  Homeward homeward_;
   std::vector<DataId> held_;  // shards that have something to send
   core::FinishId held_scope_ = 0;
   ReadyQueue ready_;        // with a priority

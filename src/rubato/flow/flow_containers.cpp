@@ -40,11 +40,7 @@ void Flow::free_shard(DataId id) {
       if (value.is_reference()) give_back_reader(value.as_reference());
     });
   }
-  if (is_here(id)) {
-    note_freed_shard(id);
-  } else {
-    here_.post(id.home(), FreedShard{id});
-  }
+  say_home(id, Homeward::What::freed, 0, 1);
 }
 
 void Flow::insert(Ref& writer, const Value& key, Value value, PortablePlace at) {
@@ -229,21 +225,24 @@ void Flow::attach_loop(std::unique_ptr<Rule> body) {
     make_wide(arg.ref, arg.mode == Arg::Mode::writer);
   if (!id.is_spread()) {
     if (is_here(id)) return attach_loop_here(std::move(body));
-    here_.post(id.home(), AttachLoop{}, body->to_bytes());
+    here_.post(id.home(), AttachLoop{id.home(), 0, 1}, body->to_bytes());
     return;
   }
+  spread_loop({here_.core(), 0, static_cast<CoreId>(here_.shape().n_cores_total())},
+              std::move(body));
+}
+
+// To the upper halves of the cores, and so on: as many steps as the logarithm of their number. The
+// weights are wide, so that halving them does not wait.
+void Flow::spread_loop(AttachLoop to, std::unique_ptr<Rule> body) {
   const auto n_cores = static_cast<CoreId>(here_.shape().n_cores_total());
-  for (CoreId core = 0; core < n_cores; ++core) {
-    if (core == here_.core()) continue;
-    // An equal part of what is left for each.
-    auto part = empty_copy(*body, 0);
-    for (std::size_t i = 0; i < body->args().size(); ++i) {
-      Arg& from = body->args()[i];
-      const std::uint64_t weight = from.ref.weight / (n_cores - core + 1);
-      from.ref.weight -= weight;
-      part->args()[i] = {from.mode, {from.ref.id, weight}, from.value, from.copy_keys()};
-    }
-    here_.post(core, AttachLoop{}, part->to_bytes());
+  while (to.last - to.first > 1) {
+    const CoreId middle = to.first + (to.last - to.first + 1) / 2;
+    const std::unique_ptr<Rule> half = halve_rule(*body);
+    const CoreId core = (to.base + middle) % n_cores;
+    here_.post(core, AttachLoop{to.base, middle, to.last}, half->to_bytes());
+    here_.hurry(core);
+    to.last = middle;
   }
   attach_loop_here(std::move(body));
 }
@@ -392,17 +391,27 @@ void Flow::close_shard(DataId id, const Value* failure) {
     while (!waiting.empty())
       skip(waiting.pop(), never_set);
   });
-  if (is_here(id)) {
-    count_shard(id, n_members);
-  } else {
-    here_.post(id.home(), CountShard{id, n_members});
+  say_home(id, Homeward::What::counted, n_members, 1);
+}
+
+void Flow::say_home(DataId id, Homeward::What what, std::uint64_t amount, CoreId n_cores) {
+  if (!is_here(id)) return homeward_.add(id, what, amount, n_cores);
+  switch (what) {
+    case Homeward::What::readers:
+      return give_back_reader_here({id, amount});
+    case Homeward::What::writers:
+      return give_back_writer_here({id, amount}, nullptr);
+    case Homeward::What::counted:
+      return count_shards(id, amount, n_cores);
+    case Homeward::What::freed:
+      return note_freed_shards(id, n_cores);
   }
 }
 
-void Flow::count_shard(DataId id, std::uint64_t n_members) {
+void Flow::count_shards(DataId id, std::uint64_t n_members, CoreId n_shards) {
   Datum& mine = datum(id);
   mine.n_members += n_members;
-  if (--mine.n_shards_open > 0) return;
+  if ((mine.n_shards_open -= n_shards) > 0) return;
   const Value value = mine.value.is_failed()
                           ? mine.value
                           : Value::integer(static_cast<std::int64_t>(mine.n_members));

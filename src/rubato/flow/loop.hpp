@@ -176,7 +176,7 @@ class AsyncFor {
         grain_for(static_cast<std::uint64_t>(end_) - static_cast<std::uint64_t>(begin_),
                   shape.n_cores_total(), options_.grain)};
     const bool is_spread = is_for_all_nodes(range, shape);
-    const DataId done = flow.create_count(PortablePlace(at_));
+    const DataId done = flow.create_count(is_spread, PortablePlace(at_));
     auto rule = std::make_unique<Rule>(is_spread ? Does::kSpread : Does::kId,
                                        static_cast<std::uint32_t>(1 + sizeof...(A)),
                                        RuleOptions{options_.name}, PortablePlace(at_));
@@ -214,11 +214,12 @@ class AsyncEach {
   template <class... A>
   Future<void> operator()(A&&... arguments) {
     Flow& flow = Flow::here();
-    const DataId done = flow.create_count(PortablePlace(at_));
+    Ref container = container_.take();
+    const DataId done = flow.create_count(container.id.is_spread(), PortablePlace(at_));
     auto rule = std::make_unique<Rule>(EachAction<F, T, K, Kept<A>...>::kStart,
                                        static_cast<std::uint32_t>(2 + sizeof...(A)),
                                        RuleOptions{options_.name}, PortablePlace(at_));
-    rule->args()[0] = {Arg::Mode::reader, container_.take(), {}, {}};
+    rule->args()[0] = {Arg::Mode::reader, container, {}, {}};
     rule->args()[1] = {Arg::Mode::writer, {done, kWholeWeight}, {}, {}};
     put_function(*rule, f_);
     put_arguments<2>(*rule, std::forward<A>(arguments)...);

@@ -125,10 +125,13 @@ struct MembersHere {
   std::uint64_t address;
   void apply(CoreContext& here, ByteView bytes) const;
 };
+// The body of a loop, to the cores [first, last), counted from core `base` on; on the first of them.
 struct AttachLoop {
-  std::uint64_t unused = 0;
+  CoreId base;
+  CoreId first;
+  CoreId last;
   void apply(CoreContext& /*here*/, ByteView bytes) const {
-    Flow::here().attach_loop_here(Rule::from_bytes(bytes));
+    Flow::here().spread_loop(*this, Rule::from_bytes(bytes));
   }
 };
 struct CloseShard {
@@ -143,15 +146,6 @@ struct CloseFailedShard {
     const Value failure = Value::get(in);
     Flow::here().close_shard(id, &failure);
   }
-};
-struct CountShard {
-  DataId id;
-  std::uint64_t n_members;
-  void apply(CoreContext& /*here*/) const { Flow::here().count_shard(id, n_members); }
-};
-struct FreedShard {
-  DataId id;
-  void apply(CoreContext& /*here*/) const { Flow::here().note_freed_shard(id); }
 };
 struct FreeShard {
   DataId id;

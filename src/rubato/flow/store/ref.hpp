@@ -10,13 +10,16 @@ namespace rubato::flow {
 using core::CoreId;
 
 // A datum: the core that keeps it, and its place there: 24 bits and 38. Two bits between them say
-// that it is a container, and that its members are spread over all cores.
+// that it is a container, and that all cores may use it: they have members of the container, or
+// tasks that are counted.
 struct DataId {
   std::uint64_t word = 0;  // 0: none
 
   static DataId of(CoreId home, std::uint64_t slot) noexcept {
     return {(std::uint64_t{home} << 40) | (slot + 1)};
   }
+  // The same, of a count of tasks that are spread over all cores.
+  [[nodiscard]] DataId of_spread() const noexcept { return {word | kSpread}; }
   // The same as a container's.
   [[nodiscard]] DataId of_container(bool is_spread) const noexcept {
     return {word | kContainer | (is_spread ? kSpread : 0)};
