@@ -61,8 +61,8 @@ class Flow final : public core::Combiner {
  public:
   Flow()
       : here_(CoreContext::here()),
-        homeward_(here_),
-        watch_(here_.local_or_make<WatchPlace>().watch) {}
+        watch_(here_.local_or_make<WatchPlace>().watch),
+        homeward_(here_) {}
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
   ~Flow() override;

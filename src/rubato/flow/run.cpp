@@ -4,21 +4,17 @@
 #include <sstream>
 
 #include "rubato/flow/observe/flow_report.hpp"
-#include "rubato/global/loop.hpp"
 #include "rubato/global/main.hpp"
+#include "rubato/global/reduce_cores.hpp"
 
 namespace rubato::flow {
 namespace {
 
-constexpr std::size_t kTextsACore = 20;  // of what waits, and of what failed
-
-// On the core that asked.
-struct Gathered {
-  std::vector<FlowResult> of_core;
-};
+constexpr std::size_t kTextsKept = 100;  // of what waits, and of what failed
+constexpr std::size_t kTextsShown = 20;
 
 void put_texts(Writer& out, const std::vector<std::string>& texts) {
-  const std::size_t n = std::min(texts.size(), kTextsACore);
+  const std::size_t n = std::min(texts.size(), kTextsKept);
   out.put(static_cast<std::uint64_t>(n));
   for (std::size_t i = 0; i < n; ++i)
     out.put_string(texts[i]);
@@ -30,33 +26,24 @@ std::vector<std::string> get_texts(Reader& in) {
   return texts;
 }
 
-struct OneCore {
-  CoreId core;
-  void apply(CoreContext& here, ByteView bytes) const {
-    Reader in(bytes);
-    FlowResult& mine = here.local<Gathered>().of_core.at(core);
-    mine.counters = in.get<FlowCounters>();
-    mine.n_failures = in.get<std::uint64_t>();
-    mine.n_data_held = in.get<std::uint64_t>();
-    mine.failures = get_texts(in);
-    mine.waiting = get_texts(in);
-    mine.journal = JournalCounts::get(in);
-  }
-};
+void add_texts(std::vector<std::string>& texts, const std::vector<std::string>& more) {
+  const std::size_t n = std::min(more.size(), kTextsKept - std::min(texts.size(), kTextsKept));
+  texts.insert(texts.end(), more.begin(), more.begin() + static_cast<std::ptrdiff_t>(n));
+}
 
-void send_mine(CoreId to) {
+// What a core has to say at the end of a run, of which it forgets all.
+FlowResult take_result() {
   Flow& flow = Flow::here();
-  Writer out;
-  out.put(flow.counters());
-  out.put(flow.n_failures());
-  out.put(flow.n_data_held());
-  put_texts(out, flow.failures());
-  put_texts(out, flow.leftovers(kTextsACore));
+  FlowResult mine;
+  mine.counters = flow.counters();
+  mine.n_failures = flow.n_failures();
+  mine.failures = flow.failures();
+  mine.waiting = flow.leftovers(kTextsKept);
+  mine.n_data_held = flow.n_data_held();
   const bool speaks_for_node = flow.core().core() == flow.core().shape().first_core();
-  const Journal* const journal = speaks_for_node ? flow.journal() : nullptr;
-  (journal != nullptr ? journal->counts() : JournalCounts()).put(out);
-  flow.core().post(to, OneCore{flow.core().core()}, out.view());
+  if (speaks_for_node && flow.journal() != nullptr) mine.journal = flow.journal()->counts();
   flow.begin_again();
+  return mine;
 }
 
 // Why a run cannot begin.
@@ -172,21 +159,42 @@ FlowResult run(const std::function<void()>& main, const RunOptions& options) {
       Flow::here().note_failure(std::string("main: ") + error.what());
     }
   });
-  Gathered gathered;
-  gathered.of_core.resize(here.shape().n_cores_total());
-  here.set_local(gathered);
-  const CoreId to = here.core();
-  global::on_all_cores([to] { send_mine(to); });
-  for (const FlowResult& one : gathered.of_core) {
-    all.counters.add(one.counters);
-    all.n_failures += one.n_failures;
-    all.n_data_held += one.n_data_held;
-    all.failures.insert(all.failures.end(), one.failures.begin(), one.failures.end());
-    all.waiting.insert(all.waiting.end(), one.waiting.begin(), one.waiting.end());
-    all.journal.add(one.journal);
-  }
+  const auto add = [](FlowResult lower, const FlowResult& higher) {
+    lower.add(higher);
+    return lower;
+  };
+  all.add(global::reduce_cores([] { return take_result(); }, add));
   if (has_journal && all.is_good()) Journal::drop_older_files(options.journal);
   return all;
+}
+
+void FlowResult::add(const FlowResult& other) {
+  counters.add(other.counters);
+  n_failures += other.n_failures;
+  n_data_held += other.n_data_held;
+  add_texts(failures, other.failures);
+  add_texts(waiting, other.waiting);
+  journal.add(other.journal);
+}
+
+void FlowResult::put(Writer& out) const {
+  out.put(counters);
+  out.put(n_failures);
+  out.put(n_data_held);
+  put_texts(out, failures);
+  put_texts(out, waiting);
+  journal.put(out);
+}
+
+FlowResult FlowResult::get(Reader& in) {
+  FlowResult result;
+  result.counters = in.get<FlowCounters>();
+  result.n_failures = in.get<std::uint64_t>();
+  result.n_data_held = in.get<std::uint64_t>();
+  result.failures = get_texts(in);
+  result.waiting = get_texts(in);
+  result.journal = JournalCounts::get(in);
+  return result;
 }
 
 std::string FlowResult::text() const {
@@ -196,12 +204,12 @@ std::string FlowResult::text() const {
     if (counters.n_skipped > 0) {
       all += ", " + std::to_string(counters.n_skipped) + " did not run since they need what failed";
     }
-    all += ":" + lines(failures, kTextsACore);
-    if (n_failures > std::min(failures.size(), kTextsACore)) all += "\n  ..";
+    all += ":" + lines(failures, kTextsShown);
+    if (n_failures > std::min(failures.size(), kTextsShown)) all += "\n  ..";
   }
   if (!waiting.empty()) {
     if (!all.empty()) all += "\n";
-    all += "nothing goes on any more, and these wait for ever:" + lines(waiting, kTextsACore);
+    all += "nothing goes on any more, and these wait for ever:" + lines(waiting, kTextsShown);
   }
   return all;
 }

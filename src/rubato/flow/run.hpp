@@ -21,8 +21,8 @@ namespace rubato::flow {
 struct FlowResult {
   FlowCounters counters;  // of all cores
   std::uint64_t n_failures = 0;
-  std::vector<std::string> failures;  // the first of each core, in the order of the cores
-  std::vector<std::string> waiting;   // rules that wait for ever, and for what
+  std::vector<std::string> failures;  // the first hundred, in the order of the cores
+  std::vector<std::string> waiting;   // rules that wait for ever, and for what: as many
   std::uint64_t n_data_held = 0;      // data that nobody has freed, of all cores
   JournalCounts journal;              // of all nodes
   // What a failed run ends with: some_tasks_failed, or what main itself threw.
@@ -34,6 +34,11 @@ struct FlowResult {
   // Throws Error with text(): its code if something failed, `failed` if something only waits for
   // ever. Nothing if the run was good.
   void check() const;
+
+  // That of other cores, behind these; and how it travels.
+  void add(const FlowResult& other);
+  void put(Writer& out) const;
+  [[nodiscard]] static FlowResult get(Reader& in);
 };
 
 struct RunOptions {

@@ -16,7 +16,8 @@ auto reduce_cores(const F& f, const Op& op, SourcePlace at = SourcePlace::here()
   static_assert(
       std::is_trivially_copyable_v<F> && std::is_trivially_copyable_v<Op>,
       "what runs on all cores is copied there by its bytes: it must capture plain values");
-  static_assert(std::is_trivially_copyable_v<R>, "results travel as their bytes");
+  static_assert(std::is_trivially_copyable_v<R> || detail::PutsItself<R>,
+                "results travel as their bytes, or put themselves");
   const Team team = Team::private_job();
   R result{};
   on_all_cores(

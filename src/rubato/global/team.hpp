@@ -18,6 +18,7 @@
 // Tasks wait in these calls. Engines, whose events must not, have core::Team.
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -91,12 +92,22 @@ template <class T>
   return values;
 }
 
+// A value that says how it is written.
+template <class T>
+concept PutsItself = requires(const T& value, Writer& out, Reader& in) {
+  value.put(out);
+  { T::get(in) } -> std::same_as<T>;
+};
+
 // How a value of a collective travels: a plain one, or a vector of plain ones, which is combined
-// element by element.
+// element by element; up the tree, one that puts itself, too.
 template <class T>
 struct Wire {
   static_assert(std::is_trivially_copyable_v<T>,
                 "a value of a collective is plain, or a vector of plain values");
+  static void send(const Collective& call, Rank to, const T& value) {
+    call.send(to, bytes_of(value));
+  }
   static T receive(const Collective& call, Rank from, const T& /*like*/) {
     return value_of<T>(call.receive(from, sizeof(T)));
   }
@@ -108,6 +119,9 @@ struct Wire {
 template <class T>
 struct Wire<std::vector<T>> {
   static_assert(std::is_trivially_copyable_v<T>);
+  static void send(const Collective& call, Rank to, const std::vector<T>& values) {
+    call.send(to, bytes_of(values));
+  }
   static std::vector<T> receive(const Collective& call, Rank from, const std::vector<T>& like) {
     return values_of<T>(call.receive(from, like.size() * sizeof(T)));
   }
@@ -119,14 +133,33 @@ struct Wire<std::vector<T>> {
   }
 };
 
+template <PutsItself T>
+struct Wire<T> {
+  static void send(const Collective& call, Rank to, const T& value) {
+    Writer out;
+    value.put(out);
+    call.send(to, out.view());
+  }
+  static T receive(const Collective& call, Rank from, const T& /*like*/) {
+    const Bytes bytes = call.receive(from, Collective::kAnySize);
+    Reader in(bytes);
+    return T::get(in);
+  }
+  template <class Op>
+  static T combine(T lower, const T& higher, const Op& op) {
+    return op(std::move(lower), higher);
+  }
+};
+
 // Up the binomial tree over the ranks: `value` becomes the combination of this member's subtree, at
 // rank 0 of all.
 template <class T, class Op>
 void climb(const Collective& call, T& value, const Op& op) {
   for (Rank bit = 1; bit < call.size(); bit <<= 1) {
-    if ((call.rank() & bit) != 0) return call.send(call.rank() - bit, bytes_of(value));
+    if ((call.rank() & bit) != 0) return Wire<T>::send(call, call.rank() - bit, value);
     if (call.rank() + bit < call.size()) {
-      value = Wire<T>::combine(value, Wire<T>::receive(call, call.rank() + bit, value), op);
+      value =
+          Wire<T>::combine(std::move(value), Wire<T>::receive(call, call.rank() + bit, value), op);
     }
   }
 }
@@ -167,7 +200,8 @@ class Team {
   // element, and as long on all members.
   template <class T, class Op>
   [[nodiscard]] T allreduce(const T& value, const Op& op) const;
-  // The same, at rank `root`; its own value at the others.
+  // The same, at rank `root`; its own value at the others. A value may also be what puts itself:
+  // value.put(Writer&) and T::get(Reader&).
   template <class T, class Op>
   [[nodiscard]] T reduce(const T& value, const Op& op, Rank root = 0) const;
 
@@ -253,7 +287,7 @@ T Team::reduce(const T& value, const Op& op, Rank root) const {
   T all = value;
   detail::climb(call, all, op);
   if (root == 0) return call.rank() == 0 ? all : value;
-  if (call.rank() == 0) call.send(root, detail::bytes_of(all));
+  if (call.rank() == 0) detail::Wire<T>::send(call, root, all);
   return call.rank() == root ? detail::Wire<T>::receive(call, 0, value) : value;
 }
 

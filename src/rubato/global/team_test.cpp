@@ -110,6 +110,29 @@ TEST(Team, CollectivesAreTheSameOnRealCores) {
   }
 }
 
+// The cores that it has heard of, in their order.
+struct Heard {
+  std::string text;
+  void put(Writer& out) const { out.put_string(text); }
+  static Heard get(Reader& in) { return {in.get_string()}; }
+};
+
+TEST(Team, ReducesWhatPutsItselfInTheOrderOfTheRanks) {
+  for (std::uint32_t n_nodes = 1; n_nodes <= 9; n_nodes += 2) {
+    Heard all;
+    std::string wanted;
+    for (core::CoreId core = 0; core < 2 * n_nodes; ++core)
+      wanted += std::to_string(core) + ' ';
+    simulate_seed(n_nodes, 2, n_nodes, [&] {
+      const auto join = [](Heard lower, const Heard& higher) {
+        return Heard{lower.text + higher.text};
+      };
+      all = reduce_cores([] { return Heard{std::to_string(this_core()) + ' '}; }, join);
+    });
+    EXPECT_EQ(all.text, wanted);
+  }
+}
+
 // Sums of doubles, whose bits depend on the order: combined in that of the ranks on any number of
 // nodes.
 TEST(Team, SumsHaveTheSameBitsOnAnyNumberOfNodes) {
