@@ -1,5 +1,6 @@
 // Question: how fast is a distributed container made, filled and gone over, and what does a member
 // take?
+// And what does a loop over 10^9 take, which is not kept?
 // Hypothesis: members of contiguous keys are words in an array, so that the container costs what
 // its tasks cost, each of which has up to 256 members.
 
@@ -61,6 +62,41 @@ Measured range(core::NodeHost& host, std::int64_t n) {
   return result;
 }
 
+// Of a process, in KiB; `VmHWM` since it was asked to forget.
+double status_kib(const std::string& name) {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  double kib = 0;
+  while (file >> word) {
+    if (word == name + ":" && file >> kib) return kib;
+  }
+  throw Error("no " + name + " in /proc/self/status", ExitCode::failed);
+}
+
+// By how many MiB the process grows at most while a loop over [0, n) runs; each body is counted, and
+// may start a task.
+double loop_mib(core::NodeHost& host, std::int64_t n, bool starts_tasks) {
+  double mib = 0;
+  global::run(host, {}, [&] {
+    const auto counts = global::PerCore<std::int64_t>::make();
+    std::ofstream("/proc/self/clear_refs") << "5";
+    const double before = status_kib("VmRSS");
+    const flow::FlowResult run = flow::run([&] {
+      if (starts_tasks) {
+        flow::async_for(0, n,
+                        [counts](std::int64_t) { flow::async([counts] { ++counts.here(); })(); })();
+      } else {
+        flow::async_for(0, n, [counts](std::int64_t) { ++counts.here(); })();
+      }
+    });
+    mib = (status_kib("VmHWM") - before) / 1024;
+    run.check();
+    const auto n_run = counts.reduce([](std::int64_t x) { return x; }, std::plus<>());
+    RUBATO_REQUIRE(n_run == n, n_run, n);
+  });
+  return mib;
+}
+
 // One thread, a table of its own.
 double by_hand(std::int64_t n) {
   const Nanos begin = steady_now();
@@ -83,6 +119,10 @@ Report run(const Options& options) {
   std::vector<double> members;
   std::vector<double> bytes;
   std::vector<double> hand;
+  // Before there is memory that was kept.
+  const std::int64_t n_long = options.quick ? 10'000'000 : 1'000'000'000;
+  const double loop = loop_mib(job.host(), n_long, false);
+  const double tasks = loop_mib(job.host(), n_long / 10, true);
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
     const Measured measured = range(job.host(), n);
@@ -94,7 +134,9 @@ Report run(const Options& options) {
   report.cores = kCores;
   report.rows = {compare_row("members", "million/s", members, "std::unordered_map, one thread",
                              hand, "value >= 5"),
-                 value_row("memory", "bytes/member", bytes, "value <= 24")};
+                 value_row("memory", "bytes/member", bytes, "value <= 24"),
+                 value_row("loop-1G", "MiB", {loop}, "value <= 64"),
+                 value_row("tasks-100M", "MiB", {tasks}, "value <= 64")};
   return report;
 }
 

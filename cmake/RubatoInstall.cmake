@@ -54,4 +54,6 @@ if(RUBATO_TESTS)
   rubato_external_example(permutation 12_permutation build
                           "131072 items, seed 1, fingerprint 9014ceb84dcd6499: a permutation")
   rubato_external_example(transpose 13_transpose build "8192 rows, 82440 entries, transposed")
+  rubato_external_example(fibonacci 19_fibonacci install "fibonacci.18. is 2584" 18)
+  rubato_external_example(programs 21_programs build "sorted and merged by programs" 5 ${PROJECT_BINARY_DIR})
 endif()

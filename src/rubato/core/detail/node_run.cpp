@@ -17,6 +17,9 @@ namespace {
 // napping core takes its waker 10 us and more on a virtual machine. But the processor belongs to
 // whoever else wants it: a yield that takes so long gave it to somebody, and ends the yielding.
 constexpr Nanos kYieldTime = 60 * kMicrosecond;
+// The same after a wait that ended within that time: work that comes so soon will do so again, and a
+// core that naps when it comes is late by more than it has spared.
+constexpr Nanos kYieldTimeMost = 240 * kMicrosecond;
 constexpr Nanos kCrowdedYield = 10 * kMicrosecond;
 // A nap on a crowded processor: that share of the wait so far, by which the wait gets longer.
 constexpr Nanos kWaitShare = 8;
@@ -107,7 +110,7 @@ void NodeRun::core_loop(std::uint32_t core) {
       spell.last += spent;  // which is not idle time
     }
     if (found) {
-      spell = {};
+      spell = spell.next();
       execute(core);
       has_run = true;
     } else {
@@ -201,19 +204,27 @@ void NodeRun::execute(std::uint32_t core) {
   }
 }
 
+NodeRun::IdleSpell NodeRun::IdleSpell::next() const {
+  IdleSpell next;
+  const Nanos waited = last - begin;
+  if (waited < kYieldTimeMost) next.yield_time = waited > kYieldTime ? kYieldTimeMost : yield_time;
+  return next;
+}
+
 void NodeRun::idle(std::uint32_t core, std::uint32_t seen, IdleSpell& spell) {
   // A look in vain between two rounds is part of being idle.
   if (spell.begin == 0) spell.begin = spell.last = steady_now();
+  if (spell.yield_time == 0) spell.yield_time = kYieldTime;
   const bool polls = !polled_.exchange(true);
   std::uint32_t n_delivered = polls ? link_.wire().pump(true) : 0;
   Nanos now = steady_now();
-  if (n_delivered == 0 && (spell.crowded || now - spell.begin >= kYieldTime)) {
+  if (n_delivered == 0 && (spell.crowded || now - spell.begin >= spell.yield_time)) {
     cores_sleeper_.nap(seen, nap_time(polls, spell, now));
     ++spell.n_naps;
   }
   // Nothing can be found before the next offer, so the lock is left alone until then.
   while (n_delivered == 0 && spell.n_naps == 0 && !spell.crowded &&
-         now - spell.begin < kYieldTime && timer_at_ > now && state_ == State::running &&
+         now - spell.begin < spell.yield_time && timer_at_ > now && state_ == State::running &&
          offers_.load(std::memory_order_relaxed) == cores_[core].offers) {
     sched_yield();
     const Nanos yielded = steady_now();

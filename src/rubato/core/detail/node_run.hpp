@@ -52,6 +52,9 @@ class NodeRun {
     Nanos last = 0;        // end of the last round
     bool crowded = false;  // other threads want the processor
     std::uint32_t n_naps = 0;
+    Nanos yield_time = 0;  // before its first nap; 0: as always
+    // The one after it, which has found work.
+    [[nodiscard]] IdleSpell next() const;
   };
 
   class EnginePort final : public Port {
