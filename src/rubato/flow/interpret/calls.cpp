@@ -195,16 +195,10 @@ std::string Interpreter::members_text(const Expr& e, Environment& environment) c
 void Interpreter::perform_rule(const CompiledStatement& /*statement*/, const tic::Rule& rule,
                                Environment& environment) {
   if (const auto* e = std::get_if<Expr>(&rule.action)) {
-    return set_target(rule.outputs[0], evaluate(*e, compiled_, environment), environment);
+    return assign_value(rule.outputs[0], *e, environment);
   }
   const auto& call = std::get<tic::RuleCall>(rule.action);
-  if (call.value) {
-    if (is_container(rule.outputs[0].type)) {
-      return set_members(rule.outputs[0], evaluate_members(*call.value, compiled_, environment),
-                         environment);
-    }
-    return set_target(rule.outputs[0], evaluate(*call.value, compiled_, environment), environment);
-  }
+  if (call.value) return assign_value(rule.outputs[0], *call.value, environment);
   if (call.callee_kind == tic::CalleeKind::builtin) {
     tic::CallExpr as_call;
     as_call.place = call.place;

@@ -117,6 +117,7 @@ class Interpreter {
   void perform_round(const CompiledStatement& statement, const tic::Loop& loop,
                      Environment& environment);
   void set_target(const tic::Expr& target, Value value, Environment& environment);
+  void assign_value(const tic::Expr& target, const tic::Expr& value, Environment& environment);
   void set_members(const tic::Expr& target, Members members, Environment& environment);
   [[nodiscard]] Value value_of(const tic::Expr& e, const tic::Type& type,
                                Environment& environment) const;

@@ -360,6 +360,28 @@ TEST(RunScript, refuses_a_script_with_errors_before_it_runs) {
   }
 }
 
+TEST(RunScript, copies_containers_and_structs) {
+  expect_lines(R"(
+    struct point { integer x y }
+    container<integer, integer> a b c
+    when {a} then {c} from {= a}
+    b = a
+    print("all", a, b, c)
+    insert a[1] = 5
+    insert a[2] = 6
+    container<integer, container<string, integer>> deep copied
+    copied = deep
+    insert deep[3]["x"] = 7
+    print("deep", copied[3]["x"], size(copied))
+    point p q
+    q = p
+    p.x = 1
+    p.y = 2
+    print("point", q.x + q.y)
+  )",
+               "all {1: 5, 2: 6} {1: 5, 2: 6} {1: 5, 2: 6}\ndeep 7 1\npoint 3\n");
+}
+
 TEST(RunScript, gives_parallel_leaves_a_team) {
   const std::string text = R"(
     leaf ranks(integer unlucky) to (integer sum) parallel 2

@@ -136,12 +136,7 @@ void Interpreter::perform_form(const CompiledStatement& statement, Environment& 
   if (const auto* declaration = std::get_if<tic::Declaration>(&form)) {
     perform_declared(*declaration, environment);
   } else if (const auto* assign = std::get_if<tic::Assign>(&form)) {
-    if (is_container(assign->target.type)) {
-      set_members(assign->target, evaluate_members(assign->value, compiled_, environment),
-                  environment);
-    } else {
-      set_target(assign->target, evaluate(assign->value, compiled_, environment), environment);
-    }
+    assign_value(assign->target, assign->value, environment);
   } else if (const auto* rule = std::get_if<tic::Rule>(&form)) {
     perform_rule(statement, *rule, environment);
   } else if (const auto* insert = std::get_if<tic::Insert>(&form)) {
@@ -206,6 +201,15 @@ void Interpreter::set_target(const Expr& target, Value value, Environment& envir
     flow_.set(flow_.share(way.ref, true), std::move(value), place(target));
   } else {
     flow_.insert_at(way.ref, std::move(keys), std::move(value), place(target));
+  }
+}
+
+// A container gets copies of all members, those of another one when it is closed.
+void Interpreter::assign_value(const Expr& target, const Expr& value, Environment& environment) {
+  if (is_container(target.type)) {
+    set_members(target, evaluate_members(value, compiled_, environment), environment);
+  } else {
+    set_target(target, evaluate(value, compiled_, environment), environment);
   }
 }
 
