@@ -37,6 +37,12 @@ const ActionId kStatement = register_action(
      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_statement(rule); },
      .describe = &describe_statement,
      .number = &number_of});
+const ActionId kDryStatement = register_action(
+    {.name = "statement",
+     .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_statement(rule); },
+     .takes_failures = true,
+     .describe = &describe_statement,
+     .number = &number_of});
 const ActionId kFunction = register_action(
     {.name = "function",
      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_function(rule); },
@@ -80,6 +86,11 @@ ScriptRange range_of(const Rule& rule) {
 void submit_statement(Flow& flow, std::uint32_t number, std::uint32_t stage, std::vector<Arg> args,
                       const RuleOptions& options, PortablePlace at) {
   flow.submit(make_rule(kStatement, StatementId{number, stage}, std::move(args), options, at));
+}
+
+void submit_dry_statement(Flow& flow, std::uint32_t number, std::uint32_t stage,
+                          std::vector<Arg> args, const RuleOptions& options, PortablePlace at) {
+  flow.submit(make_rule(kDryStatement, StatementId{number, stage}, std::move(args), options, at));
 }
 
 void submit_function(Flow& flow, std::uint32_t callable, std::vector<Arg> args, PortablePlace at) {

@@ -25,6 +25,9 @@ struct ScriptRange {
 
 void submit_statement(Flow& flow, std::uint32_t number, std::uint32_t stage, std::vector<Arg> args,
                       const RuleOptions& options, PortablePlace at);
+// The same; the statement meets inputs that have failed, too.
+void submit_dry_statement(Flow& flow, std::uint32_t number, std::uint32_t stage,
+                          std::vector<Arg> args, const RuleOptions& options, PortablePlace at);
 void submit_function(Flow& flow, std::uint32_t callable, std::vector<Arg> args, PortablePlace at);
 [[nodiscard]] std::unique_ptr<Rule> range_rule(const ScriptRange& range, std::vector<Arg> args,
                                                PortablePlace at);

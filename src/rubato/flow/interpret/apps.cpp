@@ -103,7 +103,7 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
   const std::vector<const Expr*> inputs = inputs_of(call);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Slot& slot = frame.slot(static_cast<int>(i));
-    Value value = value_of(*inputs[i], callable.inputs[i].type, environment);
+    Value value = input_of(*inputs[i], callable.inputs[i].type, environment);
     // The frame gives a container's reference back; here it is only shared.
     if (value.is_reference()) {
       Ref all = value.as_reference();
@@ -128,6 +128,7 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
       slot.name = Value::text(Kind::file, temporary);
     }
   }
+  if (is_dry()) return plan_app(rule, call, callable, frame, environment);
   ProgramTaskOptions options = program_options(rule, callable, frame, environment);
   const int text_output = AppCall::text_output(callable);
   options.captures_stdout = text_output >= 0;

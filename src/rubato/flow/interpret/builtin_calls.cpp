@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/program/glob.hpp"
 #include "rubato/flow/tic/builtins.hpp"
 
@@ -200,6 +201,10 @@ class BuiltinCall {
     }
   }
   [[nodiscard]] std::string contents(const std::string& path) const {
+    if (const DryRun* dry = compiled_.arguments().dry_run; dry != nullptr) {
+      const std::string writer = dry->writer_of(path);
+      if (!writer.empty()) throw Error(unknown_value(writer).as_text());
+    }
     std::ifstream file(path, std::ios::binary);
     std::ostringstream all;
     all << file.rdbuf();
@@ -240,6 +245,7 @@ class BuiltinCall {
   }
   // In one piece, so that lines of several tasks are not mixed.
   void print_line(std::string line) const {
+    if (compiled_.arguments().dry_run != nullptr) return;
     for (const Value& value : values_) {
       if (!line.empty() || &value != values_.data()) line += ' ';
       line += text_of(value);
@@ -302,6 +308,7 @@ Members evaluate_members(const tic::Expr& e, const Compiled& compiled, Environme
     if (builtin.id == BuiltinId::glob) return numbered(glob(values[0]), Kind::file);
   }
   const Value* known = known_value(e, environment);
+  if (known != nullptr && known->is_failed()) throw Error(known->as_text());
   if (known != nullptr && known->is_reference()) {
     return whole_members(known->as_reference(), environment);
   }

@@ -6,6 +6,7 @@
 
 #include "rubato/flow/interpret/actions.hpp"
 #include "rubato/flow/interpret/builtin_calls.hpp"
+#include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/pool/team_task.hpp"
@@ -239,7 +240,7 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
     const tic::Type& type = callable.inputs[i].type;
     const Value* known = tic::is_operand(e) ? known_value(e, environment) : nullptr;
     const bool is_open = tic::is_operand(e) && (known == nullptr || known->is_reference());
-    add_value(is_open ? Value() : value_of(e, type, environment));
+    add_value(is_open ? Value() : input_of(e, type, environment));
     if (is_open) {
       args.push_back(read_argument(e, Arg::Mode::reader, environment));
     } else {
@@ -282,8 +283,14 @@ void Interpreter::run_function(Rule& rule) {
   try {
     run_block(callable.frame.body, environment);
   } catch (const std::exception& error) {
-    const Value failure = Value::failed(rule.text() + ": " + error.what());
-    flow_.note_failed_body(failure.as_text());
+    const std::string unknown = is_dry() ? unknown_in(error.what()) : "";
+    const Value failure =
+        unknown.empty() ? Value::failed(rule.text() + ": " + error.what()) : unknown_value(unknown);
+    if (unknown.empty()) {
+      flow_.note_failed_body(failure.as_text());
+    } else {
+      compiled_.arguments().dry_run->note_unknown("function " + callable.name, unknown);
+    }
     for (std::size_t i = callable.inputs.size(); i < n_parameters; ++i) {
       Ref& writer = environment.slot(static_cast<int>(i)).writer.ref;
       flow_.give_back_writer(std::exchange(writer, {}), &failure);
@@ -307,6 +314,8 @@ void Interpreter::run_leaf_function(const tic::Rule& rule, const tic::RuleCall& 
 
 void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
                             const tic::Callable& callable, Environment& environment) {
+  static_cast<void>(leaf_function(callable.name));  // it is to be there, even if it is not run
+  if (is_dry()) return plan_leaf(rule, call, callable, environment);
   LeafCall leaf{callable.name, {}, {}, {}};
   const std::vector<const Expr*> inputs = inputs_of(call);
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -16,10 +16,13 @@
 
 namespace rubato::flow {
 
+class DryRun;
+
 // What a script is run with, besides its text.
 struct ScriptArguments {
   std::map<std::string, std::string> named;  // arg("name")
   std::string temporary_folder;              // of files without a name
+  DryRun* dry_run = nullptr;                 // nothing is run, but written down there (dry_run.hpp)
   bool operator==(const ScriptArguments&) const = default;
 };
 

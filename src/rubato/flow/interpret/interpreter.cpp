@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rubato/flow/interpret/actions.hpp"
+#include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/pool/team_task.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
@@ -213,7 +214,8 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
   // What may be wrong first: then nobody has references of it yet.
   RuleOptions options;
   const auto* rule = std::get_if<tic::Rule>(&statement.statement->form);
-  if (rule != nullptr && stage == Stage::ready) options = task_options(*rule, environment);
+  if (rule != nullptr && stage == Stage::ready && !is_dry())
+    options = task_options(*rule, environment);
   std::vector<Arg> args;
   environment.pack(statement, args);
   for (const int variable : own_variables(*statement.statement, stage == Stage::round))
@@ -235,8 +237,9 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
       args.emplace_back();
     }
   }
-  submit_statement(flow_, statement.number, static_cast<std::uint32_t>(stage), std::move(args),
-                   options, place(*statement.statement));
+  const auto submit = is_dry() ? &submit_dry_statement : &submit_statement;
+  submit(flow_, statement.number, static_cast<std::uint32_t>(stage), std::move(args), options,
+         place(*statement.statement));
 }
 
 void Interpreter::run_statement(Rule& rule) {
@@ -269,6 +272,14 @@ void Interpreter::run_statement(Rule& rule) {
 // What the statement was to write has failed; others go on.
 void Interpreter::fail(const CompiledStatement& statement, Environment& environment,
                        const std::string& what) const {
+  const std::string unknown = is_dry() ? unknown_in(what) : "";
+  if (!unknown.empty()) {
+    compiled_.arguments().dry_run->note_unknown(
+        "'" + describe(statement.number) + "' of " +
+            place_text(compiled_, statement.statement->place),
+        unknown);
+    return fail_targets(statement, environment, unknown_value(unknown));
+  }
   const std::string text = "task '" + describe(statement.number) + "' of " +
                            place_text(compiled_, statement.statement->place) + ": " + what;
   flow_.note_failed_body(text);

@@ -135,6 +135,18 @@ class Interpreter {
                                                         Environment& environment) const;
   void set_place(const tic::Options& options, Environment& environment, RuleOptions& to) const;
 
+  // --- of a dry run (dry_run.cpp)
+  [[nodiscard]] bool is_dry() const noexcept { return compiled_.arguments().dry_run != nullptr; }
+  [[nodiscard]] Value input_of(const tic::Expr& e, const tic::Type& type,
+                               Environment& environment) const;
+  void plan_app(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
+                Environment& frame, Environment& environment) const;
+  void plan_leaf(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
+                 Environment& environment) const;
+  void plan_outputs(const tic::Rule& rule, const tic::Callable& callable,
+                    const std::function<Value(std::size_t)>& file_name,
+                    Environment& environment) const;
+
   Flow& flow_;
   const Compiled& compiled_;
   TeamTask* team_ = nullptr;  // that runs the statement

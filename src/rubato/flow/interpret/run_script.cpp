@@ -14,6 +14,8 @@ struct LoadScript {
     const std::string file_name = in.get_string();
     ScriptArguments arguments;
     arguments.temporary_folder = in.get_string();
+    // Of this process: plan_script() has no others.
+    arguments.dry_run = std::bit_cast<DryRun*>(in.get<std::uint64_t>());
     while (!in.at_end()) {
       std::string name = in.get_string();
       arguments.named[std::move(name)] = in.get_string();
@@ -28,6 +30,7 @@ Bytes bytes_of(const std::string& text, const std::string& file_name,
   out.put_string(text);
   out.put_string(file_name);
   out.put_string(arguments.temporary_folder);
+  out.put(std::bit_cast<std::uint64_t>(arguments.dry_run));
   for (const auto& [name, value] : arguments.named) {
     out.put_string(name);
     out.put_string(value);

@@ -35,6 +35,16 @@ bool is_same_literal(const Expr& label, const Value& value, const Compiled& comp
 
 }  // namespace
 
+namespace {
+
+// Throws the reason if the operand will have no value.
+void check_known(const Expr& operand, const Environment& environment) {
+  const Value* const known = known_value(operand, environment);
+  if (known != nullptr && known->is_failed()) throw Error(known->as_text());
+}
+
+}  // namespace
+
 Value Interpreter::value_of(const Expr& e, const tic::Type& type, Environment& environment) const {
   return widened(evaluate(e, compiled_, environment), type);
 }
@@ -232,6 +242,7 @@ void Interpreter::perform_insert(const tic::Insert& insert, Environment& environ
     return set_members(insert.member, evaluate_members(insert.value, compiled_, environment),
                        environment);
   }
+  check_known(insert.value, environment);
   // It becomes the member itself.
   const auto found = environment.known.find(&insert.value);
   RUBATO_REQUIRE(found != environment.known.end());
@@ -263,6 +274,7 @@ void Interpreter::perform_foreach(const CompiledStatement& statement, const tic:
     }
     return;
   }
+  check_known(loop.container, environment);
   const auto found = environment.known.find(&loop.container);
   RUBATO_REQUIRE(found != environment.known.end());
   std::vector<Arg> args;
@@ -291,6 +303,7 @@ void Interpreter::run_each(Rule& rule) {
   std::size_t at = 1;
   environment.unpack(statement, rule.args(), at);
   const auto run_body = [&](const Value& key, Value value) {
+    if (value.is_failed() && is_dry()) return fail(statement, environment, value.as_text());
     if (value.is_failed()) return fail_targets(statement, environment, value);
     if (loop.key) environment.slot(loop.key->variable).value = key;
     bind_member(loop.value.variable, std::move(value), environment);

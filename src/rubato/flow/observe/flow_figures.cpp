@@ -168,8 +168,10 @@ FlowFigures FlowFigures::of(const std::vector<Bytes>& parts) {
     while (!in.at_end())
       core.read();
   }
-  for (auto& [name, totals] : names)
-    all.names.push_back(std::move(totals));
+  for (auto& [name, totals] : names) {
+    // A program is named when its words are known.
+    if (totals.n > 0) all.names.push_back(std::move(totals));
+  }
   std::ranges::stable_sort(all.names, std::ranges::greater{}, &NameTotals::total);
   std::ranges::stable_sort(all.slowest, std::ranges::greater{}, &SlowTask::time);
   if (all.slowest.size() > kSlowestKept) all.slowest.resize(kSlowestKept);

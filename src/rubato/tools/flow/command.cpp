@@ -25,6 +25,7 @@
 #include "rubato/io/json.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/commands.hpp"
+#include "rubato/tools/flow/dry_run.hpp"
 #include "rubato/tools/progress.hpp"
 #include "rubato/tools/terminal.hpp"
 
@@ -42,6 +43,7 @@ struct FlowOptions {
   std::string report;
   std::string trace;
   bool progress = false;
+  bool dry_run = false;
 };
 
 std::string text_of_file(const std::string& path) {
@@ -64,6 +66,16 @@ flow::ScriptArguments arguments_of(const FlowOptions& options) {
     }
   }
   return arguments;
+}
+
+// Loads the plugins, too.
+flow::RunOptions run_options_of(const FlowOptions& options) {
+  for (const std::string& plugin : options.plugins)
+    flow::load_plugin(plugin);
+  flow::RunOptions run_options{flow::Workers::parse(options.workers), {}};
+  run_options.journal.resume = !options.resume.empty();
+  run_options.journal.folder = run_options.journal.resume ? options.resume : options.journal;
+  return run_options;
 }
 
 // For files without a name; goes with what is in it.
@@ -160,13 +172,8 @@ class FlowRun {
       : options_(options),
         context_(context),
         arguments_(arguments_of(options)),
-        run_options_{flow::Workers::parse(options.workers), {}},
-        shows_progress_(options.progress || is_terminal(STDERR_FILENO)) {
-    for (const std::string& plugin : options.plugins)
-      flow::load_plugin(plugin);
-    run_options_.journal.resume = !options.resume.empty();
-    run_options_.journal.folder = run_options_.journal.resume ? options.resume : options.journal;
-  }
+        run_options_(run_options_of(options)),
+        shows_progress_(options.progress || is_terminal(STDERR_FILENO)) {}
 
   // Collective.
   ExitCode run() {
@@ -289,8 +296,36 @@ class FlowRun {
   ScriptRun run_;
 };
 
+// Interprets the script and runs nothing: on one node, since there is nothing to share.
+ExitCode plan_flow(const FlowOptions& options, const Context& context) {
+  flow::ScriptArguments arguments = arguments_of(options);
+  arguments.temporary_folder = "TEMPORARY";
+  const flow::RunOptions run_options = run_options_of(options);
+  core::JobConfig config;
+  config.host.n_cores = options.n_cores;
+  core::Job job(net::make_fabric(), std::move(config));
+  if (job.shape().n_nodes > 1) {
+    throw Error("--dry-run: expected one node, found " + std::to_string(job.shape().n_nodes) +
+                    ": nothing is run, so say it without the launcher",
+                ExitCode::usage);
+  }
+  flow::ScriptPlan plan;
+  std::optional<Error> error;  // thrown behind the run, which would tell where it came from
+  global::run(job.host(), {}, [&] {
+    try {
+      plan =
+          flow::plan_script(text_of_file(options.script), options.script, arguments, run_options);
+    } catch (const Error& thrown) {
+      error = thrown;
+    }
+  });
+  if (error) throw *error;
+  return say_plan(plan, options.script, context);
+}
+
 // Collective.
 ExitCode run_flow(const FlowOptions& options, const Context& context) {
+  if (options.dry_run) return plan_flow(options, context);
   return FlowRun(options, context).run();
 }
 
@@ -322,6 +357,8 @@ void add_flow(CommandLine& line) {
                 .summary = "Scripts whose tasks run when their inputs are there (TIC)",
                 .examples = "  rubato flow run examples/20_tic/lines.tic\n"
                             "  rubato flow run sweep.tic --arg n=100 --cores 4 --json\n"
+                            "  rubato flow run sweep.tic --report sweep.html\n"
+                            "  rubato flow run sweep.tic --dry-run\n"
                             "  rubato flow check sweep.tic\n"
                             "  rubato flow print sweep.tic",
                 .run = [runs](const Context& context) { return (*runs)(context); },
@@ -362,6 +399,8 @@ void add_flow(CommandLine& line) {
       ->type_name("FILE");
   run->add_flag("--progress", options->progress,
                 "Says how far it is where stderr is no terminal, too");
+  run->add_flag("--dry-run", options->dry_run,
+                "Says what would run, as far as no results decide it, and runs nothing");
   add("check", "Finds what is wrong with a script before it runs", &check_script);
   add("print", "Prints a script in its canonical form", &print_script);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "rubato/tools/run/program_test.hpp"
 
@@ -12,6 +13,12 @@ std::string script(const std::string& name, const std::string& text) {
   const std::string path = scratch(name);
   std::ofstream(path) << text;
   return path;
+}
+
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
 }
 
 TEST(FlowCommand, RunsAScriptAndSaysWhatItDid) {
@@ -96,6 +103,133 @@ TEST(FlowCommand, RunsTheSameScriptOnSeveralNodes) {
               script("failed.tic", "integer a = 1 / 0\nprint(a)\n"), "--cores", "1"});
     EXPECT_EQ(failed.code, 4) << failed.err;
   }
+}
+
+// Programs, a statement that fails, and one that needs what failed.
+std::string script_to_see() {
+  return script("see.tic",
+                "app nap(integer i) to (void v) { \"sh\" \"-c\" \"sleep 0.05; test $0 != 3\" i }\n"
+                "container<integer, integer> done\n"
+                "for i in [1:6] {\n"
+                "  void v\n"
+                "  when { } then {v} from {nap i}\n"
+                "  wait (v) { insert done[i] = i }\n"
+                "}\n"
+                "print(\"five\", done[1])\n");
+}
+
+void expect_figures(const nlohmann::json& run, std::uint64_t n_cores) {
+  std::uint64_t n = 0;
+  bool has_programs = false;
+  for (const auto& name : run["names"]) {
+    n += name["number"].get<std::uint64_t>();
+    if (name["kind"] != "program") continue;
+    has_programs = true;
+    EXPECT_EQ(name["name"], "sh");
+    EXPECT_NE(name["place"].get<std::string>().find("see.tic:5"), std::string::npos);
+    EXPECT_EQ(name["number"], 6);
+    EXPECT_EQ(name["failed"], 1);
+    EXPECT_GE(name["seconds"], 6 * 0.05);
+  }
+  EXPECT_TRUE(has_programs) << run["names"];
+  EXPECT_EQ(n, run["run"]);
+  EXPECT_EQ(run["slowest"][0]["name"], "sh");
+  EXPECT_EQ(run["slowest"][0]["with"].get<std::string>().find("sh -c sleep 0.05"), 0U);
+  EXPECT_EQ(run["use"]["cores"].size(), n_cores);
+  double beside = 0;
+  for (const auto& core : run["use"]["cores"]) {
+    for (const double share : core["beside"])
+      beside += share * run["use"]["bin_s"].get<double>();
+  }
+  EXPECT_GE(beside, 6 * 0.05 * 0.9);
+}
+
+TEST(FlowCommand, ReportsAndTracesWhatRanAndWhatFailed) {
+  const std::string path = script_to_see();
+  const std::string page = scratch("see.html");
+  const std::string trace = scratch("see.trace");
+  const Answer answer =
+      call({"flow", "run", path, "--cores", "2", "--json", "--report", page, "--trace", trace});
+  EXPECT_EQ(answer.code, 4) << answer.err;
+  expect_figures(nlohmann::json::parse(answer.out.substr(answer.out.find('{'))), 2);
+  const std::string html = text_of(page);
+  for (const char* part :
+       {"What failed", "ended with code 1", "sleep 0.05", "data:image/png", "nap"})
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  std::uint64_t n_programs = 0;
+  const auto events = nlohmann::json::parse(text_of(trace));
+  for (const auto& event : events["traceEvents"])
+    n_programs += event["ph"] == "b" && event["cat"] == "task" && event["name"] == "sh";
+  EXPECT_EQ(n_programs, 6U);
+  EXPECT_EQ(call({"flow", "run", path, "--report", "/no/such/folder/x.html"}).code, 3);
+}
+
+TEST(FlowCommand, ReportsAndTracesJobsOfSeveralNodes) {
+  const std::string path = script_to_see();
+  for (const std::string& mpi : installed_mpis()) {
+    const std::string trace = scratch("nodes.trace");
+    const Answer answer =
+        call({"launch", "-n", "2", "--mpi", mpi, "--", RUBATO_PROGRAM, "flow", "run", path,
+              "--cores", "1", "--json", "--progress", "--trace", trace});
+    EXPECT_EQ(answer.code, 4) << answer.err;
+    expect_figures(nlohmann::json::parse(answer.out.substr(answer.out.find('{'))), 2);
+    std::set<int> nodes;
+    const auto events = nlohmann::json::parse(text_of(trace));
+    for (const auto& event : events["traceEvents"])
+      nodes.insert(event["pid"].get<int>());
+    EXPECT_EQ(nodes, (std::set<int>{0, 1})) << mpi;
+  }
+}
+
+TEST(FlowCommand, SaysHowFarItIsWhereItIsAskedTo) {
+  const std::string path = script("far.tic",
+                                  "app nap(integer i) to (void v) { \"sleep\" i }\n"
+                                  "void v w\n"
+                                  "when { } then {v} from {nap 11}\n"
+                                  "wait (v) { when { } then {w} from {nap 0} }\n");
+  const Answer answer = call({"flow", "run", path, "--cores", "1", "--progress"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_NE(answer.err.find("1 running, "), std::string::npos) << answer.err;
+  EXPECT_NE(answer.err.find("0 failed, "), std::string::npos) << answer.err;
+}
+
+TEST(FlowCommand, ADryRunSaysWhatWouldRun) {
+  const std::string made = scratch("made");
+  const std::string path = script("dry.tic",
+                                  "app make() to (file f) { \"touch\" f }\n"
+                                  "app count(file f) to (string n) { \"wc\" \"-l\" f stdout=n }\n"
+                                  "file f \"" +
+                                      made +
+                                      "\"\n"
+                                      "string n\n"
+                                      "when { } then {f} from {make}\n"
+                                      "when {f} then {n} from {count f}\n"
+                                      "print(n)\n");
+  const Answer answer = call({"flow", "run", path, "--dry-run"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(answer.out,
+            "app count, 1 time\n"
+            "  wc -l " +
+                made +
+                "\n"
+                "app make, 1 time\n"
+                "  touch " +
+                made +
+                "\n"
+                "'print' of " +
+                path +
+                ":7:1 depends on results of count\n"
+                "2 programs and 0 leaves would run, and what 1 statement decides by "
+                "results\n");
+  EXPECT_FALSE(std::ifstream(made).good());
+  const Answer json = call({"flow", "run", path, "--dry-run", "--json"});
+  const auto plan = nlohmann::json::parse(json.out);
+  EXPECT_EQ(plan["calls"][0]["lines"][0], "wc -l " + made);
+  EXPECT_EQ(plan["unknown"][0]["needs"], "count");
+  const Answer failed =
+      call({"flow", "run", script("bad.tic", "integer a = 1 / 0\nprint(a)\n"), "--dry-run"});
+  EXPECT_EQ(failed.code, 4) << failed.err;
+  EXPECT_EQ(call({"flow", "run", "/no/such/script.tic", "--dry-run"}).code, 3);
 }
 
 }  // namespace
