@@ -203,11 +203,16 @@ void CoreContext::turn() {
     wake_native();
     if (share()) break;  // the host wakes who can help
     const std::uint64_t n_applied = apply_incoming(left);
+    const bool hurries = !hurried_.empty();
+    send_hurried();
     const std::uint64_t turn = tasks_.n_turns();
     const std::uint64_t n_units = n_units_of_tasks();
-    // However much comes, tasks go on.
-    tasks_.run_some(std::min((left - std::min(left, n_applied)) / kTurnUnits + 1, kTurnsAtOnce),
-                    now_);
+    // However much comes, tasks go on: after what others wait for has left.
+    if (!hurries) {
+      tasks_.run_some(std::min((left - std::min(left, n_applied)) / kTurnUnits + 1, kTurnsAtOnce),
+                      now_);
+      send_hurried();
+    }
     const std::uint64_t n_turns = tasks_.n_turns() - turn;
     n_applied_in_slice_ += n_applied;
     counters_.n_applied += n_applied;
@@ -217,6 +222,7 @@ void CoreContext::turn() {
     left -= spent;
     if (spent > 0) continue;
     if (find_tasks() || flush_combiners()) continue;
+    beg();  // not before: what was held back may have become tasks of this core
     settle_scopes();
     close_blocks(false);
     if (has_work()) continue;
@@ -227,7 +233,8 @@ void CoreContext::turn() {
   settle_scopes();
   // If the budget ended together with the work, nobody would come back for what is open. What
   // others have shared is no reason: it may be gone when this core is asked next.
-  if (!has_own_work()) static_cast<void>(find_tasks());
+  if (!has_own_work() && !find_tasks()) beg();
+  send_hurried();
   close_blocks(has_own_work());
   if (!has_own_work()) set_hungry(true);
 }

@@ -42,6 +42,7 @@
 #include "rubato/core/message/counters.hpp"
 #include "rubato/core/message/finish_table.hpp"
 #include "rubato/core/message/frame_pool.hpp"
+#include "rubato/core/message/multicast.hpp"
 #include "rubato/core/message/native_pool.hpp"
 #include "rubato/core/message/outbox.hpp"
 #include "rubato/core/message/record.hpp"
@@ -82,26 +83,6 @@ template <class T>
 struct LocalSlot {
   // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
   static inline const std::size_t kIndex = next_local_slot();
-};
-
-// A record for the cores [first, last), on the first of them (CoreContext::multicast).
-template <Record R>
-struct MulticastRecord {
-  CoreId first;
-  CoreId last;
-  R record;
-
-  // The upper half goes to its first core, and so on.
-  template <class Here>
-  void apply(Here& here) const {
-    CoreId end = last;
-    while (end - first > 1) {
-      const CoreId middle = first + (end - first + 1) / 2;
-      here.post(middle, MulticastRecord{middle, end, record});
-      end = middle;
-    }
-    record.apply(here);
-  }
 };
 
 }  // namespace detail
@@ -179,14 +160,14 @@ class CoreContext {
   }
 
   // The record on each of the cores [first, last), this one or not: handed on from core to core, in
-  // as many steps as the logarithm of their number, so that no core sends it more often.
+  // as many steps as their number has digits to the base 8; no core sends it more than 7 times each.
   template <Record R>
   void multicast(CoreId first, CoreId last, const R& record) {
     if (first < last) post(first, detail::MulticastRecord<R>{first, last, record});
   }
 
-  // What was posted to core `to` leaves when the caller's turn ends or it yields, old or not.
-  void hurry(CoreId to);
+  // What was posted to core `to` leaves after this apply(), or with the caller's turn, old or not.
+  void hurry(CoreId to) { hurried_.push_back(to); }
 
   // --- scopes and tasks
 
@@ -485,6 +466,7 @@ class CoreContext {
   void close_block(detail::Outbox& box);
   void hand_over(detail::Outbox& box, std::unique_ptr<detail::Block> block);
   void send_lane(NodeId node, Lane& lane);
+  void send_hurried();
   void append_part(detail::Outbox& box, std::initializer_list<ByteView> parts);
   void push(std::uint32_t local, const detail::BlockRing::Entry& entry);
   void push_backlog();
@@ -557,6 +539,7 @@ class CoreContext {
   std::vector<std::unique_ptr<detail::Block>> spare_;
   std::map<NodeId, Lane> lanes_;
   std::vector<std::pair<NodeId, Bytes>> full_;  // buffers that wait for the end of the slice
+  std::vector<CoreId> hurried_;                 // what is for them waits for it, too
   std::vector<Way> ways_;                       // [n_cores]
   std::uint64_t n_backlog_ = 0;
   std::uint64_t n_waiters_ = 0;  // tasks that wait for room
@@ -564,8 +547,7 @@ class CoreContext {
   std::atomic<bool> returned_{false};  // another core is done with an entry of ours
   Nanos flush_at_ = kNever;            // the deadline of the lanes
 
-  // Pooled tasks. Runners are the tasks that run them, one after the other; one whose task waits is
-  // another one's reason to begin.
+  // Pooled tasks, which runners run, one after the other; one that waits lets another one begin.
   detail::NodeHunger& hunger_;
   detail::NativePool& native_;
   std::uint32_t n_native_ = 0;  // works that run beside this core

@@ -117,21 +117,25 @@ std::vector<detail::TaskChunkPtr> take_all(detail::TaskPool& pool) {
   return all;
 }
 
-// Every second record of the oldest kind. Of ranges that are cut in halves, the oldest half of the
-// records is nearly all of the work: who got it would hand on the largest range, which is the oldest
-// again, and all others would wait for the one that has it. And what a range has started is no
-// reason to travel as long as there are ranges.
-std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool) {
+// One in `n_shares` of the records of the oldest kind; every second one if they are few. Of ranges
+// that are cut in halves, the oldest half of the records is nearly all of the work: who got it would
+// hand on the largest range, which is the oldest again, and all others would wait for the one that
+// has it. And what a range has started is no reason to travel as long as there are ranges.
+std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool, std::size_t n_shares) {
   std::vector<detail::TaskChunkPtr> all = take_all(pool);
   const detail::PooledKind* const kind = all.front()->kind;
   std::vector<detail::TaskChunkPtr> dealt;
-  bool is_dealt = false;
+  std::size_t n_of_kind = 0;
+  for (const auto& chunk : all)
+    n_of_kind += chunk->kind == kind ? chunk->n : 0;
+  const std::size_t every = n_of_kind >= 2 * n_shares ? n_shares : 2;
+  std::size_t n_seen = 0;  // of that kind
   for (detail::TaskChunkPtr& chunk : all) {
     const std::size_t stride = chunk->kind->stride;
     std::size_t n_dealt = 0;
     for (std::size_t i = 0; i < chunk->n; ++i) {
       std::byte* to = chunk->bytes + n_dealt * stride;
-      is_dealt = !is_dealt && chunk->kind == kind;
+      const bool is_dealt = chunk->kind == kind && n_seen++ % every == 0;
       if (is_dealt) {
         ++n_dealt;
       } else {
@@ -148,10 +152,13 @@ std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool) {
 }  // namespace
 
 void CoreContext::give_to_beggar() {
+  // It has asked others as well. Of halves of them all it would get far more than they keep, and
+  // tasks would go to and fro; an equal part for each spreads what one core has made too slowly.
+  const std::size_t n_shares = std::max<std::size_t>(2, lifelines_.size() / 3 + 1);
   const CoreId to = beggars_.back();
   beggars_.pop_back();
   for (const detail::TaskChunkPtr& chunk :
-       pool_.size() <= kDealtMost ? deal(pool_) : pool_.take_half(kGivenMost)) {
+       pool_.size() <= kDealtMost ? deal(pool_, n_shares) : pool_.take_half(kGivenMost)) {
     applied_scope_ = chunk->finish;
     chunk->kind->send(*this, to, chunk->bytes, chunk->n);
     // They are messages from now on, which are counted as such.
@@ -168,10 +175,7 @@ bool CoreContext::find_tasks() {
     queue_runner();
     return true;
   }
-  if (hunger_.n_shared.load(std::memory_order_relaxed) == 0) {
-    if (knows_of_tasks_) beg();
-    return false;
-  }
+  if (hunger_.n_shared.load(std::memory_order_relaxed) == 0) return false;
   const std::uint32_t me = shape_.local_of(core_);
   for (std::uint32_t i = 1; i < shape_.n_cores; ++i) {
     CoreContext& victim = *siblings_[(me + i) % shape_.n_cores];
@@ -207,6 +211,7 @@ void CoreContext::spread_that_tasks_exist() {
 // Once; whoever is asked remembers it until there is something to give. So idle cores are silent,
 // and the run can be seen to end.
 void CoreContext::beg() {
+  if (!knows_of_tasks_ || hunger_.n_shared.load(std::memory_order_relaxed) > 0) return;
   for (std::size_t i = 0; i < lifelines_.size(); ++i) {
     if (has_asked_[i]) continue;
     has_asked_[i] = true;

@@ -256,12 +256,14 @@ void CoreContext::send_lane(NodeId node, Lane& lane) {
   if (!lane.bytes.empty()) full_.emplace_back(node, std::exchange(lane.bytes, Bytes{}));
 }
 
-void CoreContext::hurry(CoreId to) {
-  Outbox& box = outbox(to);
-  close_block(box);
-  if (box.is_local) return;
-  const NodeId node = shape_.node_of(to);
-  send_lane(node, lanes_[node]);
+void CoreContext::send_hurried() {
+  for (const CoreId to : std::exchange(hurried_, {})) {
+    Outbox& box = outbox(to);
+    close_block(box);
+    if (box.is_local) continue;
+    const NodeId node = shape_.node_of(to);
+    send_lane(node, lanes_[node]);
+  }
 }
 
 bool CoreContext::close_blocks(bool old_ones_only) {
