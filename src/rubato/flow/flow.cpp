@@ -387,7 +387,7 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
       return skip(std::move(rule), failure);
     }
   }
-  if (action.in_place) return run(*rule);
+  if (action.in_place || (action.is_start && here_.may_wait())) return run(*rule);
   if (rule->options.type || rule->options.needs_several()) return put_in_pool(std::move(rule));
   const bool is_bound = rule->options.core != kAnyCore && !rule->options.may_move;
   if (rule->options.priority != 0) {
@@ -437,7 +437,7 @@ void Flow::run_best_of(Flow& owner) {
 
 void Flow::run(Rule& rule) {
   const Action& action = action_at(rule.action);
-  if (action.in_place) {
+  if (action.in_place || action.is_start) {
     if (watch_ != nullptr) watch_->note_gone();
     return perform(action, rule);
   }
@@ -539,16 +539,16 @@ std::unique_ptr<Rule> Flow::copy_rule(Rule& rule, std::uint32_t n_args_more) {
   return copy;
 }
 
-std::unique_ptr<Rule> Flow::halve_rule(Rule& rule) {
+std::unique_ptr<Rule> Flow::part_of_rule(Rule& rule, std::uint64_t n_part, std::uint64_t n_all) {
   for (Arg& arg : rule.args()) {
-    if (arg.ref.id && arg.ref.weight < 2) mint(arg.ref, arg.mode == Arg::Mode::writer);
+    if (arg.ref.id && arg.ref.weight < n_all) mint(arg.ref, arg.mode == Arg::Mode::writer);
   }
   auto copy = empty_copy(rule, 0);
   for (std::size_t i = 0; i < rule.args().size(); ++i) {
     Arg& from = rule.args()[i];
-    const Ref half{from.ref.id, from.ref.weight / 2};
-    from.ref.weight -= half.weight;
-    copy->args()[i] = {from.mode, half, from.value, from.copy_keys()};
+    const Ref part{from.ref.id, from.ref.weight / n_all * n_part};
+    from.ref.weight -= part.weight;
+    copy->args()[i] = {from.mode, part, from.value, from.copy_keys()};
   }
   return copy;
 }

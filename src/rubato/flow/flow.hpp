@@ -140,7 +140,10 @@ class Flow final : public core::Combiner {
   // Another rule with the same arguments, which shares the references; it has all its inputs.
   [[nodiscard]] std::unique_ptr<Rule> copy_rule(Rule& rule, std::uint32_t n_args_more = 0);
   // The same, and each has half of the weight, for what is cut in halves again and again.
-  [[nodiscard]] std::unique_ptr<Rule> halve_rule(Rule& rule);
+  [[nodiscard]] std::unique_ptr<Rule> halve_rule(Rule& rule) { return part_of_rule(rule, 1, 2); }
+  // The same, and it has n_part of n_all equal parts of the weight.
+  [[nodiscard]] std::unique_ptr<Rule> part_of_rule(Rule& rule, std::uint64_t n_part,
+                                                   std::uint64_t n_all);
   // The references that the rule still has; with a failure, what it was to write has failed.
   void give_back(Rule& rule, const Value* failure);
   // Says that a task failed, for the table at the end.

@@ -232,18 +232,17 @@ void Flow::attach_loop(std::unique_ptr<Rule> body) {
               std::move(body));
 }
 
-// To the upper halves of the cores, and so on: as many steps as the logarithm of their number. The
-// weights are wide, so that halving them does not wait.
+// As a multicast. The weights are wide, so that cutting them does not wait.
 void Flow::spread_loop(AttachLoop to, std::unique_ptr<Rule> body) {
   const auto n_cores = static_cast<CoreId>(here_.shape().n_cores_total());
-  while (to.last - to.first > 1) {
-    const CoreId middle = to.first + (to.last - to.first + 1) / 2;
-    const std::unique_ptr<Rule> half = halve_rule(*body);
-    const CoreId core = (to.base + middle) % n_cores;
-    here_.post(core, AttachLoop{to.base, middle, to.last}, half->to_bytes());
+  CoreId n_left = to.last - to.first;
+  core::detail::for_parts_of_cores(to.first, to.last, [&](CoreId first, CoreId last) {
+    const std::unique_ptr<Rule> part = part_of_rule(*body, last - first, n_left);
+    n_left -= last - first;
+    const CoreId core = (to.base + first) % n_cores;
+    here_.post(core, AttachLoop{to.base, first, last}, part->to_bytes());
     here_.hurry(core);
-    to.last = middle;
-  }
+  });
   attach_loop_here(std::move(body));
 }
 

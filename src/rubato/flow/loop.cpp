@@ -37,22 +37,25 @@ void spread_range(Flow& flow, Rule& rule, ActionId body) {
   std::memcpy(&mine, rule.closure().data() + n_function, sizeof mine);
   for (Arg& arg : rule.args())
     flow.make_wide(arg.ref, arg.mode == Arg::Mode::writer);
-  while (mine.last - mine.first > 1) {
-    NodesRange upper = mine;
-    const core::NodeId n_lower = (mine.last - mine.first + 1) / 2;
-    upper.first = mine.first + n_lower;
-    upper.range.begin += static_cast<std::int64_t>(
-        part_of_nodes(mine.range.size(), n_lower, mine.last - mine.first));
-    mine.last = upper.first;
-    mine.range.end = upper.range.begin;
-    std::unique_ptr<Rule> other = flow.halve_rule(rule);
-    set_closure(*other, function, upper);
-    // The first core of it: those of a node take from each other.
-    const CoreId to = (upper.base + upper.first) % shape.n_nodes * shape.n_cores;
-    other->options.core = to;
-    flow.submit(std::move(other));
-    flow.core().hurry(to);
-  }
+  const core::NodeId n_nodes = mine.last - mine.first;
+  const auto begin_of = [&](core::NodeId node) {
+    const std::uint64_t n_before = part_of_nodes(mine.range.size(), node - mine.first, n_nodes);
+    return mine.range.begin + static_cast<std::int64_t>(n_before);
+  };
+  core::NodeId n_left = n_nodes;
+  core::detail::for_parts_of_cores(
+      mine.first, mine.last, [&](core::NodeId first, core::NodeId last) {
+        std::unique_ptr<Rule> other = flow.part_of_rule(rule, last - first, n_left);
+        n_left -= last - first;
+        const Range range{begin_of(first), begin_of(last), mine.range.grain};
+        set_closure(*other, function, NodesRange{range, mine.base, first, last});
+        // The first core of it: those of a node take from each other.
+        const CoreId to = (mine.base + first) % shape.n_nodes * shape.n_cores;
+        other->options.core = to;
+        flow.submit(std::move(other));
+        flow.core().hurry(to);
+      });
+  mine.range.end = begin_of(mine.first + 1);
   auto own = std::make_unique<Rule>(body, static_cast<std::uint32_t>(rule.args().size()),
                                     RuleOptions{rule.options.name}, rule.at);
   set_closure(*own, function, mine.range);

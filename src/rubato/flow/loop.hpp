@@ -108,7 +108,8 @@ struct RangeAction {
   static void spread(Flow& flow, Rule& rule) { spread_range(flow, rule, kId); }
   // NOLINTBEGIN(readability-identifier-naming): set before main, then constant
   static inline const ActionId kId = register_action({"async_for", &run});
-  static inline const ActionId kSpread = register_action({"async_for", &spread});
+  static inline const ActionId kSpread =
+      register_action({.name = "async_for", .run = &spread, .is_start = true});
   // NOLINTEND(readability-identifier-naming)
 };
 
@@ -142,7 +143,7 @@ struct EachAction {
   // Its inputs are there: the loop begins.
   static void start(Flow& flow, Rule& rule) {
     auto body = std::make_unique<Rule>(kId, static_cast<std::uint32_t>(rule.args().size()),
-                                       rule.options, rule.at);
+                                       RuleOptions{rule.options.name}, rule.at);
     body->set_closure(rule.closure().data(), rule.closure().size());
     body->at_arg = static_cast<std::uint32_t>(rule.args().size());
     for (std::size_t i = 0; i < rule.args().size(); ++i)
@@ -151,7 +152,8 @@ struct EachAction {
   }
   // NOLINTBEGIN(readability-identifier-naming): set before main, then constant
   static inline const ActionId kId = register_action({"async_each", &run, true});
-  static inline const ActionId kStart = register_action({"async_each", &start});
+  static inline const ActionId kStart =
+      register_action({.name = "async_each", .run = &start, .is_start = true});
   // NOLINTEND(readability-identifier-naming)
 };
 
@@ -219,6 +221,7 @@ class AsyncEach {
     auto rule = std::make_unique<Rule>(EachAction<F, T, K, Kept<A>...>::kStart,
                                        static_cast<std::uint32_t>(2 + sizeof...(A)),
                                        RuleOptions{options_.name}, PortablePlace(at_));
+    rule->options.core = flow.core().core();  // before what lies in the pool
     rule->args()[0] = {Arg::Mode::reader, container, {}, {}};
     rule->args()[1] = {Arg::Mode::writer, {done, kWholeWeight}, {}, {}};
     put_function(*rule, f_);

@@ -79,6 +79,7 @@ struct Action {
   void (*run)(Flow& flow, Rule& rule) = nullptr;
   bool takes_failures = false;  // runs even if an input failed
   bool in_place = false;        // does not wait: runs at once where its last input is closed
+  bool is_start = false;        // gives others work: the same if a task has that, which may wait
   // What people call this one; null: its options' name.
   std::string (*describe)(const Rule& rule) = nullptr;
   // What tells those apart that describe() gives different names; null: their options' names.
