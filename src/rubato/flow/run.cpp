@@ -10,6 +10,10 @@
 namespace rubato::flow {
 namespace {
 
+// NOLINTNEXTLINE(cert-err58-cpp): before main
+[[maybe_unused]] const bool kHasPart = global::register_report_part(
+    []() -> std::unique_ptr<global::ReportPart> { return std::make_unique<FlowReport>(); });
+
 constexpr std::size_t kTextsKept = 100;  // of what waits, and of what failed
 constexpr std::size_t kTextsShown = 20;
 
@@ -165,6 +169,7 @@ FlowResult run(const std::function<void()>& main, const RunOptions& options) {
   };
   all.add(global::reduce_cores([] { return take_result(); }, add));
   if (has_journal && all.is_good()) Journal::drop_older_files(options.journal);
+  if (FlowReport* const report = FlowReport::here()) report->add_result(all);
   return all;
 }
 
@@ -221,9 +226,13 @@ void FlowResult::check() const {
 
 int run_main(const std::function<void()>& main, const global::ProgramOptions& options,
              SourcePlace at) {
-  FlowReport report;
-  return global::run_main([&] { report.set_result(run(main, options_of_environment())); }, options,
-                          at, &report);
+  const auto run_checked = [&] {
+    const FlowResult result = run(main, options_of_environment());
+    // A report of a run that was not good is said before the program ends with that.
+    if (FlowReport* const report = FlowReport::here()) return report->must_be_good();
+    result.check();
+  };
+  return global::run_main(run_checked, options, at);
 }
 
 }  // namespace rubato::flow

@@ -68,11 +68,14 @@ struct Wanted {
   }
 };
 
-void write_json(const std::string& path, const ProgramFigures& figures, const ReportPart* part) {
+using ReportParts = std::vector<std::unique_ptr<ReportPart>>;
+
+void write_json(const std::string& path, const ProgramFigures& figures, const ReportParts& parts) {
   io::JsonWriter json;
   json.begin_object();
   put_figures(json, figures);
-  if (part != nullptr) part->put(json);
+  for (const auto& part : parts)
+    part->put(json);
   json.end_object();
   if (path == "-") {
     std::printf("%s\n", json.text().c_str());
@@ -85,35 +88,39 @@ void write_json(const std::string& path, const ProgramFigures& figures, const Re
 
 // Collective.
 void report(core::Job& job, const Wanted& wanted, const observe::Trace& trace,
-            const core::NodeFigures& mine, const core::CoreCounters& counters, ReportPart* part) {
+            const core::NodeFigures& mine, const core::CoreCounters& counters,
+            const ReportParts& parts) {
   const ProgramFigures figures = gather_figures(job.host(), mine, counters);
-  if (part != nullptr) {
+  for (const auto& part : parts) {
     const std::vector<Bytes> seen = job.host().gather(part->pack());
     if (job.speaks()) part->take(seen);
   }
-  const std::vector<Bytes> parts =
+  const std::vector<Bytes> events =
       wanted.trace.empty() ? std::vector<Bytes>() : job.host().gather(trace.pack());
   job.host().agree([&] {
     if (!job.speaks()) return;
     if (wanted.table) {
       const io::TableStyle style = io::style_of_terminal(2);
-      const std::string table = figures_table(figures).to_text(style);
-      std::fputs((table + (part != nullptr ? part->text(style) : "")).c_str(), stderr);
+      std::string table = figures_table(figures).to_text(style);
+      for (const auto& part : parts)
+        table += part->text(style);
+      std::fputs(table.c_str(), stderr);
     }
     if (!wanted.page.empty()) {
       io::HtmlReport page = figures_page(program_invocation_short_name, figures);
-      if (part != nullptr) part->add(page);
+      for (const auto& part : parts)
+        part->add(page);
       page.write(wanted.page);
     }
-    if (!wanted.json.empty()) write_json(wanted.json, figures, part);
-    if (!wanted.trace.empty()) observe::Trace::write(wanted.trace, parts, trace_text(figures));
+    if (!wanted.json.empty()) write_json(wanted.json, figures, parts);
+    if (!wanted.trace.empty()) observe::Trace::write(wanted.trace, events, trace_text(figures));
   });
 }
 
 }  // namespace
 
-int run_main(const std::function<void()>& main, const ProgramOptions& options, SourcePlace at,
-             ReportPart* part) {
+int run_main(const std::function<void()>& main, const ProgramOptions& options, SourcePlace at) {
+  ReportParts parts;                      // they outlive the host
   std::unique_ptr<observe::Trace> trace;  // outlives the host
   std::optional<core::Job> job;
   try {
@@ -124,23 +131,28 @@ int run_main(const std::function<void()>& main, const ProgramOptions& options, S
     // Room that nobody uses costs nothing; a node that was not told of a trace has no events.
     trace = std::make_unique<observe::Trace>(fabric->n_nodes());
     observe::Trace* const seen = wanted.trace.empty() ? nullptr : trace.get();
-    config.host.observer = part != nullptr && wanted.anything() ? part->observer(seen) : seen;
+    config.host.observer = seen;
+    // Whether node 0 wants a report is not known before the host is made.
+    if (wanted.anything() || fabric->n_nodes() > 1) parts = make_report_parts();
+    for (const auto& part : parts)
+      config.host.observer = part->observer(config.host.observer, seen);
     job.emplace(std::move(fabric), config);
     wanted = wanted.of_node_0(job->host());
     Program program(job->shape(), options);
     program.set_main(main, at);
-    if (part != nullptr && config.host.observer != nullptr) {
+    if (!wanted.anything()) {
+      static_cast<void>(job->host().run(program.engine()));
+      return static_cast<int>(ExitCode::ok);
+    }
+    for (const auto& part : parts)
       part->attach(program.engine(), job->shape());
-    }
     const core::NodeFigures mine = job->host().run(program.engine());
-    if (wanted.anything()) {
-      report(*job, wanted, *trace, mine, program.engine().counters(), part);
-    }
-    if (part != nullptr) {
-      job->host().agree([&] {
+    report(*job, wanted, *trace, mine, program.engine().counters(), parts);
+    job->host().agree([&] {
+      for (const auto& part : parts) {
         if (job->speaks()) part->check();
-      });
-    }
+      }
+    });
     return static_cast<int>(ExitCode::ok);
   } catch (const Error& error) {
     // All nodes throw the same.

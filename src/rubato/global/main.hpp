@@ -18,8 +18,7 @@ namespace rubato::global {
 
 // Collective: makes the job, runs `main` as a task on core 0, and ends when all that it started
 // has. Returns the exit code for the process; an Error, of any node, is said once, on stderr.
-// `part`, which may be null, adds to the report, and has the last word on whether the run was good.
 [[nodiscard]] int run_main(const std::function<void()>& main, const ProgramOptions& options = {},
-                           SourcePlace at = SourcePlace::here(), ReportPart* part = nullptr);
+                           SourcePlace at = SourcePlace::here());
 
 }  // namespace rubato::global

@@ -62,7 +62,24 @@ void add_row(io::Table& table, const std::string& name, const core::CoreFigures&
   table.integer(static_cast<std::int64_t>(counters.n_waiting_max));
 }
 
+std::vector<MakeReportPart>& registered_parts() {
+  static std::vector<MakeReportPart> all;  // filled before main
+  return all;
+}
+
 }  // namespace
+
+bool register_report_part(MakeReportPart make) {
+  registered_parts().push_back(make);
+  return true;
+}
+
+std::vector<std::unique_ptr<ReportPart>> make_report_parts() {
+  std::vector<std::unique_ptr<ReportPart>> parts;
+  for (const MakeReportPart make : registered_parts())
+    parts.push_back(make());
+  return parts;
+}
 
 ProgramFigures gather_figures(core::NodeHost& host, const core::NodeFigures& mine,
                               const CoreCounters& counters) {

@@ -7,6 +7,7 @@
 //   RUBATO_JSON=FILE          one object, "-" for stdout
 //   RUBATO_TRACE=FILE         each turn of each core and the messages between nodes (observe/trace.hpp)
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,11 @@ class ReportPart {
   ReportPart& operator=(const ReportPart&) = delete;
   virtual ~ReportPart() = default;
 
-  // On each node that is asked for a report, before its host is made: the host's observer, which
-  // shows `next` all that it sees, if there is one. It outlives the host.
-  [[nodiscard]] virtual core::Observer* observer(observe::Trace* next) = 0;
-  // The same, before the run.
+  // Before the host of a node is made, if there may be a report: the host's observer, which shows
+  // `next` all that it sees, if there is one. `trace`, if there is one, is shown the rest. All
+  // outlive the host.
+  [[nodiscard]] virtual core::Observer* observer(core::Observer* next, observe::Trace* trace) = 0;
+  // On each node, before the run, if there will be one.
   virtual void attach(core::MessageEngine& engine, const core::JobShape& shape) = 0;
   // After the run, on every node; and what all of them packed, on the node that speaks.
   [[nodiscard]] virtual Bytes pack() const = 0;
@@ -58,6 +60,11 @@ class ReportPart {
   // What the run ends with, on that node, after all that was said. Throws Error if it was not good.
   virtual void check() const = 0;
 };
+using MakeReportPart = std::unique_ptr<ReportPart> (*)();
+
+// Before main, by static objects: each program of run_main has such a part. Returns true.
+bool register_report_part(MakeReportPart make);
+[[nodiscard]] std::vector<std::unique_ptr<ReportPart>> make_report_parts();
 
 // What a trace of a program says beside its events.
 [[nodiscard]] observe::TraceText trace_text(const ProgramFigures& figures);

@@ -34,6 +34,8 @@ SimulatedRun simulate(const std::function<void()>& main, const SimulateOptions& 
                                .seed = options.seed,
                                .extra_delay_max = options.extra_delay_max,
                                .observer = options.observer});
+  for (const auto& [node, when] : options.kills)
+    host.kill(node, when);
   core::SimReport report = host.run(engines);
 
   SimulatedRun run{report.wall, {}, std::move(report.nodes)};

@@ -10,6 +10,8 @@
 
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "rubato/global/program.hpp"
 
@@ -22,6 +24,7 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   bool shuffle = false;       // events of one instant, and which idle core gets work
   Nanos extra_delay_max = 0;  // of each piece of work, drawn from the seed
+  std::vector<std::pair<core::NodeId, Nanos>> kills{};  // nodes that are lost, and when
   // Sees each turn of each core and each message between nodes; outlives the run.
   core::Observer* observer = nullptr;
   // Called for each node before the run, e.g. to give its cores objects of their own.

@@ -60,7 +60,7 @@ class Trace::File {
   }
   void task(const Event& e, const std::string& name) {
     const char* const args = e.value != 0 ? R"("failed":true)" : "";
-    if (e.work_kind == static_cast<std::uint8_t>(TraceTask::whole)) {
+    if (e.work_kind == 0) {
       return line(fmt::format(
           R"({{"ph":"X","cat":"task","name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":)"
           R"({{{}}}}})",
@@ -135,10 +135,10 @@ std::uint32_t Trace::name_of(const std::string& name) {
   return names_.try_emplace(name, static_cast<std::uint32_t>(names_.size())).first->second;
 }
 
-void Trace::on_task(net::NodeId node, std::uint32_t core, std::uint32_t name, Nanos begin,
-                    Nanos end, TraceTask how, bool has_failed) noexcept {
-  add({begin, end, has_failed ? 1 : 0, node, name, static_cast<std::uint16_t>(core),
-       static_cast<std::uint8_t>(how), Kind::task, 0});
+void Trace::on_task(const TraceTask& task) noexcept {
+  add({task.begin, task.end, task.has_failed ? 1 : 0, task.node, task.name,
+       static_cast<std::uint16_t>(task.core), static_cast<std::uint8_t>(task.is_whole ? 0 : 1),
+       Kind::task, 0});
 }
 
 Bytes Trace::pack() const {

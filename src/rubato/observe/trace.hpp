@@ -43,8 +43,16 @@ struct TraceText {
   std::vector<TraceKind> kinds;          // [Work::kind]
 };
 
-// Whether a task ran at a stretch.
-enum class TraceTask : std::uint8_t { whole, interrupted };
+// A task that has ended.
+struct TraceTask {
+  net::NodeId node;
+  std::uint32_t core;
+  std::uint32_t name;  // Trace::name_of()
+  Nanos begin;
+  Nanos end;
+  bool is_whole;  // it ran at a stretch, on its core
+  bool has_failed;
+};
 
 class Trace final : public core::Observer {
  public:
@@ -62,9 +70,7 @@ class Trace final : public core::Observer {
 
   // A name of tasks, for on_task(): once for each, by any thread.
   [[nodiscard]] std::uint32_t name_of(const std::string& name);
-  // A task of that name ended on `core`.
-  void on_task(net::NodeId node, std::uint32_t core, std::uint32_t name, Nanos begin, Nanos end,
-               TraceTask how, bool has_failed) noexcept;
+  void on_task(const TraceTask& task) noexcept;
 
   // What this process saw, for the node that writes the file. Called after the run.
   [[nodiscard]] Bytes pack() const;
@@ -84,7 +90,7 @@ class Trace final : public core::Observer {
     net::NodeId node;
     std::uint32_t what;  // index of a work; peer of a message; name of a task
     std::uint16_t core;
-    std::uint8_t work_kind;  // or TraceTask
+    std::uint8_t work_kind;  // of a task: 1 if others ran meanwhile
     Kind kind;
     std::uint32_t unused;  // 0: no byte that travels is anybody's
   };

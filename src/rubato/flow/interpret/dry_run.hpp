@@ -35,7 +35,6 @@ struct UnknownStatement {
   std::string text;   // "'print' of sum.tic:12"
   std::string needs;  // the name of the app or leaf
   std::uint64_t n = 0;
-  auto operator<=>(const UnknownStatement&) const = default;
 };
 struct ScriptPlan {
   std::vector<PlannedCalls> calls;        // by name

@@ -3,6 +3,7 @@
 #include "rubato/flow/interpret/interpreter.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "rubato/flow/interpret/actions.hpp"
 #include "rubato/flow/interpret/dry_run.hpp"
@@ -42,7 +43,12 @@ std::string Interpreter::describe(std::uint32_t number) const {
     if (const auto* call = std::get_if<tic::RuleCall>(&rule->action)) return call->callee;
   }
   if (const auto* call = std::get_if<tic::CallExpr>(&statement.form)) return call->name;
-  return "statement";
+  // In the order of tic::Statement::form.
+  constexpr std::array kNames{"declaration", "assignment", "rule", "insert", "close",
+                              "foreach",     "for",        "if",   "switch", "loop",
+                              "next",        "wait",       "call"};
+  static_assert(kNames.size() == std::variant_size_v<decltype(tic::Statement::form)>);
+  return kNames[statement.form.index()];
 }
 
 PortablePlace Interpreter::place(const tic::Node& node) const noexcept {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "rubato/base/random.hpp"
 #include "rubato/flow/flow_test.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/run_script.hpp"
@@ -292,6 +293,81 @@ TEST_F(JournalScripts, do_not_run_again_what_is_done) {
     EXPECT_TRUE(contains(why, "its output " + path("whole") + " has changed since")) << why;
     EXPECT_TRUE(contains(why, "its input " + path("whole") + " has changed")) << why;
   }
+}
+
+// Whenever a node is lost, the next run has the same values and calls each leaf that is not written
+// down, and only those.
+TEST_F(Journals, lose_nothing_with_a_node) {
+  const std::string script = R"(
+    leaf squared(integer n) to (integer m)
+    container<integer, integer> first second
+    for i in [1:12] {
+      integer a
+      when {} then {a} from {squared i}
+      insert first[i] = a
+      integer b
+      when {a} then {b} from {squared (a + 100)}
+      insert second[i] = b
+    }
+    integer last
+    when {first second} then {last} from {squared (size(first) + size(second))}
+    print(first[12], second[12], last)
+  )";
+  constexpr int kCalls = 25;
+  is_broken = false;
+  int n_lost = 0;
+  int n_resumed_some = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    std::filesystem::remove_all(path("journal"));
+    const auto n_nodes = static_cast<std::uint32_t>(2 + seed % 3);
+    const auto go = [&](bool resume, std::vector<std::pair<core::NodeId, Nanos>> kills) {
+      FlowResult result;
+      n_calls = 0;
+      RunOptions how;
+      how.journal = {path("journal"), resume};
+      const auto run = global::simulate([&] { result = run_script(script, "t.tic", {}, how); },
+                                        {.n_nodes = n_nodes,
+                                         .n_cores = 1 + static_cast<std::uint32_t>(seed % 2),
+                                         .seed = seed,
+                                         .shuffle = true,
+                                         .extra_delay_max = 5'000,
+                                         .kills = std::move(kills),
+                                         .program = {{}, global::kTestBytesACore}});
+      EXPECT_EQ(result.text(), "");
+      return run.wall;
+    };
+    testing::internal::CaptureStdout();
+    Nanos wall = 0;
+    bool was_lost = false;
+    try {
+      wall = go(false, {});
+      std::filesystem::remove_all(path("journal"));
+      const auto when =
+          static_cast<Nanos>(hash_words(seed, std::uint64_t{7}) % static_cast<std::uint64_t>(wall));
+      go(false, {{static_cast<core::NodeId>(seed / 3 % n_nodes), when}});
+    } catch (const Error& error) {
+      was_lost = error.code() == ExitCode::node_lost;
+      EXPECT_TRUE(was_lost) << error.what();
+    }
+    static_cast<void>(testing::internal::GetCapturedStdout());
+    if (!was_lost || !std::filesystem::exists(path("journal"))) continue;
+    ++n_lost;
+    const int n_before = n_calls;
+    testing::internal::CaptureStdout();
+    try {
+      go(true, {});
+    } catch (const Error& error) {
+      // The first node was lost before any had begun.
+      EXPECT_TRUE(contains(error.what(), "found no run in")) << error.what();
+      n_calls = kCalls - n_before;
+    }
+    const std::string out = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(out, out.empty() ? "" : "144 59536 576\n") << "seed " << seed;
+    EXPECT_EQ(n_calls, kCalls - n_before) << "seed " << seed;
+    n_resumed_some += n_before > 0 && n_before < kCalls ? 1 : 0;
+  }
+  EXPECT_GT(n_lost, 100);
+  EXPECT_GT(n_resumed_some, 20);
 }
 
 TEST_F(Journals, are_of_programs_of_flows_in_cpp_too) {

@@ -32,7 +32,7 @@ bool is_shown(const Arg& arg) {
          kind != Kind::reference && kind != Kind::failed;
 }
 
-constexpr auto by_time = [](const SlowTask& a, const SlowTask& b) { return a.time > b.time; };
+constexpr auto kByTime = [](const SlowTask& a, const SlowTask& b) { return a.time > b.time; };
 
 }  // namespace
 
@@ -167,14 +167,17 @@ void CoreWatch::end(const Span& span) {
   totals.most = std::max(totals.most, time);
   if (trace_ != nullptr) {
     const core::JobShape& shape = core_.shape();
-    const bool is_whole = !is_native && core_.tasks().n_turns() == span.turns_;
-    trace_->on_task(
-        shape.node, shape.local_of(core_.core()), trace_names_[span.name_], begin, begin + time,
-        is_whole ? observe::TraceTask::whole : observe::TraceTask::interrupted, span.has_failed_);
+    trace_->on_task({.node = shape.node,
+                     .core = shape.local_of(core_.core()),
+                     .name = trace_names_[span.name_],
+                     .begin = begin,
+                     .end = begin + time,
+                     .is_whole = !is_native && core_.tasks().n_turns() == span.turns_,
+                     .has_failed = span.has_failed_});
   }
   if (slowest_.size() == kSlowestKept) {
     if (time <= slowest_.front().time) return;
-    std::ranges::pop_heap(slowest_, by_time);
+    std::ranges::pop_heap(slowest_, kByTime);
     slowest_.pop_back();
   }
   std::string words = span.words_;
@@ -186,7 +189,7 @@ void CoreWatch::end(const Span& span) {
   }
   slowest_.push_back({totals.of, shortened(std::move(words)), core_.core(), begin - origin_, time,
                       span.has_failed_});
-  std::ranges::push_heap(slowest_, by_time);
+  std::ranges::push_heap(slowest_, kByTime);
 }
 
 CoreWatch::Native::~Native() {

@@ -53,7 +53,10 @@ struct TaskName {
   std::string name;
   std::string kind;  // "async", "statement", "program", ..
   std::string place;
-  auto operator<=>(const TaskName&) const = default;
+
+  [[nodiscard]] bool operator<(const TaskName& other) const {
+    return std::tie(name, kind, place) < std::tie(other.name, other.kind, other.place);
+  }
 };
 struct NameTotals {
   TaskName of;

@@ -3,6 +3,11 @@
 namespace rubato::flow {
 namespace {
 
+// Of a core.
+struct ReportPlace {
+  FlowReport* report = nullptr;
+};
+
 void put_texts(io::JsonWriter& json, const char* name, const std::vector<std::string>& texts) {
   json.key(name).begin_array();
   for (const std::string& text : texts)
@@ -36,9 +41,32 @@ void put_result(io::JsonWriter& json, const FlowResult& result) {
   put_texts(json, "waiting", result.waiting);
 }
 
-core::Observer* FlowReport::observer(observe::Trace* next) {
-  watch_ = std::make_unique<NodeWatch>(next);
+FlowReport* FlowReport::here() {
+  return CoreContext::here().local_or_make<ReportPlace>().report;
+}
+
+void FlowReport::add_result(const FlowResult& result) {
+  result_.counters.add(result.counters);
+  result_.n_failures += result.n_failures;
+  result_.n_data_held += result.n_data_held;
+  const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(result_.failures, result.failures);
+  append(result_.waiting, result.waiting);
+  result_.journal.add(result.journal);
+  if (result.n_failures > 0) result_.code = result.code;
+}
+
+core::Observer* FlowReport::observer(core::Observer* next, observe::Trace* trace) {
+  watch_ = std::make_unique<NodeWatch>(next, trace);
   return &watch_->observer();
+}
+
+void FlowReport::attach(core::MessageEngine& engine, const core::JobShape& shape) {
+  watch_->attach(engine, shape);
+  for (std::uint32_t local = 0; local < shape.n_cores; ++local)
+    engine.core(local).local_or_make<ReportPlace>().report = this;
 }
 
 void FlowReport::attach_counts(core::MessageEngine& engine, const core::JobShape& shape) {
@@ -63,6 +91,7 @@ void FlowReport::put(io::JsonWriter& json) const {
 }
 
 void FlowReport::add(io::HtmlReport& page) const {
+  if (figures_.names.empty() && result_.is_good()) return;
   const FlowCounters& counters = result_.counters;
   page.paragraph(std::to_string(counters.n_run) + " tasks ran, " +
                  std::to_string(counters.n_failed) + " failed, " +

@@ -11,8 +11,14 @@ namespace rubato::flow {
 
 class FlowReport final : public global::ReportPart {
  public:
-  // On the node that runs main: what came of it, and the file that scripts' places are of.
+  // That of the program that the caller is a task of; null if nobody asked for one.
+  [[nodiscard]] static FlowReport* here();
+
+  // On the node that runs main: what came of all flows so far, or of one more; that a failure of
+  // any is one of the program; and the file that scripts' places are of.
   void set_result(FlowResult result) { result_ = std::move(result); }
+  void add_result(const FlowResult& result);
+  void must_be_good() noexcept { must_be_good_ = true; }
   void set_script(std::string mark, std::string name) {
     mark_ = std::move(mark);
     script_ = std::move(name);
@@ -22,10 +28,8 @@ class FlowReport final : public global::ReportPart {
     return watch_ ? watch_->counts() : TaskCounts{};
   }
 
-  [[nodiscard]] core::Observer* observer(observe::Trace* next) override;
-  void attach(core::MessageEngine& engine, const core::JobShape& shape) override {
-    watch_->attach(engine, shape);
-  }
+  [[nodiscard]] core::Observer* observer(core::Observer* next, observe::Trace* trace) override;
+  void attach(core::MessageEngine& engine, const core::JobShape& shape) override;
   // The same for counts() alone; observer() is not needed.
   void attach_counts(core::MessageEngine& engine, const core::JobShape& shape);
   [[nodiscard]] Bytes pack() const override { return watch_ ? watch_->pack() : Bytes{}; }
@@ -34,11 +38,14 @@ class FlowReport final : public global::ReportPart {
   // The fields run, failed, skipped, data, journal, failures and waiting; and those of put_figures().
   void put(io::JsonWriter& json) const override;
   void add(io::HtmlReport& page) const override;
-  void check() const override { result_.check(); }
+  void check() const override {
+    if (must_be_good_) result_.check();
+  }
 
  private:
   std::unique_ptr<NodeWatch> watch_;
   FlowResult result_;
+  bool must_be_good_ = false;
   std::string mark_;
   std::string script_;
   FlowFigures figures_;

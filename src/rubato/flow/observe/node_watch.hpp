@@ -17,8 +17,9 @@ namespace rubato::flow {
 
 class NodeWatch {
  public:
-  // `trace`, which may be null, outlives this, and is shown what the observer sees, and all tasks.
-  explicit NodeWatch(observe::Trace* trace) : trace_(trace), use_(trace) {}
+  // `trace` is shown all tasks, `next` what the observer sees. Both may be null, and outlive this.
+  NodeWatch(core::Observer* next, observe::Trace* trace) : trace_(trace), use_(next) {}
+  explicit NodeWatch(observe::Trace* trace) : NodeWatch(trace, trace) {}
   NodeWatch(const NodeWatch&) = delete;
   NodeWatch& operator=(const NodeWatch&) = delete;
 

@@ -181,7 +181,7 @@ class FlowRun {
     config.host.n_cores = options_.n_cores;
     auto fabric = net::make_fabric();
     if (!options_.trace.empty()) trace_ = std::make_unique<observe::Trace>(fabric->n_nodes());
-    if (wants_figures()) config.host.observer = report_.observer(trace_.get());
+    if (wants_figures()) config.host.observer = report_.observer(trace_.get(), trace_.get());
     // Its service thread looks, and is gone before the line is.
     if (shows_progress_) {
       progress_.emplace(options_, context_);
@@ -243,7 +243,7 @@ class FlowRun {
     if (!shows_progress_) return job.host().run(program.engine());
     flow::ProgressEngine engine(program.engine(), job.shape(), [this] { return report_.counts(); });
     if (progress_ && job.speaks()) progress_->follow(&engine);
-    const core::NodeFigures mine = job.host().run(engine);
+    core::NodeFigures mine = job.host().run(engine);
     if (progress_) progress_->follow(nullptr);
     return mine;
   }
