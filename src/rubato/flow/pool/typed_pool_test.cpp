@@ -73,25 +73,26 @@ TEST(Workers, are_read_as_people_write_them) {
 
 TEST(TypedPool, runs_as_many_tasks_at_a_time_as_there_are_workers) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const FlowResult result = simulate(seed, 1 + seed % 3, {"gpu=1/node", "tape=2"}, [] {
-      std::vector<Future<std::int64_t>> squares;
-      for (std::int64_t i = 0; i < 40; ++i) {
-        squares.push_back(
-            async([](std::int64_t x) { return work(x); }, {.type = work_type("gpu")})(i));
-      }
-      for (std::int64_t i = 0; i < 40; ++i)
-        EXPECT_EQ(squares[static_cast<std::size_t>(i)].get(), i * i);
-      EXPECT_LE(*std::ranges::max_element(seen.most), 1U);
-      seen = {};
-      squares.clear();
-      for (std::int64_t i = 0; i < 20; ++i) {
-        squares.push_back(
-            async([](std::int64_t x) { return work(x); }, {.type = work_type("tape")})(i));
-      }
-      for (auto& square : squares)
-        static_cast<void>(square.get());
-      EXPECT_EQ(seen.n_run[0] + seen.n_run[1], 20U);
-    });
+    const FlowResult result =
+        simulate(seed, static_cast<std::uint32_t>(1 + seed % 3), {"gpu=1/node", "tape=2"}, [] {
+          std::vector<Future<std::int64_t>> squares;
+          for (std::int64_t i = 0; i < 40; ++i) {
+            squares.push_back(
+                async([](std::int64_t x) { return work(x); }, {.type = work_type("gpu")})(i));
+          }
+          for (std::int64_t i = 0; i < 40; ++i)
+            EXPECT_EQ(squares[static_cast<std::size_t>(i)].get(), i * i);
+          EXPECT_LE(*std::ranges::max_element(seen.most), 1U);
+          seen = {};
+          squares.clear();
+          for (std::int64_t i = 0; i < 20; ++i) {
+            squares.push_back(
+                async([](std::int64_t x) { return work(x); }, {.type = work_type("tape")})(i));
+          }
+          for (auto& square : squares)
+            static_cast<void>(square.get());
+          EXPECT_EQ(seen.n_run[0] + seen.n_run[1], 20U);
+        });
     ASSERT_EQ(result.text(), "") << "seed " << seed;
     ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
     ASSERT_EQ(result.counters.n_run, 60U) << "seed " << seed;
@@ -156,7 +157,7 @@ TEST(TypedPool, keeps_what_is_bound_where_it_is_bound) {
 
 TEST(Priorities, are_of_tasks_that_others_may_take) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const FlowResult result = simulate(seed, 1 + seed % 2, {}, [] {
+    const FlowResult result = simulate(seed, static_cast<std::uint32_t>(1 + seed % 2), {}, [] {
       for (std::int64_t i = 0; i < 64; ++i) {
         async(
             [](std::int64_t x) {
