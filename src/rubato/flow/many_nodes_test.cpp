@@ -15,8 +15,11 @@ constexpr std::uint32_t kNodes[] = {2, 7, 16, 65, 100};
 
 global::SimulatedRun simulate_on(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed,
                                  const std::function<void()>& main) {
-  return global::simulate(
-      main, {.n_nodes = n_nodes, .n_cores = n_cores, .seed = seed, .shuffle = seed % 2 == 1});
+  return global::simulate(main, {.n_nodes = n_nodes,
+                                 .n_cores = n_cores,
+                                 .seed = seed,
+                                 .shuffle = seed % 2 == 1,
+                                 .program = {{}, global::kTestBytesACore}});
 }
 
 TEST(ManyNodes, get_their_parts_of_a_wide_range_at_once) {
