@@ -78,6 +78,11 @@ void Flow::begin_again() {
   owned_journal_.reset();
 }
 
+void Flow::cancel_run() {
+  if (owned_journal_ != nullptr) owned_journal_->discard();
+  begin_again();
+}
+
 void Flow::own_journal(std::unique_ptr<Journal> journal) {
   owned_journal_ = std::move(journal);
 }
@@ -405,7 +410,7 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
 void Flow::put_in_pool(std::unique_ptr<Rule> rule) {
   try {
     rule->options.needs_several() ? team_pool_.put(rule) : typed_pool_.put(rule);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     if (watch_ != nullptr) watch_->note_gone();
     std::string what = rule->text() + ": " + error.what();
     const Value failure = Value::failed(what);

@@ -165,8 +165,14 @@ class Flow final : public core::Combiner {
   [[nodiscard]] std::vector<std::string> leftovers(std::size_t n_most) const;
   // Forgets all of the last run.
   void begin_again();
+  // The same of one that could not begin everywhere.
+  void cancel_run();
   [[nodiscard]] std::uint64_t n_data_held() const noexcept { return data_.n_held(); }
 
+  // For the name of a file that has none: nobody else's in this job, not of a later run either.
+  [[nodiscard]] std::string new_file_name() {
+    return std::to_string(here_.core()) + "-" + std::to_string(n_file_names_++);
+  }
   // Of this node; null if the run has none.
   [[nodiscard]] Journal* journal() const noexcept { return journal_; }
   void set_journal(Journal* journal) noexcept { journal_ = journal; }
@@ -265,6 +271,7 @@ class Flow final : public core::Combiner {
   ReadyQueue bound_ready_;  // the same, of rules that stay here
   TypedPool typed_pool_;
   TeamPool team_pool_{typed_pool_};
+  std::uint64_t n_file_names_ = 0;
   std::unique_ptr<Journal> owned_journal_;
   Journal* journal_ = nullptr;
   std::deque<std::unique_ptr<Rule>> woken_;  // that go on when this one is done with

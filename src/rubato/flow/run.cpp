@@ -58,7 +58,7 @@ struct SetBeginProblem {
   std::uint64_t unused = 0;
   void apply(CoreContext& here, ByteView bytes) const {
     Reader in(bytes);
-    here.local<BeginProblem>().text = in.get_string();
+    here.local_or_make<BeginProblem>().text = in.get_string();
   }
 };
 struct SetJournal {
@@ -105,13 +105,15 @@ void begin_run(CoreContext& here, const RunOptions& options) {
   out.put_string(options.journal.folder);
   out.put(static_cast<std::uint32_t>(options.journal.resume ? 1 : 0));
   out.put(options.journal.run);
-  BeginProblem problem;
-  here.set_local(problem);
+  std::string& problem = here.local_or_make<BeginProblem>().text;
+  problem.clear();
   here.finish([&] {
     for (CoreId core = 0; core < here.shape().n_cores_total(); ++core)
       here.post(core, BeginRun{}, out.view());
   });
-  if (!problem.text.empty()) throw Error(problem.text);
+  if (problem.empty()) return;
+  global::on_all_cores([] { Flow::here().cancel_run(); });
+  throw Error(problem);
 }
 
 std::string from_environment(const char* name) {
@@ -149,11 +151,8 @@ FlowResult run(const std::function<void()>& main, const RunOptions& options) {
   CoreContext& here = CoreContext::here();
   FlowResult all;
   const bool has_journal = !options.journal.folder.empty();
-  if (has_journal && options.journal.run == 0) {
-    RunOptions numbered = options;
-    numbered.journal.run = Journal::next_run(options.journal);
-    return run(main, numbered);
-  }
+  if (has_journal && options.journal.run == 0)
+    return run(main, {options.workers, Journal::numbered(options.journal)});
   if (has_journal || !options.workers.empty()) begin_run(here, options);
   here.finish([&] {
     try {

@@ -1,6 +1,7 @@
 #include "rubato/global/team.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 #include <tuple>
@@ -14,6 +15,9 @@ using detail::Collective;
 using detail::CollectiveKind;
 
 namespace {
+
+constexpr std::uint64_t kJoined = UINT64_MAX;  // parent of a team that none was split from
+constexpr std::size_t kFreedKept = 64;
 
 const char* name_of(CollectiveKind kind) {
   switch (kind) {
@@ -67,7 +71,8 @@ struct TeamTable {
     Rank rank = 0;
     std::uint64_t n_calls = 0;
     std::uint32_t n_splits = 0;
-    std::string abandoned;  // why, if a member cannot go on
+    std::uint64_t parent = 0;  // that it was split from
+    std::string abandoned;     // why, if a member cannot go on
   };
   using Key = std::tuple<std::uint64_t, std::uint64_t, CoreId>;  // team, number of the call, from
   struct Arrived {
@@ -79,7 +84,22 @@ struct TeamTable {
 
   std::unordered_map<std::uint64_t, Members> teams;
   std::map<Key, Arrived> arrived;
+  std::deque<std::uint64_t> freed;  // teams of join(), the last ones: what comes late is dropped
   std::uint64_t n_private = 0;
+
+  // Why the team, or one that it was split from, cannot go on; "" if it can.
+  [[nodiscard]] const std::string& abandoned(std::uint64_t team) {
+    static const std::string none;
+    for (auto found = teams.find(team); found != teams.end();
+         found = teams.find(found->second.parent)) {
+      if (!found->second.abandoned.empty()) return found->second.abandoned;
+      if (found->second.parent == 0) break;
+    }
+    return none;
+  }
+  [[nodiscard]] bool is_freed(std::uint64_t team) const {
+    return std::ranges::find(freed, team) != freed.end();
+  }
 
   static TeamTable& here() { return CoreContext::here().local_or_make<TeamTable>(); }
 
@@ -106,6 +126,7 @@ struct CollectiveRecord {
   CollectiveKind kind;
   void apply(CoreContext& here, ByteView value) const {
     auto& table = here.local_or_make<TeamTable>();
+    if (table.is_freed(team)) return;
     TeamTable::Arrived& place = table.arrived[{team, number, here.source()}];
     place.value.assign(value.begin(), value.end());
     place.kind = kind;
@@ -118,11 +139,12 @@ struct AbandonTeam {
   std::uint64_t team;
   void apply(CoreContext& here, ByteView why) const {
     auto& table = here.local_or_make<TeamTable>();
+    if (table.is_freed(team)) return;
     std::string& abandoned = table.teams[team].abandoned;  // which may be joined later
     if (!abandoned.empty()) return;
     abandoned.assign(reinterpret_cast<const char*>(why.data()), why.size());
     for (auto& [key, place] : table.arrived) {
-      if (std::get<0>(key) == team && place.waiter != nullptr)
+      if (place.waiter != nullptr && !table.abandoned(std::get<0>(key)).empty())
         here.tasks().wake(*std::exchange(place.waiter, nullptr));
     }
   }
@@ -151,7 +173,7 @@ Bytes Collective::receive(Rank from, std::size_t n_bytes) const {
   const TeamTable::Key key{team_, number_, core};
   TeamTable::Arrived& place = table.arrived[key];
   while (!place.is_there) {
-    const std::string& abandoned = table.members(team_).abandoned;
+    const std::string& abandoned = table.abandoned(team_);
     if (!abandoned.empty()) {
       const Error error(abandoned, ExitCode::failed);
       table.arrived.erase(key);
@@ -239,6 +261,7 @@ Team Team::split(std::uint32_t colour) const {
   // The same on all members, and no other team's: a hash of where it comes from.
   const std::uint64_t id = hash_words(id_, ++parent.n_splits, colour) | 1;
   TeamTable::Members team;
+  team.parent = id_;
   for (Rank rank = 0; rank < call.size(); ++rank) {
     if (colours[rank] != colour) continue;
     if (rank == call.rank()) team.rank = static_cast<Rank>(team.cores.size());
@@ -252,7 +275,15 @@ Team Team::split(std::uint32_t colour) const {
 void Team::free() const {
   RUBATO_REQUIRE(id_ != 0 && "the team of the job is not freed");
   TeamTable& table = TeamTable::here();
-  table.teams.erase(id_);
+  const auto found = table.teams.find(id_);
+  const bool was_joined = found != table.teams.end() && found->second.parent == kJoined;
+  if (found != table.teams.end()) table.teams.erase(found);
+  if (was_joined) {
+    table.freed.push_back(id_);
+    // What was split from one that was abandoned, nobody frees.
+    std::erase_if(table.teams, [&](const auto& team) { return team.second.parent == id_; });
+    if (table.freed.size() > kFreedKept) table.freed.pop_front();
+  }
   // Of calls that were abandoned.
   const auto first = table.arrived.lower_bound({id_, 0, 0});
   table.arrived.erase(first, table.arrived.lower_bound({id_ + 1, 0, 0}));
@@ -266,11 +297,13 @@ Team Team::join(std::uint64_t number, std::vector<CoreId> cores) {
   RUBATO_REQUIRE(me != cores.end(), number);
   team.rank = static_cast<Rank>(me - cores.begin());
   team.cores = std::move(cores);
+  team.parent = kJoined;
   return Team(id);
 }
 
 void Team::abandon(const std::string& why) const {
   CoreContext& here = CoreContext::here();
+  if (!TeamTable::here().members(id_).abandoned.empty()) return;  // all are told
   const std::string text = why.empty() ? "a member of the team has failed" : why;
   const std::vector<CoreId> cores = TeamTable::here().members(id_).cores;
   for (const CoreId core : cores)

@@ -204,6 +204,7 @@ void Trace::align(std::vector<Event>& events) {
     const auto [at, is_new] = fastest.try_emplace(pair, took);
     if (!is_new) at->second = std::min(at->second, took);
   }
+  if (first.empty()) return;
   // Outwards from the first node; one that no pair of messages reaches starts with it.
   std::map<net::NodeId, Nanos> ahead{{first.begin()->first, 0}};
   std::vector<net::NodeId> reached{first.begin()->first};

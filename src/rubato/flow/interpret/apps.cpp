@@ -120,9 +120,8 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
     Slot& slot = frame.slot(static_cast<int>(inputs.size() + i));
     if (name != nullptr) slot.name = environment.slot(name->variable).name;
     if (slot.name.kind() == Kind::none) {
-      const DataId id = environment.slot(tic::root_variable(rule.outputs[i])).writer.ref.id;
       std::string temporary = compiled_.arguments().temporary_folder + "/" + callable.name + "-" +
-                              std::to_string(id.word);
+                              flow_.new_file_name();
       for (const Value& key : keys_of(rule.outputs[i], environment))
         temporary += "-" + text_of(key);
       slot.name = Value::text(Kind::file, temporary);

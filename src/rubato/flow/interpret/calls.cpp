@@ -18,8 +18,31 @@ using tic::Expr;
 
 namespace {
 
+// Of what a value of that type is; none: of more than one.
+Kind kind_of(const tic::Type& type) {
+  switch (type.kind) {
+    case tic::Kind::integer:
+      return Kind::integer;
+    case tic::Kind::floating:
+      return Kind::floating;
+    case tic::Kind::string:
+      return Kind::string;
+    case tic::Kind::boolean:
+      return Kind::boolean;
+    case tic::Kind::void_type:
+      return Kind::unit;
+    case tic::Kind::blob:
+      return Kind::blob;
+    case tic::Kind::file:
+      return Kind::file;
+    default:
+      return Kind::none;
+  }
+}
+
 // What decides what a leaf does; nothing, if some of it is only a reference.
-std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const Journal& journal) {
+std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const tic::Callable& callable,
+                                        const Journal& journal) {
   TaskIdentity task(leaf.name, journal.temporary_folder());
   std::vector<Value> inputs;
   for (std::size_t i = 0; i < leaf.inputs.size(); ++i) {
@@ -43,16 +66,16 @@ std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const Journal& jou
     task.add(Value::integer(static_cast<std::int64_t>(input.kind())));
     if (input.kind() != Kind::file) task.add(input);
   }
-  for (const Value& output : leaf.outputs)
-    task.add(Value::integer(static_cast<std::int64_t>(output.kind())));
+  for (const tic::Parameter& output : callable.outputs)
+    task.add(type_text(output.type));
   return task;
 }
 
 // What the journal, which may be null, says is done is not run.
-void run_leaf(const LeafFunction& function, LeafCall& leaf, std::uint32_t n_tries,
-              Journal* journal) {
+void run_leaf(const LeafFunction& function, LeafCall& leaf, const tic::Callable& callable,
+              std::uint32_t n_tries, Journal* journal) {
   std::optional<TaskIdentity> task;
-  if (journal != nullptr) task = identity_of(leaf, *journal);
+  if (journal != nullptr) task = identity_of(leaf, callable, *journal);
   if (task) {
     if (auto done = journal->find(*task)) {
       for (std::size_t i = 0; i < leaf.outputs.size(); ++i) {
@@ -298,6 +321,21 @@ void Interpreter::run_function(Rule& rule) {
   }
 }
 
+// What a leaf sets is of the type that the script says.
+void Interpreter::check_output(const tic::Callable& callable, std::size_t i, const Value& value) {
+  const tic::Parameter& output = callable.outputs[i];
+  const std::string what = "leaf " + callable.name + " set ";
+  if (value.kind() == Kind::none)
+    throw Error(what + "no value for its output '" + output.name.text + "'");
+  const Kind expected = kind_of(output.type);
+  const auto are = [&](Kind a, Kind b) { return expected == a && value.kind() == b; };
+  const bool converts = are(Kind::floating, Kind::integer) || are(Kind::string, Kind::blob) ||
+                        are(Kind::blob, Kind::string);
+  if (expected == Kind::none || expected == value.kind() || converts) return;
+  throw Error(what + "its output '" + output.name.text + "' to a value of kind " +
+              std::string(name_of(value.kind())) + ", expected " + type_text(output.type));
+}
+
 // On a thread beside the cores, or by all of a team.
 void Interpreter::run_leaf_function(const tic::Rule& rule, const tic::RuleCall& call,
                                     const tic::Callable& callable, Environment& environment,
@@ -309,7 +347,8 @@ void Interpreter::run_leaf_function(const tic::Rule& rule, const tic::RuleCall& 
   }
   const auto frame = leaf_frame(call, callable, environment);
   const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
-  flow_.run_native([&, journal = flow_.journal()] { run_leaf(function, leaf, n, journal); });
+  flow_.run_native(
+      [&, journal = flow_.journal()] { run_leaf(function, leaf, callable, n, journal); });
 }
 
 void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
@@ -334,12 +373,8 @@ void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
   }
   run_leaf_function(rule, call, callable, environment, leaf);
   if (team_ != nullptr && !team_->is_first) return;
-  for (std::size_t i = 0; i < leaf.outputs.size(); ++i) {
-    if (leaf.outputs[i].kind() == Kind::none) {
-      throw Error("leaf " + callable.name + " set no value for its output '" +
-                  callable.outputs[i].name.text + "'");
-    }
-  }
+  for (std::size_t i = 0; i < leaf.outputs.size(); ++i)
+    check_output(callable, i, leaf.outputs[i]);
   for (std::size_t i = 0; i < rule.outputs.size(); ++i)
     set_target(rule.outputs[i], std::move(leaf.outputs[i]), environment);
 }

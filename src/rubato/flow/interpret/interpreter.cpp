@@ -105,8 +105,8 @@ void Interpreter::declare(const tic::Declaration& declaration, const tic::Block&
 void Interpreter::declare_file(const tic::Declared& declared, Environment& environment) {
   Slot& slot = environment.slot(declared.variable);
   if (!declared.mapped) {
-    const std::string name = compiled_.arguments().temporary_folder + "/" + declared.name + "-" +
-                             std::to_string(slot.reader.ref.id.word);
+    const std::string name =
+        compiled_.arguments().temporary_folder + "/" + declared.name + "-" + flow_.new_file_name();
     slot.name = Value::text(Kind::file, name);
     return;
   }

@@ -88,6 +88,7 @@ class Interpreter {
                     Environment& environment);
   void call_function(const tic::Rule& rule, const tic::RuleCall& call,
                      const tic::Callable& callable, Environment& environment);
+  static void check_output(const tic::Callable& callable, std::size_t i, const Value& value);
   void run_leaf_function(const tic::Rule& rule, const tic::RuleCall& call,
                          const tic::Callable& callable, Environment& environment, LeafCall& leaf);
   void call_leaf(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,

@@ -54,7 +54,7 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
   RunOptions options = asked;
   if (!options.journal.folder.empty()) {
     // Files without a name of their own outlive the run, as their tasks do.
-    options.journal.run = Journal::next_run(options.journal);
+    options.journal = Journal::numbered(options.journal);
     arguments.temporary_folder =
         Journal::temporary_folder(options.journal.folder, options.journal.run);
   }

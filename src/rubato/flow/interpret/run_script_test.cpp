@@ -360,6 +360,30 @@ TEST(RunScript, refuses_a_script_with_errors_before_it_runs) {
   }
 }
 
+TEST(RunScript, gives_each_file_without_a_name_one_of_its_own) {
+  const program_testing::TempFolder folder;
+  const std::string text = R"(
+    app put(integer n) to (file f) { "echo" n stdout=f }
+    function make(integer n) to (file out) {
+      file tmp
+      when {n} then {tmp} from {put n}
+      out = tmp
+    }
+    container<integer, file> all
+    for i in [1:60] {
+      file f
+      when {} then {f} from {make i}
+      insert all[i] = f
+    }
+    wait (all) {
+      for i in [1:60] { assert(int(trim(read(all[i]))) == i, "another file") }
+    }
+  )";
+  FlowResult result;
+  global::run_here(1, [&] { result = run_script(text, "t.tic", {{}, folder.path()}); });
+  EXPECT_EQ(result.text(), "");
+}
+
 TEST(RunScript, copies_containers_and_structs) {
   expect_lines(R"(
     struct point { integer x y }

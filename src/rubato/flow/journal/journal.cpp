@@ -94,6 +94,18 @@ bool read_all(int file, void* to, std::size_t n_bytes, std::uint64_t offset) {
   return true;
 }
 
+// For reading; -1 if it cannot be.
+struct OpenFile {
+  explicit OpenFile(const std::string& path)
+      : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+  int descriptor;
+};
+
 // XXH3 of a file.
 std::uint64_t hash_of_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -181,7 +193,8 @@ void JournalCounts::add(const JournalCounts& other) {
   n_done += other.n_done;
   n_new += other.n_new;
   n_again += other.n_again;
-  why.insert(why.end(), other.why.begin(), other.why.end());
+  const std::size_t n = std::min(other.why.size(), kWhyMost - std::min(kWhyMost, why.size()));
+  why.insert(why.end(), other.why.begin(), other.why.begin() + static_cast<std::ptrdiff_t>(n));
   if (problem.empty()) problem = other.problem;
 }
 
@@ -231,6 +244,14 @@ std::uint32_t Journal::next_run(const JournalOptions& options) {
   }
 }
 
+JournalOptions Journal::numbered(const JournalOptions& options) {
+  JournalOptions result = options;
+  if (result.folder.empty() || result.run != 0) return result;
+  result.run = next_run(options);
+  result.folder = fs::absolute(options.folder).string();
+  return result;
+}
+
 std::string Journal::temporary_folder(const std::string& folder, std::uint32_t run) {
   std::array<char, 16> name{};
   static_cast<void>(std::snprintf(name.data(), name.size(), "%04u", run));
@@ -260,9 +281,9 @@ Journal::Journal(const JournalOptions& options, std::uint32_t node)
   } catch (const fs::filesystem_error& error) {
     throw Error(std::string("journal: ") + error.what());
   }
-  const std::string path = (fs::path(folder_) / name_of_file(options.run, node)).string();
-  out_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (out_ < 0) fail("cannot make " + path);
+  path_ = (fs::path(folder_) / name_of_file(options.run, node)).string();
+  out_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (out_ < 0) fail("cannot make " + path_);
   Bytes magic(kMagic.size());
   std::memcpy(magic.data(), kMagic.data(), kMagic.size());
   write(magic);
@@ -270,16 +291,16 @@ Journal::Journal(const JournalOptions& options, std::uint32_t node)
 
 Journal::~Journal() {
   ::close(out_);
-  for (const int file : files_)
-    ::close(file);
+  if (is_discarded_) ::unlink(path_.c_str());
 }
 
 // Whole entries; a later one of the same task counts.
 void Journal::read_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const OpenFile opened(path);
+  const int file = opened.descriptor;
   if (file < 0) fail("cannot read " + path);
   const auto number = static_cast<std::uint32_t>(files_.size());
-  files_.push_back(file);
+  files_.push_back(path);
   std::array<char, kMagic.size()> magic{};
   if (!read_all(file, magic.data(), magic.size(), 0)) return;  // killed before it could begin
   if (std::string_view(magic.data(), magic.size()) != kMagic) {
@@ -307,10 +328,11 @@ void Journal::read_file(const std::string& path) {
   }
 }
 
-Journal::Entry Journal::entry_at(const Place& place) const {
+// Nothing, if the file cannot be read any more.
+std::optional<Journal::Entry> Journal::entry_at(const Place& place) const {
   Bytes payload(place.n_bytes);
-  if (!read_all(files_[place.file], payload.data(), payload.size(), place.offset))
-    fail("cannot read an entry again");
+  const OpenFile file(files_[place.file]);
+  if (!read_all(file.descriptor, payload.data(), payload.size(), place.offset)) return {};
   Reader in(payload);
   static_cast<void>(in.get<TaskIdentity::Key>());
   static_cast<void>(in.get_string());
@@ -356,7 +378,12 @@ std::optional<std::vector<Value>> Journal::find(const TaskIdentity& task) {
     }
     return {};
   }
-  Entry entry = entry_at(found->second);
+  std::optional<Entry> read = entry_at(found->second);
+  if (!read) {
+    count_again(task, "what was written of it cannot be read any more");
+    return {};
+  }
+  Entry& entry = *read;
   const std::string why = changed(task, entry);
   if (!why.empty()) {
     count_again(task, why);
@@ -394,6 +421,7 @@ void Journal::add(const TaskIdentity& task, const std::vector<Value>& values) {
   payload.put(static_cast<std::uint64_t>(values.size()));
   for (const Value& value : values)
     value.put(payload);
+  if (payload.size() > UINT32_MAX) return;  // it will be done again
   Writer entry;
   entry.put(EntryHead{static_cast<std::uint32_t>(payload.size()), 0,
                       XXH3_64bits(payload.view().data(), payload.size())});

@@ -2,7 +2,7 @@
 // Journal: what tasks of a run have ended well, so that another run need not do them again.
 //
 // A folder. Each node of each run writes a file of its own in it, `run-0002-node-0000.journal`: an
-// entry for each program and each leaf of C++ that ended well, written before anybody is told of its
+// entry for each program and each leaf of C++ that ended well (but those of teams), written before anybody is told of its
 // results. A later run reads the files of all runs and nodes before it. A task is done already if
 // there is an entry of the same command, or of the same leaf with the same values, and the files
 // that it read and wrote are as they were then: their sizes and the times of their last change, as
@@ -94,12 +94,17 @@ class Journal {
   // The number of the next run in a folder, which is made. Throws Error if there is a run and none
   // is to be resumed, or the folder cannot be used.
   [[nodiscard]] static std::uint32_t next_run(const JournalOptions& options);
+  // With that number, and the folder as it is called wherever a node runs.
+  [[nodiscard]] static JournalOptions numbered(const JournalOptions& options);
 
   // Reads what is there. Throws Error if the folder cannot be read or written.
   Journal(const JournalOptions& options, std::uint32_t node);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
   ~Journal();
+
+  // The run did not begin: its file goes with it.
+  void discard() noexcept { is_discarded_ = true; }
 
   // Where this run keeps files without a name of their own.
   [[nodiscard]] static std::string temporary_folder(const std::string& folder, std::uint32_t run);
@@ -132,7 +137,7 @@ class Journal {
   };
 
   void read_file(const std::string& path);
-  [[nodiscard]] Entry entry_at(const Place& place) const;
+  [[nodiscard]] std::optional<Entry> entry_at(const Place& place) const;
   // Why the task has to be run; "" if the entry stands for it. Gives outputs their names.
   [[nodiscard]] static std::string changed(const TaskIdentity& task, const Entry& entry);
   void write(const Bytes& entry);
@@ -140,8 +145,10 @@ class Journal {
 
   std::string folder_;
   std::string temporary_folder_;
+  std::string path_;  // of its own file
   int out_ = -1;
-  std::vector<int> files_;  // that were read; they stay open
+  bool is_discarded_ = false;
+  std::vector<std::string> files_;  // that were read
   std::unordered_map<TaskIdentity::Key, Place, KeyHash> by_key_;
   std::unordered_map<std::string, TaskIdentity::Key> by_output_;  // its first, if it has a name
   mutable std::mutex mutex_;

@@ -295,10 +295,27 @@ TEST_F(JournalScripts, do_not_run_again_what_is_done) {
   }
 }
 
-// Whenever a node is lost, the next run has the same values and calls each leaf that is not written
-// down, and only those.
-TEST_F(Journals, lose_nothing_with_a_node) {
-  const std::string script = R"(
+TEST_F(Journals, of_a_run_that_cannot_begin_are_not_those_of_the_next) {
+  // The file of node 1 cannot be made.
+  std::filesystem::create_directories(path("journal/run-0001-node-0001.journal/in the way"));
+  FlowResult result;
+  global::simulate_seed(2, 2, 1, [&] {
+    RunOptions how;
+    how.journal = {path("journal"), false, 1};
+    how.workers = Workers::parse({"gpu=1"});
+    EXPECT_THROW(static_cast<void>(flow::run([] {}, how)), Error);
+    EXPECT_FALSE(std::filesystem::exists(path("journal/run-0001-node-0000.journal")));
+    result = flow::run([] {
+      EXPECT_EQ(Flow::here().journal(), nullptr);
+      EXPECT_THROW(static_cast<void>(work_type("gpu")), Error);
+      static_cast<void>(async_program({.captures_stdout = true})("echo", "x").text.get());
+    });
+  });
+  EXPECT_EQ(result.text(), "");
+  EXPECT_EQ(result.journal.n_new, 0U);
+}
+
+const char* const kSquares = R"(
     leaf squared(integer n) to (integer m)
     container<integer, integer> first second
     for i in [1:12] {
@@ -313,6 +330,10 @@ TEST_F(Journals, lose_nothing_with_a_node) {
     when {first second} then {last} from {squared (size(first) + size(second))}
     print(first[12], second[12], last)
   )";
+
+// Whenever a node is lost, the next run has the same values and calls each leaf that is not written
+// down, and only those.
+TEST_F(Journals, lose_nothing_with_a_node) {
   constexpr int kCalls = 25;
   is_broken = false;
   int n_lost = 0;
@@ -325,7 +346,7 @@ TEST_F(Journals, lose_nothing_with_a_node) {
       n_calls = 0;
       RunOptions how;
       how.journal = {path("journal"), resume};
-      const auto run = global::simulate([&] { result = run_script(script, "t.tic", {}, how); },
+      const auto run = global::simulate([&] { result = run_script(kSquares, "t.tic", {}, how); },
                                         {.n_nodes = n_nodes,
                                          .n_cores = 1 + static_cast<std::uint32_t>(seed % 2),
                                          .seed = seed,

@@ -113,7 +113,7 @@ std::uint32_t CoreWatch::index_of(const Rule& rule) {
 std::uint32_t CoreWatch::index_of(TaskName name) {
   const auto known = by_name_.find(name);
   if (known != by_name_.end()) return known->second;
-  if (names_.size() == kNamesMost) name = {"others", "", ""};
+  if (names_.size() >= kNamesMost) name = {"others", "", ""};
   const auto [at, is_new] = by_name_.emplace(name, static_cast<std::uint32_t>(names_.size()));
   if (!is_new) return at->second;
   if (trace_ != nullptr)

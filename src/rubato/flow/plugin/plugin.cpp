@@ -126,6 +126,11 @@ const char* as_text(RubatoCall* call, const RubatoValue* from, std::size_t* n_by
 
 void set(RubatoCall* call, std::int32_t i, Value value) {
   if (is_index(i, call->leaf.outputs.size())) {
+    Value& output = call->leaf.outputs[static_cast<std::size_t>(i)];
+    if (output.kind() == Kind::file) {
+      call->fail("sets output " + std::to_string(i) + ", which is a file: it is to be written");
+      return;
+    }
     call->leaf.outputs[static_cast<std::size_t>(i)] = std::move(value);
   } else {
     call->fail("sets output " + std::to_string(i) + ", expected " +
@@ -167,7 +172,7 @@ const RubatoApi kApi = {
     },
     [](RubatoCall* call, std::int32_t i) { set(call, i, Value::done()); },
     &output_file,
-    [](RubatoCall* call, const char* why) { call->fail(why); },
+    [](RubatoCall* call, const char* why) { call->fail(why != nullptr ? why : "has failed"); },
 };
 
 void add_leaf(const char* name, RubatoLeaf leaf, void* user) {

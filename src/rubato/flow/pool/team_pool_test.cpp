@@ -128,6 +128,31 @@ TEST(AsyncTeam, fails_when_a_member_does) {
   }
 }
 
+TEST(AsyncTeam, fails_when_a_member_does_beside_a_part_of_the_team) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const FlowResult result = simulate(seed, 2, {}, [&] {
+      const auto failed = async_team(5, [](const global::Team& team) {
+        if (team.rank() == 4) throw Error("no luck");
+        const global::Team half = team.split(0);  // which cannot end
+        half.barrier();
+        half.free();
+        return 1;
+      })();
+      EXPECT_THROW(static_cast<void>(failed.get()), Error);
+      const auto later = async_team(4, [](const global::Team& team) {
+        const global::Team half = team.split(team.rank() / 2);
+        if (team.rank() == 1) throw Error("no luck");
+        if (team.rank() == 0) team.barrier();
+        half.barrier();
+        return 1;
+      })();
+      EXPECT_THROW(static_cast<void>(later.get()), Error);
+    });
+    ASSERT_EQ(result.n_failures, 2U) << "seed " << seed << result.text();
+    ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
 TEST(AsyncTeam, says_when_there_are_not_so_many_cores) {
   const FlowResult result = simulate(1, 2, {"gpu=1/node"}, [] {
     const auto many = async_team(7, [](const global::Team& /*team*/) { return 1; })();

@@ -86,11 +86,15 @@ void TypedPool::begin(Workers workers) {
   nodes_.assign(workers_.n_types() + 1, {});
   next_node_ = here_.core();
   n_waiting_max_ = 0;
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    for (NodeId node = 0; node < here_.shape().n_nodes; ++node) {
-      if (n_on({i}, node) > 0) nodes_[i].push_back(node);
-    }
+}
+
+const std::vector<NodeId>& TypedPool::nodes_of(WorkType type) {
+  std::vector<NodeId>& nodes = nodes_.at(type.number);
+  if (!nodes.empty()) return nodes;
+  for (NodeId node = 0; node < here_.shape().n_nodes; ++node) {
+    if (n_on(type, node) > 0) nodes.push_back(node);
   }
+  return nodes;
 }
 
 std::uint32_t TypedPool::n_on(WorkType type, NodeId node) const {

@@ -32,9 +32,7 @@ class TypedPool {
   // Workers of a type on a node; without a type, its cores.
   [[nodiscard]] std::uint32_t n_on(WorkType type, NodeId node) const;
   // The nodes that have some.
-  [[nodiscard]] const std::vector<NodeId>& nodes_of(WorkType type) const {
-    return nodes_.at(type.number);
-  }
+  [[nodiscard]] const std::vector<NodeId>& nodes_of(WorkType type);
   [[nodiscard]] CoreId keeper_on(WorkType type, NodeId node) const noexcept {
     const std::uint32_t n_cores = here_.shape().n_cores;
     return node * n_cores + type.number % n_cores;
@@ -101,8 +99,9 @@ class TypedPool {
 
   CoreContext& here_;
   Workers workers_;
-  std::vector<std::vector<NodeId>> nodes_;  // [WorkType::number]: those that have workers
-  std::map<std::uint32_t, Kept> kept_;      // by WorkType::number
+  // [WorkType::number]: those that have workers; empty until somebody asks.
+  std::vector<std::vector<NodeId>> nodes_;
+  std::map<std::uint32_t, Kept> kept_;  // by WorkType::number
   std::uint64_t n_put_ = 0;
   std::uint32_t next_node_ = 0;
   std::size_t n_waiting_max_ = 0;

@@ -166,7 +166,7 @@ StartedProgram ProgramTask::start() {
   auto rule =
       std::make_unique<Rule>(kProgram, static_cast<std::uint32_t>(n_before + inputs_.size()),
                              RuleOptions{options_.name, options_.core, options_.priority, true,
-                                         options_.may_move, options_.type},
+                                         options_.may_move, options_.type, options_.n_cores},
                              at);
   const Bytes closure = plan.to_bytes();
   rule->set_closure(closure.data(), closure.size());

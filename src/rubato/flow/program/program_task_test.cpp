@@ -205,5 +205,17 @@ TEST(ProgramTask, gives_programs_all_processors_though_its_core_has_one) {
   EXPECT_EQ(result.text(), "");
 }
 
+TEST(ProgramTask, takes_as_many_cores_as_it_says) {
+  const FlowResult result = simulate_flow(6, [] {  // 2 nodes of 2 cores
+    const auto good = async_program({.n_cores = 2, .captures_stdout = true})("echo", "two");
+    EXPECT_EQ(good.text.get(), "two\n");
+    const auto many = async_program({.n_cores = 99})("echo", "never");
+    EXPECT_THROW(many.done.get(), Error);
+  });
+  EXPECT_EQ(result.n_failures, 1U);
+  EXPECT_NE(result.text().find("99 cores at a time, expected 1 to 2"), std::string::npos)
+      << result.text();
+}
+
 }  // namespace
 }  // namespace rubato::flow

@@ -376,13 +376,16 @@ void add_flow(CommandLine& line) {
   };
   CLI::App* run = add("run", "Runs a script; exit 4 if some of its tasks failed", &run_flow);
   run->add_option("--arg", options->arguments, "An argument of the script, for arg(\"NAME\")")
-      ->type_name("NAME=VALUE");
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   run->add_option("--workers", options->workers,
                   "How many tasks of a type of work run at a time, in all or on each node")
-      ->type_name("TYPE=N[/node]");
+      ->type_name("TYPE=N[/node]")
+      ->allow_extra_args(false);
   run->add_option("--plugin", options->plugins,
                   "A shared library with leaves in C (rubato_plugin.h)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   CLI::Option* journal =
       run->add_option("--journal", options->journal,
                       "Writes down in this new folder what has ended well, for --resume")

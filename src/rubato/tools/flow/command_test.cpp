@@ -68,6 +68,8 @@ TEST(FlowCommand, HasWorkersForTypesOfWork) {
   const Answer told = call({"flow", "run", path, "--workers", "mouth=1/node"});
   EXPECT_EQ(told.code, 0) << told.err;
   EXPECT_EQ(told.out, "7\n");
+  const Answer before = call({"flow", "run", "--workers", "mouth=1/node", "--arg", "a=1", path});
+  EXPECT_EQ(before.out, "7\n") << before.err;
   const Answer none = call({"flow", "run", path});
   EXPECT_EQ(none.code, 3) << none.err;
   EXPECT_NE(none.err.find("typed.tic:1:5: work of type mouth: expected workers"), std::string::npos)
