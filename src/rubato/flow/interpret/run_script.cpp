@@ -1,14 +1,22 @@
 #include "rubato/flow/interpret/run_script.hpp"
 
+#include <optional>
+
 #include "rubato/flow/interpret/interpreter.hpp"
 
 namespace rubato::flow {
 namespace {
 
-// The script, for a core.
+// What is wrong with the script; of the core that was asked to run it.
+struct ScriptProblem {
+  std::optional<Error> error;
+};
+
+// The script, for a core. Read where messages are applied, on the stack of the core's own thread:
+// parsing goes as deep as the script, for which stacks of tasks are too small.
 struct LoadScript {
   std::uint64_t unused = 0;
-  void apply(CoreContext& /*here*/, ByteView bytes) const {
+  void apply(CoreContext& here, ByteView bytes) const {
     Reader in(bytes);
     const std::string text = in.get_string();
     const std::string file_name = in.get_string();
@@ -20,7 +28,11 @@ struct LoadScript {
       std::string name = in.get_string();
       arguments.named[std::move(name)] = in.get_string();
     }
-    Interpreter::set_script(text, file_name, arguments);
+    try {
+      Interpreter::set_script(text, file_name, arguments);
+    } catch (const Error& error) {
+      here.local_or_make<ScriptProblem>().error = error;
+    }
   }
 };
 
@@ -58,10 +70,13 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
     arguments.temporary_folder =
         Journal::temporary_folder(options.journal.folder, options.journal.run);
   }
-  Interpreter::set_script(text, file_name, arguments);  // its errors are those of all cores
-  Interpreter::here().compiled().check_types(options.workers);
   CoreContext& here = CoreContext::here();
   const Bytes script = bytes_of(text, file_name, arguments);
+  std::optional<Error>& problem = here.local_or_make<ScriptProblem>().error;
+  problem.reset();
+  here.finish([&] { here.post(here.core(), LoadScript{}, script); });
+  if (problem) throw Error(*problem);  // it would be the same on all cores
+  Interpreter::here().compiled().check_types(options.workers);
   here.finish([&] {
     for (CoreId core = 0; core < here.shape().n_cores_total(); ++core) {
       if (core != here.core()) here.post(core, LoadScript{}, script);

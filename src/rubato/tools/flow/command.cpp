@@ -78,6 +78,12 @@ flow::RunOptions run_options_of(const FlowOptions& options) {
   return run_options;
 }
 
+global::ProgramOptions program_options() {
+  global::ProgramOptions options;
+  options.messages.tasks.stacks.guarded_bytes = flow::kScriptStackBytes;
+  return options;
+}
+
 // For files without a name; goes with what is in it.
 class TemporaryFolder {
  public:
@@ -188,7 +194,7 @@ class FlowRun {
       config.host.glance = [this](const core::RunGlance& glance) { progress_->look(glance); };
     }
     core::Job job(std::move(fabric), std::move(config));
-    global::Program program(job.shape(), {});
+    global::Program program(job.shape(), program_options());
     program.set_main([this] { run_main(); });
     attach(job, program);
     const core::NodeFigures mine = run_engine(job, program);
@@ -311,7 +317,7 @@ ExitCode plan_flow(const FlowOptions& options, const Context& context) {
   }
   flow::ScriptPlan plan;
   std::optional<Error> error;  // thrown behind the run, which would tell where it came from
-  global::run(job.host(), {}, [&] {
+  global::run(job.host(), program_options(), [&] {
     try {
       plan =
           flow::plan_script(text_of_file(options.script), options.script, arguments, run_options);

@@ -60,6 +60,21 @@ TEST(FlowCommand, EndsWithTheCodeOfWhatWentWrong) {
   EXPECT_NE(stuck.err.find("wait for ever"), std::string::npos) << stuck.err;
 }
 
+TEST(FlowCommand, RunsScriptsAsDeepAsTheyMayBe) {
+  const auto repeated = [](const std::string& text, int n) {
+    std::string all;
+    for (int i = 0; i < n; ++i)
+      all += text;
+    return all;
+  };
+  const std::string text = "integer a = " + repeated("(", 60) + "7" + repeated(")", 60) +
+                           "\ninteger b = 1" + repeated(" + 1", 249) + "\n" +
+                           repeated("if a > 0 { ", 60) + "print(a, b)" + repeated(" }", 60) + "\n";
+  const Answer deep = call({"flow", "run", script("deep.tic", text)});
+  EXPECT_EQ(deep.code, 0) << deep.err;
+  EXPECT_EQ(deep.out, "7 250\n");
+}
+
 TEST(FlowCommand, HasWorkersForTypesOfWork) {
   const std::string path =
       script("typed.tic",
