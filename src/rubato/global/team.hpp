@@ -158,8 +158,8 @@ void climb(const Collective& call, T& value, const Op& op) {
   for (Rank bit = 1; bit < call.size(); bit <<= 1) {
     if ((call.rank() & bit) != 0) return Wire<T>::send(call, call.rank() - bit, value);
     if (call.rank() + bit < call.size()) {
-      value =
-          Wire<T>::combine(std::move(value), Wire<T>::receive(call, call.rank() + bit, value), op);
+      const T higher = Wire<T>::receive(call, call.rank() + bit, value);
+      value = Wire<T>::combine(std::move(value), higher, op);
     }
   }
 }

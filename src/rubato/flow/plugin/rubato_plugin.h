@@ -29,6 +29,7 @@ extern "C" {
 typedef struct RubatoCall RubatoCall;   /* one call of a leaf */
 typedef struct RubatoValue RubatoValue; /* of an input, or of a member of one */
 
+/* NOLINTBEGIN(readability-identifier-naming): as C has it */
 enum RubatoKind {
   RUBATO_NONE = 0, /* no value: a container, or out of range */
   RUBATO_DONE = 1,
@@ -39,6 +40,7 @@ enum RubatoKind {
   RUBATO_BLOB = 6,
   RUBATO_FILE = 7 /* its name */
 };
+/* NOLINTEND(readability-identifier-naming) */
 
 typedef struct RubatoApi RubatoApi;
 typedef void (*RubatoLeaf)(const RubatoApi* api, RubatoCall* call, void* user);

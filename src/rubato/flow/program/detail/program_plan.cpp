@@ -237,8 +237,10 @@ TaskIdentity identity_of(const ProgramPlan& plan, const std::vector<Value>& valu
     task.add_output(plan.file_of(output).path);
   task.add("program");
   task.add(plan.options.folder);
-  for (const auto& [name, value] : plan.options.environment)
-    task.add(name + "=" + value);
+  for (const auto& [name, value] : plan.options.environment) {
+    task.add(name);
+    task.add(value);
+  }
   for (const std::string& name : plan.options.environment_removed)
     task.add(name);
   task.add(Value::boolean(plan.options.captures_stdout));
