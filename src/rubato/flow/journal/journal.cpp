@@ -52,6 +52,7 @@ std::vector<std::string> files_in(const std::string& folder) {
   }
   std::ranges::sort(found);
   std::vector<std::string> paths;
+  paths.reserve(found.size());
   for (auto& [run, path] : found)
     paths.push_back(std::move(path));
   return paths;
@@ -359,8 +360,11 @@ std::string Journal::changed(const TaskIdentity& task, const Entry& entry) {
   for (std::size_t i = 0; i < entry.outputs.size(); ++i) {
     const std::string& from = entry.outputs[i].path;
     const std::string& to = task.outputs_[i];
-    if (from != to && std::rename(from.c_str(), to.c_str()) != 0)
-      return "its output " + from + " cannot be named " + to + ": " + std::strerror(errno);
+    if (from != to && std::rename(from.c_str(), to.c_str()) != 0) {
+      const int problem = errno;
+      return std::string("its output ").append(from) + " cannot be named " + to + ": " +
+             std::strerror(problem);
+    }
   }
   return "";
 }
