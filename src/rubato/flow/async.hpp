@@ -112,6 +112,18 @@ constexpr Kind kind_of_result() {
     return Codec<R>::kKind;
 }
 
+// The rule of a call that sets `output`. May wait for room to send.
+template <class Does, class F, class... A>
+void submit_call(Flow& flow, DataId output, const F& f, const RuleOptions& options, SourcePlace at,
+                 A&&... arguments) {
+  auto rule = std::make_unique<Rule>(Does::kId, static_cast<std::uint32_t>(1 + sizeof...(A)),
+                                     options, PortablePlace(at));
+  rule->args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}, {}};
+  put_function(*rule, f);
+  put_arguments<1>(*rule, std::forward<A>(arguments)...);
+  flow.submit(std::move(rule));
+}
+
 }  // namespace detail
 
 // A function and how it is to run; call it with the arguments.
@@ -140,12 +152,7 @@ class Async {
         return Future<R>(Ref{output, kWholeWeight});
       }
     }
-    auto rule = std::make_unique<Rule>(Does::kId, static_cast<std::uint32_t>(1 + sizeof...(A)),
-                                       options_, PortablePlace(at_));
-    rule->args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}, {}};
-    detail::put_function(*rule, f_);
-    detail::put_arguments<1>(*rule, std::forward<A>(arguments)...);
-    flow.submit(std::move(rule));
+    detail::submit_call<Does>(flow, output, f_, options_, at_, std::forward<A>(arguments)...);
     return Future<R>(Ref{output, kWholeWeight});
   }
 
@@ -185,12 +192,7 @@ class AsyncTeam {
     using R = detail::ResultOfTeamCall<F, detail::Kept<A>...>;
     Flow& flow = Flow::here();
     const DataId output = flow.create(detail::kind_of_result<R>(), PortablePlace(at_));
-    auto rule = std::make_unique<Rule>(Does::kId, static_cast<std::uint32_t>(1 + sizeof...(A)),
-                                       options_, PortablePlace(at_));
-    rule->args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}, {}};
-    detail::put_function(*rule, f_);
-    detail::put_arguments<1>(*rule, std::forward<A>(arguments)...);
-    flow.submit(std::move(rule));
+    detail::submit_call<Does>(flow, output, f_, options_, at_, std::forward<A>(arguments)...);
     return Future<R>(Ref{output, kWholeWeight});
   }
 
