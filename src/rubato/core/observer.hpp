@@ -23,4 +23,26 @@ class Observer {
   virtual void on_taken(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept = 0;
 };
 
+// An observer that shows all that it sees to another one, so that a host has as many as it needs.
+// One that looks at something itself overrides that, and calls this too.
+class ChainedObserver : public Observer {
+ public:
+  // `next` may be null, and outlives this.
+  explicit ChainedObserver(Observer* next) noexcept : next_(next) {}
+
+  void on_work(NodeId node, std::uint32_t core, const Work& work, Nanos begin,
+               Nanos end) noexcept override {
+    if (next_ != nullptr) next_->on_work(node, core, work, begin, end);
+  }
+  void on_sent(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept override {
+    if (next_ != nullptr) next_->on_sent(node, peer, n_bytes, when);
+  }
+  void on_taken(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept override {
+    if (next_ != nullptr) next_->on_taken(node, peer, n_bytes, when);
+  }
+
+ private:
+  Observer* next_;
+};
+
 }  // namespace rubato::core

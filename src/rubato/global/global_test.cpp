@@ -228,6 +228,15 @@ struct Noted {
   void apply(CoreContext& here) const { words[here.core()].local() += 10; }
 };
 
+// Adds what its payload says.
+struct NotedBytes {
+  GlobalArray<std::uint64_t> words;
+  void apply(CoreContext& here, ByteView bytes) const {
+    for (const std::byte byte : bytes)
+      words[here.core()].local() += std::to_integer<std::uint64_t>(byte);
+  }
+};
+
 // Each core is told by multicasts, gets a task of its own from afar, and tasks go wherever one can.
 std::uint64_t n_wrong_placements() {
   const auto seen = GlobalArray<std::uint64_t>::make(n_cores());
@@ -239,13 +248,18 @@ std::uint64_t n_wrong_placements() {
     for (CoreId core = 0; core < n_cores(); ++core) {
       spawn_on(core, [=] { note(seen[core], this_core() == core ? 1 : 1'000); });
       CoreContext::here().multicast(core, n_cores(), Noted{seen});
+      const Bytes hundreds(core % 3, std::byte{100});
+      CoreContext::here().multicast(core, n_cores(), NotedBytes{seen}, hundreds);
     }
     for (std::uint64_t i = 0; i < 100; ++i)
       spawn_anywhere([=] { note(anywhere[0], i); });
   });
   std::uint64_t n_wrong = read(anywhere[0]) == 4'950 ? 0 : 1;
-  for (CoreId core = 0; core < n_cores(); ++core)
-    n_wrong += read(seen[core]) == 1 + 10 * (core + 1) ? 0 : 1;
+  std::uint64_t n_hundreds = 0;
+  for (CoreId core = 0; core < n_cores(); ++core) {
+    n_hundreds += core % 3;
+    n_wrong += read(seen[core]) == 1 + 10 * (core + 1) + 100 * n_hundreds ? 0 : 1;
+  }
   return n_wrong;
 }
 

@@ -47,10 +47,9 @@ class UseOverTime {
 };
 
 // The time that the cores of a node spend on works of their engine, from begin_run() on.
-class CoreUse final : public core::Observer {
+class CoreUse final : public core::ChainedObserver {
  public:
-  // `next`, which may be null, sees all too, and outlives this.
-  explicit CoreUse(core::Observer* next) : next_(next) {}
+  explicit CoreUse(core::Observer* next) noexcept : ChainedObserver(next) {}
 
   // Before a run: `origin` is what times are counted from, read as soon as something runs.
   void begin_run(std::uint32_t n_cores, const Nanos& origin) {
@@ -62,20 +61,11 @@ class CoreUse final : public core::Observer {
   void on_work(net::NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
                Nanos end) noexcept override {
     if (origin_ != nullptr) of_core_[core].add(begin - *origin_, end - *origin_);
-    if (next_ != nullptr) next_->on_work(node, core, work, begin, end);
-  }
-  void on_sent(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
-               Nanos when) noexcept override {
-    if (next_ != nullptr) next_->on_sent(node, peer, n_bytes, when);
-  }
-  void on_taken(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
-                Nanos when) noexcept override {
-    if (next_ != nullptr) next_->on_taken(node, peer, n_bytes, when);
+    ChainedObserver::on_work(node, core, work, begin, end);
   }
 
  private:
   std::vector<UseOverTime> of_core_;  // [n_cores], each written by its core
-  core::Observer* next_;
   const Nanos* origin_ = nullptr;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rubato/core/message/budget.hpp"
+
 namespace rubato::core {
 
 using detail::BlockRing;
@@ -18,6 +20,10 @@ Outbox& no_outbox() {
 }
 
 constexpr std::uint64_t kTurnsAtOnce = 1024;
+// Records that a slice applies where tasks are so long that the budget which both share is the least.
+// A core that took a few records between two of them would leave in its inbox the tasks that it has
+// been given, where nobody else can have them, and behind these the questions of those that have none.
+constexpr std::uint64_t kRecordsBesideLongTasks = 256;
 
 }  // namespace
 
@@ -202,7 +208,8 @@ void CoreContext::turn() {
     wake_for_room();
     wake_native();
     if (share()) break;  // the host wakes who can help
-    const std::uint64_t n_applied = apply_incoming(left);
+    const std::uint64_t n_applied =
+        apply_incoming(budget_ > detail::kBudgetLeast ? left : kRecordsBesideLongTasks);
     const bool hurries = !hurried_.empty();
     send_hurried();
     const std::uint64_t turn = tasks_.n_turns();
@@ -272,9 +279,7 @@ bool CoreContext::has_work() const noexcept {
 // Of what no other core can take away.
 bool CoreContext::has_own_work() const noexcept {
   if (tasks_.is_ready() || !parcels_.empty() || tasks_.next_time() <= now_) return true;
-  if (!combiners_.empty() || (n_native_ > 0 && native_.any_done(shape_.local_of(core_)))) {
-    return true;
-  }
+  if (!combiners_.empty() || has_native_news()) return true;
   const auto is_set = [](const auto& word) { return word != 0; };
   if (std::ranges::any_of(pending_, is_set) || std::ranges::any_of(signals_, is_set)) return true;
   return (n_backlog_ > 0 || n_waiters_ > 0 || !parcels_on_way_.empty()) && returned_;
@@ -294,20 +299,72 @@ bool CoreContext::is_quiet() const noexcept {
 void CoreContext::do_native(std::function<void()> call) {
   check_may_block();
   if (native_.n_threads() == 0) return call();
-  detail::NativeWork work{std::move(call), &tasks_.running(), shape_.local_of(core_)};
-  native_.add(work);
-  ++n_native_;
-  while (!work.is_done)
-    tasks_.suspend("native work");
+  detail::NativeWork work(std::move(call));
+  begin_native(work);
+  wait_for_native(work);
   if (work.error) std::rethrow_exception(work.error);
 }
 
+void CoreContext::begin_native(detail::NativeWork& work) {
+  work.waiter = &tasks_.running();
+  work.local = shape_.local_of(core_);
+  native_.add(work);
+  ++n_native_;
+}
+
+void CoreContext::wait_for_native(detail::NativeWork& work) {
+  while (!work.is_done && !work.is_due) {
+    work.is_waited_for = true;
+    tasks_.suspend("native work");
+  }
+  work.is_due = false;
+}
+
+// Within a turn the time is that of its begin, or older: what counts from then would be due too
+// soon.
+void CoreContext::time_native(detail::NativeWork& work, Nanos patience) {
+  work.patience = patience;
+  begun_native_.push_back(&work);
+}
+
+void CoreContext::set_native_times() {
+  for (detail::NativeWork* work : std::exchange(begun_native_, {})) {
+    work->due = work->patience < kNever - now_ ? now_ + work->patience : kNever;
+    timed_native_.push_back(work);
+    native_due_ = std::min(native_due_, work->due);
+  }
+}
+
+bool CoreContext::has_native_news() const noexcept {
+  return n_native_ > 0 && (native_due_ <= now_ || native_.any_news(shape_.local_of(core_)));
+}
+
 void CoreContext::wake_native() {
-  if (n_native_ == 0 || !native_.any_done(shape_.local_of(core_))) return;
-  for (detail::NativeWork* work : native_.take_done(shape_.local_of(core_))) {
+  if (!has_native_news()) return;
+  // The task may wait for something else meanwhile, having been told that its work is late.
+  const auto wake = [this](detail::NativeWork& work) {
+    if (std::exchange(work.is_waited_for, false)) tasks_.wake(*work.waiter);
+  };
+  const detail::NativePool::News news = native_.take_news(shape_.local_of(core_));
+  for (detail::NativeWork* work : news.begun)
+    time_native(*work, work->timeout);
+  for (detail::NativeWork* work : news.done) {
     --n_native_;
     work->is_done = true;
-    tasks_.wake(*work->waiter);
+    std::erase(begun_native_, work);
+    std::erase(timed_native_, work);
+    wake(*work);
+  }
+  native_due_ = kNever;
+  for (detail::NativeWork* work : std::exchange(timed_native_, {})) {
+    if (work->due > now_) {
+      timed_native_.push_back(work);
+      native_due_ = std::min(native_due_, work->due);
+      continue;
+    }
+    work->is_due = true;
+    work->is_late.store(true, std::memory_order_relaxed);
+    wake(*work);
   }
 }
 

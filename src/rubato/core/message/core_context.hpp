@@ -119,10 +119,13 @@ class CoreContext {
   // The same, made when it is asked for first.
   template <class T>
   [[nodiscard]] T& local_or_make() {
-    std::shared_ptr<void>& place = local_at(detail::LocalSlot<T>::kIndex);
-    if (place == nullptr) [[unlikely]]
-      place = std::make_shared<T>();
-    return *static_cast<T*>(place.get());
+    const std::size_t slot = detail::LocalSlot<T>::kIndex;
+    if (local_at(slot) == nullptr) [[unlikely]] {
+      // Its constructor may ask for others, so that the places move.
+      std::shared_ptr<T> made = std::make_shared<T>();
+      local_at(slot) = std::move(made);
+    }
+    return *static_cast<T*>(local_at(slot).get());
   }
 
   // --- messages
@@ -164,6 +167,10 @@ class CoreContext {
   template <Record R>
   void multicast(CoreId first, CoreId last, const R& record) {
     if (first < last) post(first, detail::MulticastRecord<R>{first, last, record});
+  }
+  template <Record R>
+  void multicast(CoreId first, CoreId last, const R& record, ByteView payload) {
+    if (first < last) post(first, detail::MulticastRecord<R>{first, last, record}, payload);
   }
 
   // What was posted to core `to` leaves after this apply(), or with the caller's turn, old or not.
@@ -221,6 +228,13 @@ class CoreContext {
   void end_in_scope(FinishId finish) {
     if (finish != 0) finishes_.end(finish, 1);
   }
+  // A task of this core, of which nothing else is open, belongs to another scope from now on. It may
+  // be one that nothing is open of on this core; then that does not end before a message in it has
+  // come here, and what that finds open has ended.
+  void move_to_scope(Worker& task, FinishId to) {
+    begin_in_scope(to);
+    end_in_scope(std::exchange(task.scope, to));
+  }
   // What whoever runs does meanwhile belongs to another scope.
   class RunningScope {
    public:
@@ -268,6 +282,8 @@ class CoreContext {
   // for: it is to end at once what would not end by itself. f, and what it uses, live as long as
   // the run.
   void on_native_close(std::function<void()> f) { native_.on_close(std::move(f)); }
+  // f says what waits here beside tasks, for the text of a deadlock; "" if nothing does.
+  void explain_waiting(std::function<std::string()> f) { reasons_.push_back(std::move(f)); }
   // Of coroutines of this core.
   [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }
   // `combiner`, which outlives the run, holds something: it will be told to send it. While it does,
@@ -306,6 +322,7 @@ class CoreContext {
 
  private:
   friend class MessageEngine;
+  friend class NativeCall;
   friend struct FinishDone;
   friend struct Beg;
   friend struct TasksExist;
@@ -322,22 +339,18 @@ class CoreContext {
     CoreContext& core_;
     FinishId outer_;
   };
-  // A task that was spawned in a scope.
+  // A task that was spawned in a scope; it ends in the one that it is in then.
   class TaskScope {
    public:
-    TaskScope(CoreContext& core, FinishId finish) noexcept : core_(core), finish_(finish) {
+    TaskScope(CoreContext& core, FinishId finish) noexcept : core_(core) {
       core.tasks_.running().scope = finish;
     }
     TaskScope(const TaskScope&) = delete;
     TaskScope& operator=(const TaskScope&) = delete;
-    ~TaskScope() {
-      core_.tasks_.running().scope = 0;
-      if (finish_ != 0) core_.finishes_.end(finish_, 1);
-    }
+    ~TaskScope() { core_.end_in_scope(std::exchange(core_.tasks_.running().scope, 0)); }
 
    private:
     CoreContext& core_;
-    FinishId finish_;
   };
   class HereScope {
    public:
@@ -486,6 +499,12 @@ class CoreContext {
     return locals_[slot];
   }
   void do_native(std::function<void()> call);
+  void begin_native(detail::NativeWork& work);
+  // Until it has ended, or is due.
+  void wait_for_native(detail::NativeWork& work);
+  void time_native(detail::NativeWork& work, Nanos patience);
+  void set_native_times();
+  [[nodiscard]] bool has_native_news() const noexcept;
   void wake_native();
   void settle_scopes();
   bool flush_combiners();
@@ -528,9 +547,10 @@ class CoreContext {
   std::uint64_t n_units_before_slice_ = 0;
   std::uint32_t apply_first_ = 0;  // the core whose messages are applied first
   CoreCounters counters_;
-  std::vector<std::shared_ptr<void>> locals_;  // [LocalSlot]
-  std::vector<Combiner*> combiners_;           // that hold something
-  Nanos held_since_ = 0;                       // the first of them
+  std::vector<std::shared_ptr<void>> locals_;          // [LocalSlot]
+  std::vector<Combiner*> combiners_;                   // that hold something
+  Nanos held_since_ = 0;                               // the first of them
+  std::vector<std::function<std::string()>> reasons_;  // of what waits
 
   // Out.
   detail::Outbox* cached_[kCached];
@@ -550,7 +570,10 @@ class CoreContext {
   // Pooled tasks, which runners run, one after the other; one that waits lets another one begin.
   detail::NodeHunger& hunger_;
   detail::NativePool& native_;
-  std::uint32_t n_native_ = 0;  // works that run beside this core
+  std::uint32_t n_native_ = 0;                     // works that run beside this core
+  std::vector<detail::NativeWork*> begun_native_;  // of them: that wait for the end of this turn
+  std::vector<detail::NativeWork*> timed_native_;  // and that are due at a time
+  Nanos native_due_ = kNever;                      // the first of these
   detail::TaskPool pool_;
   detail::TaskPool bound_;
   detail::TaskPool* pool_of_next_ = nullptr;

@@ -75,11 +75,10 @@ void CoreContext::run_pooled() {
 
 void CoreContext::run_next(detail::TaskPool& pool) {
   detail::TaskChunk& chunk = pool.top();
-  const FinishId finish = chunk.finish;
-  tasks_.running().scope = finish;
+  tasks_.running().scope = chunk.finish;
   pool_of_next_ = &pool;
   chunk.kind->run(*this, chunk.bytes + (chunk.n - 1) * chunk.kind->stride);
-  if (finish != 0) finishes_.end(finish, 1);
+  end_in_scope(tasks_.running().scope);
   ++counters_.n_pooled_run;
 }
 
@@ -209,8 +208,11 @@ void CoreContext::spread_that_tasks_exist() {
 }
 
 // Once; whoever is asked remembers it until there is something to give. So idle cores are silent,
-// and the run can be seen to end.
+// and the run can be seen to end. Nor does a core ask whose tasks wait for room to send: it would not
+// run what it got (run_pooled), and two of them would hand the same tasks to and fro for ever where
+// there is room for little else.
 void CoreContext::beg() {
+  if (n_waiters_ > 0) return;
   if (!knows_of_tasks_ || hunger_.n_shared.load(std::memory_order_relaxed) > 0) return;
   for (std::size_t i = 0; i < lifelines_.size(); ++i) {
     if (has_asked_[i]) continue;

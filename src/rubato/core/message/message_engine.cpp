@@ -10,15 +10,13 @@
 // taking it off moves nothing (channel.hpp).
 
 #include "rubato/core/channel.hpp"
+#include "rubato/core/message/budget.hpp"
 
 namespace rubato::core {
 namespace {
 
 constexpr std::uint32_t kBuffer = 0;
 constexpr std::uint32_t kAcknowledgement = 1;
-// A slice at a time: what a core did in one says how much it may do in the next.
-constexpr std::uint64_t kBudgetLeast = 8;
-constexpr std::uint64_t kBudgetMost = 1 << 16;
 constexpr std::size_t kTasksShown = 8;
 // Buffers that leave together within a deadline, and how many deadlines they wait at most.
 constexpr Nanos kLanesAtOnce = 8;
@@ -110,7 +108,8 @@ void MessageEngine::on_finished(Port& port, const Work& work) {
   set_timers(port, core);
 }
 
-void MessageEngine::set_timers(Port& port, const CoreContext& core) {
+void MessageEngine::set_timers(Port& port, CoreContext& core) {
+  core.set_native_times();
   if (core.tasks_.next_time() != kNever) port.wake_at(core.tasks_.next_time());
   // Nobody says here that native work has ended.
   if (core.n_native_ > 0) port.wake_at(port.now() + kNativePoll);
@@ -125,7 +124,8 @@ void MessageEngine::adapt(CoreContext& core, Nanos took) const {
   // By halves, since a slice may have been interrupted.
   const double next = std::clamp(wanted, static_cast<double>(core.budget_) / 2,
                                  static_cast<double>(core.budget_) * 2);
-  core.budget_ = std::clamp(static_cast<std::uint64_t>(next), kBudgetLeast, kBudgetMost);
+  core.budget_ =
+      std::clamp(static_cast<std::uint64_t>(next), detail::kBudgetLeast, detail::kBudgetMost);
 }
 
 void MessageEngine::flush(Port& port, CoreContext& core, Flush lanes) {
@@ -230,6 +230,7 @@ void MessageEngine::on_failed(const Error& error) {
 
 std::string MessageEngine::waiting_for() const {
   std::string text;
+  std::string reasons;
   std::uint64_t n_waiting = 0;
   std::size_t n_shown = 0;
   for (std::uint32_t local = 0; local < shape_.n_cores; ++local) {
@@ -243,9 +244,13 @@ std::string MessageEngine::waiting_for() const {
               std::to_string(core.core()) + ", spawned at " + task.spawned + ", for " +
               task.waits_for;
     }
+    for (const auto& reason_of : core.reasons_) {
+      const std::string reason = reason_of();
+      if (!reason.empty()) reasons += "; " + reason;
+    }
   }
   if (n_waiting > n_shown) text += "; and " + std::to_string(n_waiting - n_shown) + " more tasks";
-  return text;
+  return text + reasons;
 }
 
 Nanos MessageEngine::cost(const Work& work) const {

@@ -57,7 +57,7 @@ class MessageEngine final : public Engine {
   // Full buffers leave, and the others for a reason.
   enum class Flush : std::uint8_t { none, idle, late };
   void flush(Port& port, CoreContext& core, Flush lanes);
-  static void set_timers(Port& port, const CoreContext& core);
+  static void set_timers(Port& port, CoreContext& core);
   void post(Port& port, CoreId from, NodeId to, Bytes bytes);
   void acknowledge(Port& port);
   void adapt(CoreContext& core, Nanos took) const;

@@ -24,20 +24,21 @@ void for_parts_of_cores(CoreId first, CoreId last, F&& hand_on) {
   }
 }
 
-// A record for the cores [first, last), on the first of them.
+// A record for the cores [first, last), on the first of them, with its payload if it has one.
 template <Record R>
 struct MulticastRecord {
   CoreId first;
   CoreId last;
   R record;
 
-  template <class Here>
-  void apply(Here& here) const {
+  template <class Here, class... Payload>
+  requires(sizeof...(Payload) == (HasPayload<R> ? 1 : 0)) void apply(Here& here,
+                                                                     Payload... payload) const {
     for_parts_of_cores(first, last, [&](CoreId begin, CoreId end) {
-      here.post(begin, MulticastRecord{begin, end, record});
+      here.post(begin, MulticastRecord{begin, end, record}, payload...);
       here.hurry(begin);
     });
-    record.apply(here);
+    record.apply(here, payload...);
   }
 };
 

@@ -7,9 +7,28 @@
 #include <pthread.h>
 
 namespace rubato::core::detail {
+namespace {
+
+thread_local constinit const NativeWork* running_work = nullptr;
+
+}  // namespace
+
+void NativeWork::run() noexcept {
+  const NativeWork* const outer = std::exchange(running_work, this);
+  try {
+    call();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  running_work = outer;
+}
+
+const NativeWork* NativeWork::running() noexcept {
+  return running_work;
+}
 
 NativePool::NativePool(std::uint32_t n_threads, std::uint32_t n_cores)
-    : n_threads_(n_threads), done_(n_cores) {
+    : n_threads_(n_threads), of_cores_(n_cores) {
   pthread_getaffinity_np(pthread_self(), sizeof processors_, &processors_);
 }
 
@@ -21,6 +40,7 @@ void NativePool::on_close(std::function<void()> f) {
 bool NativePool::close(Nanos grace) {
   std::unique_lock lock(mutex_);
   ends_ = true;
+  closes_.store(true, std::memory_order_relaxed);
   waiting_.clear();
   more_.notify_all();
   const auto calls = std::exchange(on_close_, {});
@@ -44,6 +64,7 @@ NativePool::~NativePool() {
 
 void NativePool::add(NativeWork& work) {
   const std::lock_guard lock(mutex_);
+  work.pool = this;
   waiting_.push_back(&work);
   if (n_idle_ >= waiting_.size() || threads_.size() == n_threads_) {
     more_.notify_one();
@@ -58,10 +79,10 @@ void NativePool::add(NativeWork& work) {
   }
 }
 
-std::vector<NativeWork*> NativePool::take_done(std::uint32_t local) {
+NativePool::News NativePool::take_news(std::uint32_t local) {
   const std::lock_guard lock(mutex_);
-  done_[local].any.store(false, std::memory_order_relaxed);
-  return std::exchange(done_[local].works, {});
+  of_cores_[local].any.store(false, std::memory_order_relaxed);
+  return std::exchange(of_cores_[local].news, {});
 }
 
 void NativePool::run() {
@@ -78,18 +99,18 @@ void NativePool::run() {
     NativeWork& work = *waiting_.front();
     waiting_.pop_front();
     ++n_running_;
-    lock.unlock();
-    try {
-      work.call();
-    } catch (...) {
-      work.error = std::current_exception();
+    OfCore& core = of_cores_[work.local];
+    if (work.timeout != kNever) {
+      core.news.begun.push_back(&work);
+      core.any.store(true, std::memory_order_release);  // with any_news()
     }
+    lock.unlock();
+    work.run();
     lock.lock();
     --n_running_;
     ended_.notify_all();
-    Done& done = done_[work.local];
-    done.works.push_back(&work);
-    done.any.store(true, std::memory_order_release);  // with any_done()
+    core.news.done.push_back(&work);
+    core.any.store(true, std::memory_order_release);  // with any_news()
   }
 }
 

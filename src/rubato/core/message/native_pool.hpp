@@ -4,7 +4,7 @@
 // meanwhile.
 //
 // Threads begin with the first work. Whoever asked is told at its own core: it finds what is done
-// in take_done().
+// in take_news().
 
 #include <atomic>
 #include <condition_variable>
@@ -22,17 +22,35 @@
 
 namespace rubato::core {
 
+class CoreContext;
 class Worker;
 
 namespace detail {
+
+class NativePool;
 
 // Lives with the task that waits for it.
 struct NativeWork {
   std::function<void()> call;
   Worker* waiter = nullptr;
-  std::uint32_t local = 0;  // core of the waiter
-  bool is_done = false;     // seen by its core
+  std::uint32_t local = 0;           // core of the waiter
+  const NativePool* pool = nullptr;  // that has it
   std::exception_ptr error = nullptr;
+  Nanos timeout = kNever;             // from its begin
+  std::atomic<bool> is_late = false;  // which is over; set by its core, read by the work
+
+  // Of its core alone.
+  const CoreContext* in_place = nullptr;  // which runs it, and no thread
+  Nanos patience = kNever;                // of the waiter, from the end of this turn on
+  Nanos due = kNever;                     // when it is to be told
+  bool is_due = false;
+  bool is_done = false;
+  bool is_waited_for = false;  // the waiter is suspended for it
+
+  explicit NativeWork(std::function<void()> f) : call(std::move(f)) {}
+  void run() noexcept;
+  // That of this thread; null if it runs none.
+  [[nodiscard]] static const NativeWork* running() noexcept;
 };
 
 class NativePool {
@@ -50,20 +68,26 @@ class NativePool {
   [[nodiscard]] bool close(Nanos grace);
 
   [[nodiscard]] std::uint32_t n_threads() const noexcept { return n_threads_; }
-  // Called by any core. `work` lives until take_done() has given it back. Throws std::system_error
+  // Called by any core. `work` lives until take_news() has said that it is done. Throws std::system_error
   // if there is no thread and none can be made; then it has not been added.
   void add(NativeWork& work);
-  // True if take_done() would find something; without a lock.
-  [[nodiscard]] bool any_done(std::uint32_t local) const noexcept {
-    return done_[local].any.load(std::memory_order_acquire);  // with run()
+  // True if take_news() would find something; without a lock.
+  [[nodiscard]] bool any_news(std::uint32_t local) const noexcept {
+    return of_cores_[local].any.load(std::memory_order_acquire);  // with run()
   }
-  // What has ended for a core since the last call.
-  [[nodiscard]] std::vector<NativeWork*> take_done(std::uint32_t local);
+  // What has begun, of work that has a time, and what has ended for a core since the last call.
+  struct News {
+    std::vector<NativeWork*> begun;
+    std::vector<NativeWork*> done;
+  };
+  [[nodiscard]] News take_news(std::uint32_t local);
+  // All work is to end; from any thread.
+  [[nodiscard]] bool is_closing() const noexcept { return closes_.load(std::memory_order_relaxed); }
 
  private:
-  struct Done {
+  struct OfCore {
     std::atomic<bool> any{false};
-    std::vector<NativeWork*> works;
+    News news;
   };
 
   void run();
@@ -78,7 +102,8 @@ class NativePool {
   std::uint32_t n_running_ = 0;
   bool ends_ = false;
   std::vector<std::function<void()>> on_close_;
-  std::vector<Done> done_;  // [n_cores]
+  std::atomic<bool> closes_{false};
+  std::vector<OfCore> of_cores_;  // [n_cores]
   std::vector<std::thread> threads_;
 };
 

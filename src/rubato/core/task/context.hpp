@@ -7,13 +7,14 @@
 // Boost.Context does it. What a switch does not keep: the floating-point control words (rounding
 // mode), which a stack that changes them puts back before it is left.
 //
-// Used by core/task/scheduler.hpp alone. REQUIRES of each switch: `to` was left by a switch, or
+// Used by core/task alone. REQUIRES of each switch: `to` was left by a switch, or
 // made by new_context() and never entered; both belong to the calling thread.
 
 #include <cstddef>
 #include <cstdint>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -70,6 +71,15 @@ struct StackMarks {
 #endif
   }
 };
+
+// Stacks are given back to the system. Those who ran on them never returned, so that frames are still
+// marked, and whatever is mapped there next would be said to overflow.
+inline void forget_stacks([[maybe_unused]] void* begin,
+                          [[maybe_unused]] std::size_t n_bytes) noexcept {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(begin, n_bytes);
+#endif
+}
 
 // Before and after a switch; after it `from` is who was left before this stack was entered again.
 inline void leave_stack([[maybe_unused]] StackMarks& from,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "rubato/base/error.hpp"
+#include "rubato/core/task/context.hpp"
 
 namespace rubato::core::detail {
 namespace {
@@ -55,8 +56,10 @@ StackPool::StackPool(const StackPoolOptions& options)
 }
 
 StackPool::~StackPool() {
-  for (const Mapping& mapping : mappings_)
+  for (const Mapping& mapping : mappings_) {
+    forget_stacks(mapping.begin, mapping.n_bytes);
     munmap(mapping.begin, mapping.n_bytes);
+  }
 }
 
 Stack StackPool::make(StackClass of_class) {

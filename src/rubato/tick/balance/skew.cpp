@@ -20,10 +20,10 @@ Tick SkewObserver::ticks_max(std::uint32_t n_nodes) noexcept {
 }
 
 SkewObserver::SkewObserver(const Options& options, core::Observer* next)
-    : options_(options),
+    : ChainedObserver(next),
+      options_(options),
       ticks_max_(options.n_ticks_max > 0 ? options.n_ticks_max
                                          : ticks_max(std::max(options.n_nodes, 1U))),
-      next_(next),
       cores_(static_cast<std::size_t>(options.n_nodes) * options.n_cores),
       elsewhere_(options.n_nodes) {
   RUBATO_REQUIRE(options.n_nodes > 0 && options.n_cores > 0, options.n_nodes, options.n_cores);
@@ -31,7 +31,7 @@ SkewObserver::SkewObserver(const Options& options, core::Observer* next)
 
 void SkewObserver::on_work(NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
                            Nanos end) noexcept {
-  if (next_ != nullptr) next_->on_work(node, core, work, begin, end);
+  ChainedObserver::on_work(node, core, work, begin, end);
   const bool moves = work.kind == pack_round || work.kind == unpack_round;
   const bool steps = work.kind == step_own || work.kind == interact_own;
   if (!moves && !steps) return;
@@ -60,14 +60,6 @@ void SkewObserver::on_work(NodeId node, std::uint32_t core, const core::Work& wo
   } else {
     mine.lost = std::min(mine.lost, work.tick);
   }
-}
-
-void SkewObserver::on_sent(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept {
-  if (next_ != nullptr) next_->on_sent(node, peer, n_bytes, when);
-}
-
-void SkewObserver::on_taken(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept {
-  if (next_ != nullptr) next_->on_taken(node, peer, n_bytes, when);
 }
 
 SkewObserver::NodeTimes SkewObserver::by_node() const {

@@ -54,7 +54,7 @@ struct SkewFigures {
   [[nodiscard]] std::optional<double> absorbed() const;
 };
 
-class SkewObserver final : public core::Observer {
+class SkewObserver final : public core::ChainedObserver {
  public:
   // What is kept: 24 bytes a core and tick, and a node and tick where all is put together. Of
   // later ticks nothing is.
@@ -82,8 +82,6 @@ class SkewObserver final : public core::Observer {
 
   void on_work(NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
                Nanos end) noexcept override;
-  void on_sent(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept override;
-  void on_taken(NodeId node, NodeId peer, std::size_t n_bytes, Nanos when) noexcept override;
 
   // After the run. The time that node `node` took for the steps from tick t; 0 if it is not kept.
   [[nodiscard]] Nanos time(NodeId node, Tick t) const;
@@ -127,7 +125,6 @@ class SkewObserver final : public core::Observer {
 
   const Options options_;
   const Tick ticks_max_;
-  core::Observer* const next_;
   std::vector<Core> cores_;      // [nodes][cores]
   std::vector<Seen> elsewhere_;  // [nodes] from add()
 };

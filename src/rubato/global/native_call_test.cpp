@@ -1,0 +1,125 @@
+// Native work that has to end within a time: on real threads, and in virtual time.
+
+#include "rubato/core/message/native_call.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "rubato/global/delegate.hpp"
+#include "rubato/global/simulate_test.hpp"
+
+namespace rubato::global {
+namespace {
+
+using core::CoreContext;
+using core::native_time_is_up;
+using core::NativeCall;
+
+void until_told() {
+  while (!native_time_is_up())
+    std::this_thread::yield();
+}
+
+void hold(Nanos time) {
+  std::promise<void> never;
+  never.get_future().wait_for(std::chrono::nanoseconds(time));
+}
+
+TEST(NativeCall, EndsInTimeOrTellsItsTaskAndItself) {
+  run_here(1, [] {
+    int n = 0;
+    NativeCall quick([&] { n = 7; }, kSecond * 60);
+    EXPECT_TRUE(quick.wait_in_time());
+    quick.wait();
+    quick.rethrow();
+    EXPECT_EQ(n, 7);
+    std::atomic<bool> may_end = false;
+    NativeCall slow(
+        [&] {
+          until_told();
+          while (!may_end)
+            std::this_thread::yield();
+          throw Error("too late", ExitCode::failed);
+        },
+        10 * kMillisecond);
+    EXPECT_FALSE(slow.wait_in_time());
+    EXPECT_FALSE(slow.wait_for(5 * kMillisecond));
+    // The core goes on, with what the task waits for as well.
+    int m = 0;
+    finish([&] { spawn([&] { m = 1; }); });
+    EXPECT_EQ(m, 1);
+    may_end = true;
+    EXPECT_TRUE(slow.wait_for(60 * kSecond));
+    EXPECT_THROW(slow.rethrow(), Error);
+  });
+  EXPECT_FALSE(native_time_is_up());
+}
+
+// Those that wait for a thread have not begun.
+TEST(NativeCall, HasItsTimeFromItsBegin) {
+  bool is_in_time = false;
+  run_here(
+      1,
+      [&] {
+        NativeCall first([] { hold(600 * kMillisecond); }, kNever);
+        NativeCall second([] {}, 400 * kMillisecond);
+        is_in_time = second.wait_in_time();
+      },
+      1);
+  EXPECT_TRUE(is_in_time);
+}
+
+// However long the turn has taken in which the core saw that it has begun.
+TEST(NativeCall, HasAllOfItsTime) {
+  for (int i = 0; i < 20; ++i) {
+    run_here(1, [&] {
+      hold(30 * kMillisecond);
+      NativeCall call([] { hold(10 * kMillisecond); }, 25 * kMillisecond);
+      const Nanos begin = CoreContext::here().clock();
+      const bool is_in_time = call.wait_in_time();
+      EXPECT_TRUE(is_in_time || CoreContext::here().clock() - begin >= 25 * kMillisecond);
+    });
+  }
+}
+
+TEST(NativeCall, IsToldToEndWhenTheRunFails) {
+  const auto fail = [] {
+    std::atomic<int> n_begun = 0;
+    const auto work = [&] {
+      ++n_begun;
+      until_told();
+    };
+    spawn([&] { CoreContext::here().run_native(work); });
+    spawn([&] { NativeCall(work, 1000 * kSecond).wait(); });
+    while (n_begun < 2)
+      CoreContext::here().yield();
+    throw Error("the main task", ExitCode::failed);
+  };
+  EXPECT_THROW(run_here(1, fail), Error);
+}
+
+TEST(NativeCall, TakesInVirtualTimeWhatItsCoreIsChargedWith) {
+  simulate([] {
+    std::string seen;
+    const auto charge = [&](Nanos time) {
+      return [&seen, time] {
+        seen += native_time_is_up() ? "late " : "begun ";
+        CoreContext::here().charge(time);
+        seen += native_time_is_up() ? "late " : "in time ";
+      };
+    };
+    NativeCall slow(charge(3 * kSecond), 2 * kSecond);
+    EXPECT_FALSE(slow.wait_in_time());
+    EXPECT_TRUE(slow.wait_for(1));
+    NativeCall quick(charge(2 * kSecond), 2 * kSecond);
+    EXPECT_TRUE(quick.wait_in_time());
+    EXPECT_EQ(seen, "begun late begun in time ");
+  });
+}
+
+}  // namespace
+}  // namespace rubato::global
