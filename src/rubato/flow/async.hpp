@@ -10,7 +10,10 @@
 // on delegates of global memory, in loops. What it returns sets the future; a Future that it returns
 // is passed on. If it throws, the future fails with the reason, and what needs it is not run.
 
+#include <optional>
+
 #include "rubato/flow/arguments.hpp"
+#include "rubato/flow/in_time.hpp"
 #include "rubato/flow/pool/team_task.hpp"
 
 namespace rubato::flow {
@@ -34,13 +37,22 @@ struct AsyncAction {
     };
     using R = decltype(call());
     if constexpr (std::is_void_v<R>) {
-      rule.options.native ? flow.run_native(call) : call();
+      if (rule.options.timeout != kNever) {
+        if (!run_in_time(flow, rule, call)) return;
+      } else {
+        rule.options.native ? flow.run_native(call) : call();
+      }
       if (rule.args()[0].ref.id)
         flow.set(std::exchange(rule.args()[0].ref, {}), Value::done(), rule.at);
     } else if constexpr (!std::is_same_v<R, typename ResultOf<R>::Type>) {
+      check_no_timeout(rule.options);
       auto result = call();
       pass_on(flow, std::exchange(rule.args()[0].ref, {}),
               input_of<typename ResultOf<R>::Type>(result.take()), rule.at);
+    } else if (rule.options.timeout != kNever) {
+      std::optional<R> result;
+      if (run_in_time(flow, rule, [&] { result.emplace(call()); }))
+        set_result<R>(flow, rule, *result);
     } else {
       set_result<R>(flow, rule, rule.options.native ? flow.run_native(call) : call());
     }
@@ -77,6 +89,7 @@ template <class F, class... A>
 struct TeamAction {
   static void run(Flow& flow, Rule& rule) {
     RUBATO_REQUIRE(rule.team != nullptr);
+    check_no_timeout(rule.options);
     auto arguments = std::tuple_cat(std::make_tuple(rule.team->team),
                                     get_arguments<1, A...>(rule, std::index_sequence_for<A...>{}));
     const auto call = [&]() -> decltype(auto) {
@@ -158,7 +171,7 @@ class Async {
 
  private:
   [[nodiscard]] bool is_plain() const noexcept {
-    return options_.core == kAnyCore && options_.priority == 0 && !options_.native &&
+    return options_.core == kAnyCore && options_.priority == 0 && !options_.is_native() &&
            !options_.type && !options_.needs_several() && *options_.name == '\0';
   }
 

@@ -2,6 +2,7 @@
 
 #include "rubato/base/random.hpp"
 #include "rubato/flow/flow_test.hpp"
+#include "rubato/global/loop.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -123,6 +124,29 @@ TEST(Async, computes_what_a_serial_program_does_for_any_graph) {
   }
 }
 
+// A container that is passed on and on has less weight each time, and is stored where nobody waits.
+Future<Container<int>> deep_container(int depth) {
+  if (depth > 0) return async([](int n) { return deep_container(n); })(depth - 1);
+  return async([] {
+    auto [members, insert] = make_container<int>();
+    insert.insert(0, 7);
+    return std::move(members);
+  })();
+}
+
+TEST(Async, passes_a_container_on_from_far_below) {
+  expect_good([] {
+    const Future<Container<int>> members = deep_container(30);
+    std::vector<Future<int>> sums;
+    for (int i = 0; i < 40; ++i) {
+      sums.push_back(
+          async([](const Container<int>& c, int k) { return c.get(0) + k; })(members, i));
+    }
+    for (int i = 0; i < 40; ++i)
+      EXPECT_EQ(sums[static_cast<std::size_t>(i)].get(), 7 + i);
+  });
+}
+
 // Copies of copies, until their weight is used up and more comes from the home.
 void hand_on(int depth, const Future<int>& seen) {
   if (depth == 0) return;
@@ -240,6 +264,48 @@ TEST(Async, says_what_waits_for_ever_and_where) {
     EXPECT_NE(text.find("task 'reader' of "), std::string::npos) << text;
     EXPECT_NE(text.find("async_test.cpp:"), std::string::npos) << text;
     EXPECT_NE(text.find("which nobody has set"), std::string::npos) << text;
+  }
+}
+
+TEST(Async, says_for_what_a_task_blocks_for_ever) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    try {
+      simulate_flow(seed, [] {
+        auto never = make_datum<int>();
+        static_cast<void>(never.promise.take());  // nobody gives it back
+        async([](const Future<int>& x) { return x.get(); },
+              {.core = static_cast<CoreId>(global::n_cores() - 1)})(later(never.future));
+      });
+      FAIL() << "seed " << seed;
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("deadlock"), std::string::npos) << text;
+      EXPECT_NE(text.find("task 'get()' of "), std::string::npos) << text;
+      EXPECT_NE(text.find("async_test.cpp:"), std::string::npos) << text;
+      EXPECT_NE(text.find("which nobody has set"), std::string::npos) << text;
+    }
+  }
+}
+
+// Each copy of what is stored asks for more.
+TEST(Async, asks_for_more_of_a_stored_reference) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      global::on_all_cores([] { Flow::here().set_stored_least(kWholeWeight); });
+      const Future<Container<int>> stored = async([] {
+        auto [members, insert] = make_container<int>();
+        insert.insert(3, 7);
+        return std::move(members);
+      })();
+      auto [outer, insert] = make_container<Future<int>>();
+      insert.insert(0, async([] { return 5; })());
+      for (int i = 0; i < 50; ++i) {
+        async([](const Container<int>& c) { EXPECT_EQ(c.get(3), 7); })(stored);
+        async([](const Future<int>& x) { EXPECT_EQ(x.get(), 5); })(outer[0]);
+      }
+    });
+    ASSERT_EQ(result.text(), "") << "seed " << seed;
+    ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
   }
 }
 

@@ -1,4 +1,5 @@
-// Data, rules and references; containers are in flow_containers.cpp, what travels in records.hpp.
+// Data and rules; references are in flow_references.cpp, containers in flow_containers.cpp, what is
+// left at the end of a run in flow_leftovers.cpp, what travels in records.hpp.
 
 #include "rubato/flow/flow.hpp"
 
@@ -9,6 +10,7 @@ namespace rubato::flow {
 namespace {
 
 constexpr std::size_t kFailuresKept = 1000;  // of a core; others are counted
+constexpr std::size_t kLeftoversSaid = 8;    // of a core, where tasks wait for ever
 
 // A rule that may run, in the pool of a core.
 struct PooledRule {
@@ -63,6 +65,19 @@ void FlowCounters::add(const FlowCounters& other) noexcept {
   n_freed += other.n_freed;
 }
 
+Flow::Flow()
+    : here_(CoreContext::here()),
+      watch_(here_.local_or_make<WatchPlace>().watch),
+      homeward_(here_) {
+  // Tasks that block in get() may wait for ever, and then the run does not end.
+  here_.explain_waiting([this] {
+    std::string all;
+    for (const std::string& text : leftovers(kLeftoversSaid))
+      all += (all.empty() ? "" : "; ") + text;
+    return all;
+  });
+}
+
 Flow::~Flow() = default;
 
 void Flow::begin_again() {
@@ -106,6 +121,10 @@ void Flow::set(Ref writer, Value value, PortablePlace at) {
   RUBATO_REQUIRE(value.kind() != Kind::none, at.place().text());
   if (value.is_reference()) {
     Ref ref = value.as_reference();
+    if (ref.weight < kWideLeast && !is_here(ref.id) && !here_.may_wait()) {
+      return widen(ref, false, kMinted,
+                   [this, writer, at](Ref wide) { set(writer, Value::reference(wide), at); });
+    }
     make_wide(ref, false);
     value = Value::reference(ref);
   }
@@ -184,9 +203,7 @@ bool Flow::hand_over(Arg& arg, const Value& value, DataId of, const Value* key) 
   if (value.is_reference()) {
     // What is stored stays as long as `used` is not given back.
     Value& stored = key == nullptr ? datum(of).value : *shard(of).stored(*key);
-    Ref all = stored.as_reference();
-    arg.ref = share(all, false);
-    stored = Value::reference(all);
+    arg.ref = share_stored(stored, of, key);
     if (arg.mode == Arg::Mode::link && !arg.has_keys()) arg.mode = Arg::Mode::reader;
   } else {
     arg.mode = Arg::Mode::value;
@@ -197,39 +214,6 @@ bool Flow::hand_over(Arg& arg, const Value& value, DataId of, const Value* key) 
   }
   give_back_reader(used);
   return !arg.is_waited_for();
-}
-
-void Flow::give_back_reader(Ref reader) {
-  if (reader.weight == 0) return;
-  if (is_here(reader.id)) {
-    give_back_reader_here(reader);
-  } else if (reader.id.is_spread()) {
-    homeward_.add(reader.id, Homeward::What::readers, reader.weight, 0);
-  } else {
-    here_.post(reader.id.home(), GiveBackReader{reader});
-  }
-}
-
-void Flow::give_back_reader_here(Ref reader) {
-  Datum& mine = datum(reader.id);
-  RUBATO_ASSERT(mine.readers >= reader.weight, mine.readers, reader.weight);
-  mine.readers -= reader.weight;
-  free_if_unused(reader.id, mine);
-}
-
-void Flow::give_back_writer(Ref writer, const Value* failure) {
-  if (writer.weight == 0) return;
-  if (is_here(writer.id)) {
-    give_back_writer_here(writer, failure);
-  } else if (failure == nullptr && writer.id.is_spread()) {
-    homeward_.add(writer.id, Homeward::What::writers, writer.weight, 0);
-  } else if (failure == nullptr) {
-    here_.post(writer.id.home(), GiveBackWriter{writer});
-  } else {
-    Writer out;
-    failure->put(out);
-    here_.post(writer.id.home(), FailWriter{writer}, out.view());
-  }
 }
 
 void Flow::give_back_writer_here(Ref writer, const Value* failure) {
@@ -273,46 +257,6 @@ void Flow::note_freed_shards(DataId id, CoreId n_shards) {
   if ((datum(id).n_shards_open -= n_shards) > 0) return;
   data_.remove(id.slot());
   ++counters_.n_freed;
-}
-
-Ref Flow::share(Ref& ref, bool is_writer) {
-  if (!ref.id) return {};
-  std::uint64_t part = weight_for_copy(ref.weight);
-  if (part == 0) {
-    mint(ref, is_writer);
-    part = weight_for_copy(ref.weight);
-  }
-  ref.weight -= part;
-  return {ref.id, part};
-}
-
-void Flow::make_wide(Ref& ref, bool is_writer) {
-  // What may not wait makes do with what it has: parts of 2^12 and less.
-  if (ref.id && ref.weight < kWideLeast && here_.may_wait()) mint(ref, is_writer);
-}
-
-void Flow::mint(Ref& ref, bool is_writer) {
-  if (is_here(ref.id)) {
-    mint_here(ref.id, is_writer, kMinted);
-  } else {
-    // Only when its home knows of it may the new weight be given away: parts of it could come back
-    // first.
-    here_.check_may_block();
-    MintReply reply;
-    reply.waiter = &here_.tasks().running();
-    here_.post(ref.id.home(),
-               Mint{ref.id, kMinted, is_writer, std::bit_cast<std::uint64_t>(&reply)});
-    while (!reply.is_there)
-      here_.tasks().suspend("more weight for a reference");
-  }
-  ref.weight += kMinted;
-}
-
-void Flow::mint_here(DataId id, bool is_writer, std::uint64_t weight) {
-  Datum& mine = datum(id);
-  std::uint64_t& out = is_writer ? mine.writers : mine.readers;
-  RUBATO_REQUIRE(out + weight > out, out, weight);
-  out += weight;
 }
 
 // --- rules
@@ -546,7 +490,7 @@ std::unique_ptr<Rule> Flow::copy_rule(Rule& rule, std::uint32_t n_args_more) {
 
 std::unique_ptr<Rule> Flow::part_of_rule(Rule& rule, std::uint64_t n_part, std::uint64_t n_all) {
   for (Arg& arg : rule.args()) {
-    if (arg.ref.id && arg.ref.weight < n_all) mint(arg.ref, arg.mode == Arg::Mode::writer);
+    if (arg.ref.id && arg.ref.weight < n_all) mint(arg.ref, arg.mode == Arg::Mode::writer, kMinted);
   }
   auto copy = empty_copy(rule, 0);
   for (std::size_t i = 0; i < rule.args().size(); ++i) {
@@ -561,32 +505,6 @@ std::unique_ptr<Rule> Flow::part_of_rule(Rule& rule, std::uint64_t n_part, std::
 void Flow::note_failure(std::string what) {
   if (failures_.size() < kFailuresKept) failures_.push_back(std::move(what));
   ++n_failures_;
-}
-
-std::vector<std::string> Flow::leftovers(std::size_t n_most) const {
-  std::vector<std::string> all;
-  const auto add = [&](const RuleList& waiting, const std::string& what) {
-    if (waiting.empty() || all.size() >= n_most) return;
-    std::size_t n = 0;
-    for (const Rule* rule = waiting.first(); rule != nullptr; rule = rule->next)
-      ++n;
-    all.push_back(waiting.first()->text() +
-                  (n > 1 ? " and " + std::to_string(n - 1) + " more wait" : " waits") + " for " +
-                  what);
-  };
-  data_.for_each([&](std::size_t /*slot*/, const Datum& mine) {
-    const char* const state = mine.closing == Closing::counted
-                                  ? " to be closed by all that write it"
-                                  : ", which nobody has set";
-    add(mine.waiting, (mine.is_container ? "the container of " : "the datum of ") +
-                          mine.made_at.place().text() + state);
-  });
-  for (const auto& [word, mine] : shards_) {
-    mine->for_each_waiting([&](const Value& key, const RuleList& waiting) {
-      add(waiting, "member " + key_text(key) + " of a container, which nobody has set");
-    });
-  }
-  return all;
 }
 
 }  // namespace rubato::flow

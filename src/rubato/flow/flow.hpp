@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,7 @@
 #include "rubato/flow/rule/rule.hpp"
 #include "rubato/flow/store/container.hpp"
 #include "rubato/flow/store/datum.hpp"
+#include "rubato/flow/store/held_places.hpp"
 
 namespace rubato::flow {
 
@@ -59,10 +62,7 @@ struct AttachLoop;
 
 class Flow final : public core::Combiner {
  public:
-  Flow()
-      : here_(CoreContext::here()),
-        watch_(here_.local_or_make<WatchPlace>().watch),
-        homeward_(here_) {}
+  Flow();
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
   ~Flow() override;
@@ -108,8 +108,8 @@ class Flow final : public core::Combiner {
   // values are in its closure, or behind its arguments (LoopPairs). REQUIRES: a container's reader
   // is its argument 0.
   void attach_loop(std::unique_ptr<Rule> body);
-  // Makes the weight of a reference enough for one on each core, and copies of these. May wait.
-  void make_wide(Ref& ref, bool is_writer);
+  // Makes the weight of a reference enough for some million copies. May wait.
+  void make_wide(Ref& ref, bool is_writer, std::uint64_t least = kWideLeast);
 
   // --- rules
 
@@ -168,6 +168,8 @@ class Flow final : public core::Combiner {
   // The same of one that could not begin everywhere.
   void cancel_run();
   [[nodiscard]] std::uint64_t n_data_held() const noexcept { return data_.n_held(); }
+  // The same, by the places that made them.
+  [[nodiscard]] HeldPlaces held() const;
 
   // For the name of a file that has none: nobody else's in this job, not of a later run either.
   [[nodiscard]] std::string new_file_name() {
@@ -201,6 +203,9 @@ class Flow final : public core::Combiner {
   void give_back_writer_here(Ref writer, const Value* failure);
   void give_back_reader_here(Ref reader);
   void mint_here(DataId id, bool is_writer, std::uint64_t weight);
+  void end_widening(std::uint64_t ticket, std::uint64_t weight);
+  // For tests: with how little weight a stored reference asks for more.
+  void set_stored_least(std::uint64_t weight) noexcept { stored_least_ = weight; }
   void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at);
   void insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at);
   void attach_loop_here(std::unique_ptr<Rule> body);
@@ -224,7 +229,13 @@ class Flow final : public core::Combiner {
   [[nodiscard]] Shard& shard(DataId id);
   void wake_member(Shard& shard, const Value& key, const Value& value);
   [[nodiscard]] static Value missing(const Value& key);
-  void mint(Ref& ref, bool is_writer);
+  // New weight, which is given away only when its home knows of it: parts of it could come back
+  // first. mint() waits; widen() calls then(ref) when the weight has come, in the caller's scope.
+  void mint(Ref& ref, bool is_writer, std::uint64_t weight);
+  void widen(Ref ref, bool is_writer, std::uint64_t weight, std::function<void(Ref)> then);
+  // A part of a reference that is stored as a value, or as that member; does not wait.
+  [[nodiscard]] Ref share_stored(Value& stored, DataId of, const Value* key);
+  void add_to_stored(DataId of, const Value* key, Ref more);
 
   // True if the argument is there now; false if the rule waits here or has moved on.
   [[nodiscard]] bool take_input(std::unique_ptr<Rule>& rule, Arg& arg);
@@ -258,6 +269,10 @@ class Flow final : public core::Combiner {
   // Some million references may have asked for it before a word is full.
   static constexpr std::uint64_t kMinted = std::uint64_t{1} << 40;
   static constexpr std::uint64_t kWideLeast = std::uint64_t{1} << 38;
+  // Of a loop: some million tasks.
+  static constexpr std::uint64_t kLoopWeightACore = std::uint64_t{1} << 34;
+  // What is stored asks for more while there is enough for some million copies.
+  static constexpr std::uint64_t kStoredLeast = std::uint64_t{1} << 37;
 
   CoreContext& here_;
   CoreWatch* watch_;
@@ -265,7 +280,15 @@ class Flow final : public core::Combiner {
   std::map<std::uint64_t, std::unique_ptr<Shard>> shards_;  // DataId::word
   Shard* last_shard_ = nullptr;
   Homeward homeward_;
-  std::vector<DataId> held_;  // shards that have something to send
+  struct Widening {
+    Ref ref;
+    std::function<void(Ref)> then;
+  };
+  std::map<std::uint64_t, Widening> widening_;  // by ticket
+  std::uint64_t n_tickets_ = 0;
+  std::uint64_t stored_least_ = kStoredLeast;
+  std::set<std::uint64_t> stored_that_ask_;  // DataId::word of what is referred to
+  std::vector<DataId> held_;                 // shards that have something to send
   core::FinishId held_scope_ = 0;
   ReadyQueue ready_;        // with a priority
   ReadyQueue bound_ready_;  // the same, of rules that stay here

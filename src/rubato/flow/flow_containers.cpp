@@ -52,7 +52,7 @@ void Flow::insert(Ref& writer, const Value& key, Value value, PortablePlace at) 
   }
   const CoreId owner = owner_of(writer.id, key);
   if (owner == here_.core()) return insert_here({writer.id, 0}, key, value, at);
-  if (writer.weight < 2) mint(writer, true);
+  if (writer.weight < 2) mint(writer, true, kMinted);
   --writer.weight;
   const Ref fare{writer.id, 1};
   if (key.kind() == Kind::integer && value.is_word()) {
@@ -105,7 +105,7 @@ void Flow::insert_at(Ref& writer, Keys keys, Value value, PortablePlace at) {
   }
   const CoreId owner = owner_of(writer.id, keys.back());
   if (owner == here_.core()) return insert_at_here({writer.id, 0}, std::move(keys), value, at);
-  if (writer.weight < 2) mint(writer, true);
+  if (writer.weight < 2) mint(writer, true, kMinted);
   --writer.weight;
   Writer out;
   value.put(out);
@@ -185,11 +185,7 @@ void Flow::send_members(DataId id, CoreId to, std::uint64_t address) {
   mine.for_each([&](const Value& key, const Value& value) {
     key.put(out);
     if (!value.is_reference()) return value.put(out);
-    Value& stored = *mine.stored(key);
-    Ref all = stored.as_reference();
-    const Ref part = share(all, false);
-    stored = Value::reference(all);
-    Value::reference(part).put(out);
+    Value::reference(share_stored(*mine.stored(key), id, &key)).put(out);
   });
   here_.post(to, MembersHere{address}, out.view());
 }
@@ -221,8 +217,10 @@ std::vector<std::pair<Value, Value>> Flow::all_members(const Ref& container) {
 
 void Flow::attach_loop(std::unique_ptr<Rule> body) {
   const DataId id = body->args()[0].ref.id;
+  const std::uint64_t of_all = here_.shape().n_cores_total() * kLoopWeightACore;
+  const std::uint64_t least = id.is_spread() ? std::max(kWideLeast, of_all) : kWideLeast;
   for (Arg& arg : body->args())
-    make_wide(arg.ref, arg.mode == Arg::Mode::writer);
+    make_wide(arg.ref, arg.mode == Arg::Mode::writer, least);
   if (!id.is_spread()) {
     if (is_here(id)) return attach_loop_here(std::move(body));
     here_.post(id.home(), AttachLoop{id.home(), 0, 1}, body->to_bytes());
@@ -266,10 +264,7 @@ void Flow::add_pair(Shard& mine, ShardLoop& loop, const Value& key, const Value&
     loop.pairs.emplace_back(key, value);
     return;
   }
-  Value& stored = *mine.stored(key);
-  Ref all = stored.as_reference();
-  const Ref part = share(all, false);
-  stored = Value::reference(all);
+  const Ref part = share_stored(*mine.stored(key), mine.id(), &key);
   loop.pairs.emplace_back(key, Value::reference(part));
 }
 
@@ -373,8 +368,7 @@ void Flow::close_counted(DataId id, Datum& closed) {
   if (!closed.value.is_failed()) return here_.multicast(0, n_cores, CloseShard{id});
   Writer out;
   closed.value.put(out);
-  for (CoreId core = 0; core < n_cores; ++core)
-    here_.post(core, CloseFailedShard{id}, out.view());
+  here_.multicast(0, n_cores, CloseFailedShard{id}, out.view());
 }
 
 void Flow::close_shard(DataId id, const Value* failure) {

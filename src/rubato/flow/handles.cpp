@@ -19,7 +19,7 @@ struct Home {
 void hand_over(std::uint64_t address, Value value) {
   auto& waiting = *std::bit_cast<Waiting*>(address);
   waiting.value = std::move(value);
-  if (std::exchange(waiting.sleeps, false)) CoreContext::here().tasks().wake(*waiting.waiter);
+  if (std::exchange(waiting.sleeps, false)) Flow::here().typed_pool().wake(*waiting.waiter);
 }
 
 struct Reply {
@@ -46,19 +46,21 @@ const ActionId kReply = register_action({"wait", &reply, true, true});
 
 }  // namespace
 
-Value wait_for(Arg input) {
+Value wait_for(Arg input, SourcePlace at) {
   Flow& flow = Flow::here();
   flow.core().check_may_block();
   Waiting waiting;
   waiting.waiter = &flow.core().tasks().running();
-  auto rule = std::make_unique<Rule>(kReply, 1, RuleOptions{"a task that waits"}, PortablePlace());
+  auto rule = std::make_unique<Rule>(kReply, 1, RuleOptions{"get()"}, PortablePlace(at));
   rule->args()[0] = std::move(input);
   const Home home{flow.core().core(), std::bit_cast<std::uint64_t>(&waiting)};
   rule->set_closure(&home, sizeof home);
   flow.submit(std::move(rule));
-  while (!waiting.value) {
+  if (!waiting.value) {
     waiting.sleeps = true;
-    flow.core().tasks().suspend("a datum of a flow");
+    flow.typed_pool().rest(*waiting.waiter);
+    while (waiting.sleeps || !waiting.value)
+      flow.core().tasks().suspend("a datum of a flow");
   }
   if (waiting.value->is_failed()) {
     throw Error(waiting.value->as_text(), ExitCode::some_tasks_failed);

@@ -54,7 +54,7 @@ class Handle {
 
 namespace detail {
 // The value of a datum, or the reason why there is none. Waits; gives the reference back.
-[[nodiscard]] Value wait_for(Arg input);
+[[nodiscard]] Value wait_for(Arg input, SourcePlace at);
 
 // How a task asks for a T: for its value, or, if it is a handle itself, for the reference.
 template <class T>
@@ -82,8 +82,8 @@ class Future : public Handle<false> {
   using Handle::Handle;
 
   // Waits until the value is there. Throws Error, with the reason, if there will be none.
-  [[nodiscard]] T get() const {
-    const Value value = detail::wait_for(detail::input_of<T>(Flow::here().share(ref(), false)));
+  [[nodiscard]] T get(SourcePlace at = SourcePlace::here()) const {
+    const Value value = detail::wait_for(detail::input_of<T>(Flow::here().share(ref(), false)), at);
     return Codec<T>::get(value);
   }
 };
@@ -94,8 +94,9 @@ class Future<void> : public Handle<false> {
   using Handle::Handle;
 
   // Waits until it is done. Throws Error, with the reason, if it has failed.
-  void get() const {
-    static_cast<void>(detail::wait_for(detail::input_of<void>(Flow::here().share(ref(), false))));
+  void get(SourcePlace at = SourcePlace::here()) const {
+    static_cast<void>(
+        detail::wait_for(detail::input_of<void>(Flow::here().share(ref(), false)), at));
   }
 };
 
@@ -165,9 +166,9 @@ class Container : public Handle<false> {
   // As an input of a task.
   [[nodiscard]] Member<T> operator[](const K& key) const { return {*this, Codec<K>::put(key)}; }
   // Waits for a member. Throws Error if the container is closed without it, or it has failed.
-  [[nodiscard]] T get(const K& key) const {
+  [[nodiscard]] T get(const K& key, SourcePlace at = SourcePlace::here()) const {
     return Codec<T>::get(detail::wait_for(
-        detail::member_of<T>(Flow::here().share(ref(), false), Codec<K>::put(key))));
+        detail::member_of<T>(Flow::here().share(ref(), false), Codec<K>::put(key)), at));
   }
   // How many members it has, when it is closed.
   [[nodiscard]] Future<std::int64_t> size() const {

@@ -40,6 +40,21 @@ TEST(ManyNodes, get_their_parts_of_a_wide_range_at_once) {
   }
 }
 
+void make_long_tasks(Key64 n) {
+  for (Key64 i = 0; i < n; ++i)
+    async([] { core::CoreContext::here().charge(kMillisecond); })();
+}
+
+// Who has got many tasks that take long hands them on before it has run them.
+TEST(ManyNodes, share_long_tasks_that_one_of_them_makes) {
+  constexpr Key64 kEach = 64;
+  for (const std::uint32_t n_nodes : {7U, 16U, 64U}) {
+    const auto main = [n = kEach * n_nodes] { flow::run([n] { make_long_tasks(n); }).check(); };
+    const auto run = simulate_on(n_nodes, 1, n_nodes, main);
+    EXPECT_LE(run.wall, 2 * kEach * kMillisecond) << n_nodes;
+  }
+}
+
 TEST(ManyNodes, speak_to_a_home_by_way_of_a_tree_of_all_cores) {
   for (const CoreId n_cores : {2U, 7U, 8U, 9U, 64U, 65U, 1000U}) {
     for (const CoreId home : {0U, n_cores / 3, n_cores - 1}) {

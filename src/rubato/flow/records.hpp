@@ -6,27 +6,20 @@
 
 namespace rubato::flow {
 
-// Where a task waits for new weight; an address of its own node, to which the reply goes.
-struct MintReply {
-  core::Worker* waiter = nullptr;
-  bool is_there = false;
-};
+// New weight for a reference, and that its home knows of it (Flow::widen).
 struct Minted {
-  std::uint64_t reply;  // the address as a number: it means nothing where it travels to
-  void apply(CoreContext& here) const {
-    auto& waiting = *std::bit_cast<MintReply*>(reply);
-    waiting.is_there = true;
-    here.tasks().wake(*waiting.waiter);
-  }
+  std::uint64_t ticket;
+  std::uint64_t weight;
+  void apply(CoreContext& /*here*/) const { Flow::here().end_widening(ticket, weight); }
 };
 struct Mint {
   DataId id;
   std::uint64_t weight;
   bool is_writer;
-  std::uint64_t reply;
+  std::uint64_t ticket;
   void apply(CoreContext& here) const {
     Flow::here().mint_here(id, is_writer, weight);
-    here.post(here.source(), Minted{reply});
+    here.post(here.source(), Minted{ticket, weight});
   }
 };
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kTextsKept = 100;  // of what waits, and of what failed
 constexpr std::size_t kTextsShown = 20;
+constexpr std::size_t kHeldShown = 3;  // places, in a line
 
 void put_texts(Writer& out, const std::vector<std::string>& texts) {
   const std::size_t n = std::min(texts.size(), kTextsKept);
@@ -44,6 +45,7 @@ FlowResult take_result() {
   mine.failures = flow.failures();
   mine.waiting = flow.leftovers(kTextsKept);
   mine.n_data_held = flow.n_data_held();
+  mine.held = flow.held();
   const bool speaks_for_node = flow.core().core() == flow.core().shape().first_core();
   if (speaks_for_node && flow.journal() != nullptr) mine.journal = flow.journal()->counts();
   flow.begin_again();
@@ -87,7 +89,7 @@ void open_journal(const JournalOptions& options, CoreId asked_by) {
 
 // What a core is to know of the run.
 struct BeginRun {
-  std::uint64_t unused = 0;
+  CoreId asked_by;
   void apply(CoreContext& here, ByteView bytes) const {
     Reader in(bytes);
     Flow::here().typed_pool().begin(Workers::get(in));
@@ -95,7 +97,7 @@ struct BeginRun {
     journal.resume = in.get<std::uint32_t>() != 0;
     journal.run = in.get<std::uint32_t>();
     if (journal.folder.empty() || here.core() != here.shape().first_core()) return;
-    here.spawn([journal, asked_by = here.source()] { open_journal(journal, asked_by); });
+    here.spawn([journal, who = asked_by] { open_journal(journal, who); });
   }
 };
 
@@ -107,13 +109,40 @@ void begin_run(CoreContext& here, const RunOptions& options) {
   out.put(options.journal.run);
   std::string& problem = here.local_or_make<BeginProblem>().text;
   problem.clear();
-  here.finish([&] {
-    for (CoreId core = 0; core < here.shape().n_cores_total(); ++core)
-      here.post(core, BeginRun{}, out.view());
-  });
+  const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
+  here.finish([&] { here.multicast(0, n_cores, BeginRun{here.core()}, out.view()); });
   if (problem.empty()) return;
   global::on_all_cores([] { Flow::here().cancel_run(); });
   throw Error(problem);
+}
+
+// The scopes of TypedPool::begin_units().
+struct BeginUnits {
+  core::FinishId units;
+  core::FinishId around;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().begin_units(units, around); }
+};
+struct EndUnits {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().end_units(); }
+};
+
+// main() and all that it starts. Where tasks may wait for units, they get nothing more when all the
+// others have ended; what they do then is waited for, too.
+void finish_all(CoreContext& here, const std::function<void()>& main) {
+  if (TypedPool::n_kinds() == 0) return here.finish(main);
+  const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
+  here.finish([&] {
+    const core::FinishId around = here.scope();
+    here.finish([&] {
+      const core::FinishId units = here.scope();
+      here.finish([&] { here.multicast(0, n_cores, BeginUnits{units, around}); });
+      // A task, so that it may wait for units itself.
+      here.spawn([&main] { main(); }, {"main"});
+    });
+    Flow::here().typed_pool().close_units();
+    here.multicast(0, n_cores, EndUnits{});
+  });
 }
 
 std::string from_environment(const char* name) {
@@ -151,10 +180,12 @@ FlowResult run(const std::function<void()>& main, const RunOptions& options) {
   CoreContext& here = CoreContext::here();
   FlowResult all;
   const bool has_journal = !options.journal.folder.empty();
-  if (has_journal && options.journal.run == 0)
-    return run(main, {options.workers, Journal::numbered(options.journal)});
+  if (has_journal && options.journal.run == 0) {
+    const auto number = [&] { return Journal::numbered(options.journal); };
+    return run(main, {options.workers, here.run_native(number)});
+  }
   if (has_journal || !options.workers.empty()) begin_run(here, options);
-  here.finish([&] {
+  finish_all(here, [&] {
     try {
       main();
     } catch (const std::exception& error) {
@@ -176,6 +207,7 @@ void FlowResult::add(const FlowResult& other) {
   counters.add(other.counters);
   n_failures += other.n_failures;
   n_data_held += other.n_data_held;
+  held.add(other.held);
   add_texts(failures, other.failures);
   add_texts(waiting, other.waiting);
   journal.add(other.journal);
@@ -185,6 +217,7 @@ void FlowResult::put(Writer& out) const {
   out.put(counters);
   out.put(n_failures);
   out.put(n_data_held);
+  held.put(out);
   put_texts(out, failures);
   put_texts(out, waiting);
   journal.put(out);
@@ -195,6 +228,7 @@ FlowResult FlowResult::get(Reader& in) {
   result.counters = in.get<FlowCounters>();
   result.n_failures = in.get<std::uint64_t>();
   result.n_data_held = in.get<std::uint64_t>();
+  result.held = HeldPlaces::get(in);
   result.failures = get_texts(in);
   result.waiting = get_texts(in);
   result.journal = JournalCounts::get(in);
@@ -216,6 +250,20 @@ std::string FlowResult::text() const {
     all += "nothing goes on any more, and these wait for ever:" + lines(waiting, kTextsShown);
   }
   return all;
+}
+
+std::string FlowResult::leak_text() const {
+  if (n_data_held == 0 || !waiting.empty()) return "";
+  std::string all = std::to_string(n_data_held) +
+                    (n_data_held == 1 ? " datum was not freed: " : " data were not freed: ");
+  std::uint64_t n_told = 0;
+  const std::vector<HeldPlace> places = held.most_first();
+  for (std::size_t i = 0; i < std::min(places.size(), kHeldShown); ++i) {
+    n_told += places[i].n;
+    all += (i == 0 ? "" : ", ") + places[i].text();
+  }
+  return n_told < n_data_held ? all + ", and " + std::to_string(n_data_held - n_told) + " more"
+                              : all;
 }
 
 void FlowResult::check() const {

@@ -6,8 +6,8 @@
 // A flow is a part of a program on global memory: run() is called by one of its tasks, and by one
 // at a time. It returns when nothing is left to do anywhere. Then rules that still wait will wait for
 // ever: what they wait for is said, with the places in the program. (A task that blocks in get() is
-// open work: if nothing else goes on, the runtime says that the job is in a deadlock.) No handle
-// outlives it.
+// open work: if nothing else goes on, the runtime says that the job is in a deadlock, and for what
+// each get() waits.) No handle outlives it.
 
 #include <functional>
 #include <string>
@@ -23,14 +23,21 @@ struct FlowResult {
   std::uint64_t n_failures = 0;
   std::vector<std::string> failures;  // the first hundred, in the order of the cores
   std::vector<std::string> waiting;   // rules that wait for ever, and for what: as many
-  std::uint64_t n_data_held = 0;      // data that nobody has freed, of all cores
-  JournalCounts journal;              // of all nodes
+  // Data that nobody has freed, of all cores, and where they were made. In a run in which nothing
+  // waits for ever, these are leaks: somebody keeps handles. Rules that wait hold what they wait for
+  // and what they would set.
+  std::uint64_t n_data_held = 0;
+  HeldPlaces held;
+  JournalCounts journal;  // of all nodes
   // What a failed run ends with: some_tasks_failed, or what main itself threw.
   ExitCode code = ExitCode::some_tasks_failed;
 
   [[nodiscard]] bool is_good() const noexcept { return n_failures == 0 && waiting.empty(); }
   // What failed and what waits, for people; "" if the run was good.
   [[nodiscard]] std::string text() const;
+  // What leaks, in one line: "3 data were not freed: 2 futures (integer) of a.cpp:12, ..."; "" if
+  // nothing does, or if rules wait for ever.
+  [[nodiscard]] std::string leak_text() const;
   // Throws Error with text(): its code if something failed, `failed` if something only waits for
   // ever. Nothing if the run was good.
   void check() const;

@@ -83,14 +83,14 @@ ScriptRange range_of(const Rule& rule) {
   return read_closure<ScriptRange>(rule);
 }
 
-void submit_statement(Flow& flow, std::uint32_t number, std::uint32_t stage, std::vector<Arg> args,
-                      const RuleOptions& options, PortablePlace at) {
-  flow.submit(make_rule(kStatement, StatementId{number, stage}, std::move(args), options, at));
+void submit_statement(Flow& flow, StatementId id, std::vector<Arg> args, const RuleOptions& options,
+                      PortablePlace at) {
+  flow.submit(make_rule(kStatement, id, std::move(args), options, at));
 }
 
-void submit_dry_statement(Flow& flow, std::uint32_t number, std::uint32_t stage,
-                          std::vector<Arg> args, const RuleOptions& options, PortablePlace at) {
-  flow.submit(make_rule(kDryStatement, StatementId{number, stage}, std::move(args), options, at));
+void submit_dry_statement(Flow& flow, StatementId id, std::vector<Arg> args,
+                          const RuleOptions& options, PortablePlace at) {
+  flow.submit(make_rule(kDryStatement, id, std::move(args), options, at));
 }
 
 void submit_function(Flow& flow, std::uint32_t callable, std::vector<Arg> args, PortablePlace at) {
@@ -122,7 +122,14 @@ bool is_task_of_its_own(const tic::Statement& statement) {
   return call != nullptr && call->callee_kind == tic::CalleeKind::callable;
 }
 
-std::vector<int> own_variables(const tic::Statement& statement, bool in_round) {
+const tic::Declared& declared_file(const tic::Statement& statement, Stage stage) {
+  const auto i = static_cast<std::size_t>(stage) - static_cast<std::size_t>(Stage::name);
+  return std::get<tic::Declaration>(statement.form).names.at(i);
+}
+
+std::vector<int> own_variables(const tic::Statement& statement, Stage stage) {
+  if (is_name(stage)) return {declared_file(statement, stage).variable};
+  const bool in_round = stage == Stage::round;
   std::vector<int> own;
   if (const auto* declaration = std::get_if<tic::Declaration>(&statement.form)) {
     for (const tic::Declared& declared : declaration->names) {

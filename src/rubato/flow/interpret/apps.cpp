@@ -116,9 +116,8 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
   }
   for (std::size_t i = 0; i < rule.outputs.size(); ++i) {
     if (!callable.outputs[i].type.is(tic::Kind::file)) continue;
-    const auto* name = rule.outputs[i].as<tic::NameRef>();
     Slot& slot = frame.slot(static_cast<int>(inputs.size() + i));
-    if (name != nullptr) slot.name = environment.slot(name->variable).name;
+    slot.name = output_name(rule.outputs[i], environment);
     if (slot.name.kind() == Kind::none) {
       std::string temporary = compiled_.arguments().temporary_folder + "/" + callable.name + "-" +
                               flow_.new_file_name();
@@ -153,12 +152,7 @@ ProgramTaskOptions Interpreter::program_options(const tic::Rule& rule,
                                                 const tic::Callable& callable, Environment& frame,
                                                 Environment& environment) const {
   ProgramTaskOptions options;
-  const auto number = [&](const auto& of_rule, const auto& of_app, double otherwise) {
-    if (of_rule) return number_of(evaluate(*of_rule, compiled_, environment));
-    return of_app ? number_of(evaluate(*of_app, compiled_, frame)) : otherwise;
-  };
-  const double seconds = number(rule.options.timeout, callable.options.timeout, 0);
-  if (seconds > 0) options.timeout = static_cast<Nanos>(seconds * 1e9);
+  options.timeout = timeout_of(rule.options, environment, callable.options, frame);
   options.retry.n_tries = n_tries(rule.options, environment, callable.options, frame);
   const RuleOptions where = merged_options(rule.options, environment, callable.options, frame);
   options.core = where.core;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "rubato/flow/interpret/dry_run.hpp"
+#include "rubato/flow/lines.hpp"
 #include "rubato/flow/program/glob.hpp"
 #include "rubato/flow/tic/builtins.hpp"
 
@@ -243,16 +244,13 @@ class BuiltinCall {
       names.push_back(name);
     fail("the run was given no argument \"" + text(0) + "\"" + did_you_mean(text(0), names));
   }
-  // In one piece, so that lines of several tasks are not mixed.
   void print_line(std::string line) const {
     if (compiled_.arguments().dry_run != nullptr) return;
     for (const Value& value : values_) {
       if (!line.empty() || &value != values_.data()) line += ' ';
       line += text_of(value);
     }
-    line += '\n';
-    std::fwrite(line.data(), 1, line.size(), stdout);
-    std::fflush(stdout);
+    say_line(environment_.flow().core(), stdout, std::move(line));
   }
 
   const tic::CallExpr& call_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "rubato/flow/in_time.hpp"
 #include "rubato/flow/interpret/actions.hpp"
 #include "rubato/flow/interpret/builtin_calls.hpp"
 #include "rubato/flow/interpret/dry_run.hpp"
@@ -71,32 +72,65 @@ std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const tic::Callabl
   return task;
 }
 
-// What the journal, which may be null, says is done is not run.
+// A leaf and the journal, which may be null: what that says is done is not run.
+class JournalledLeaf {
+ public:
+  JournalledLeaf(LeafCall& leaf, Journal* journal) : leaf_(leaf), journal_(journal) {}
+
+  // Before it runs; by a team of so many cores, or by none. True if it is done: its outputs are set.
+  // Reads files.
+  [[nodiscard]] bool find(const tic::Callable& callable, std::uint32_t n_cores) {
+    if (journal_ == nullptr) return false;
+    task_ = identity_of(leaf_, callable, *journal_);
+    if (!task_) return false;
+    if (n_cores > 0) task_->add(Value::integer(n_cores));
+    const auto done = journal_->find(*task_);
+    if (!done) return false;
+    for (std::size_t i = 0; i < leaf_.outputs.size(); ++i) {
+      if (leaf_.outputs[i].kind() != Kind::file) leaf_.outputs[i] = done->at(i);
+    }
+    return true;
+  }
+  // It has ended well, unless an output is not set. Writes.
+  void add() const {
+    const auto is_set = [](const Value& value) { return value.kind() != Kind::none; };
+    if (task_ && std::ranges::all_of(leaf_.outputs, is_set)) journal_->add(*task_, leaf_.outputs);
+  }
+
+ private:
+  LeafCall& leaf_;
+  Journal* journal_;
+  std::optional<TaskIdentity> task_;
+};
+
 void run_leaf(const LeafFunction& function, LeafCall& leaf, const tic::Callable& callable,
-              std::uint32_t n_tries, Journal* journal) {
-  std::optional<TaskIdentity> task;
-  if (journal != nullptr) task = identity_of(leaf, callable, *journal);
-  if (task) {
-    if (auto done = journal->find(*task)) {
-      for (std::size_t i = 0; i < leaf.outputs.size(); ++i) {
-        if (leaf.outputs[i].kind() != Kind::file) leaf.outputs[i] = std::move(done->at(i));
-      }
-      return;
-    }
-  }
-  const std::vector<Value> outputs = leaf.outputs;
-  for (std::uint32_t i = 1;; ++i) {
-    try {
-      function.run(leaf);
-      break;
-    } catch (const std::exception&) {
-      if (i >= n_tries) throw;
-      leaf.outputs = outputs;
-    }
-  }
-  const auto is_set = [](const Value& value) { return value.kind() != Kind::none; };
-  if (task && std::ranges::all_of(leaf.outputs, is_set)) journal->add(*task, leaf.outputs);
+              Journal* journal) {
+  JournalledLeaf journalled(leaf, journal);
+  if (journalled.find(callable, 0)) return;
+  function.run(leaf);
+  // One that was told to end may have done a part of it.
+  if (!time_is_up()) journalled.add();
 }
+
+// By all members; the first asks the journal for all of them, and writes when they have ended.
+void run_leaf_by_team(Flow& flow, TeamTask& team, const LeafFunction& function, LeafCall& leaf,
+                      const tic::Callable& callable) {
+  Journal* const journal = flow.journal();
+  JournalledLeaf journalled(leaf, journal);
+  bool is_done = false;
+  if (journal != nullptr) {
+    if (team.is_first) {
+      is_done = flow.run_native([&] { return journalled.find(callable, team.team.size()); });
+    }
+    is_done = team.team.broadcast(std::uint32_t{is_done}) != 0;
+  }
+  if (!is_done) function.run_by_team(leaf, team.team);
+  team.settle();
+  if (journal != nullptr && team.is_first && !is_done) flow.run_native([&] { journalled.add(); });
+}
+
+// For a leaf whose time was over, if it is to be tried again: as a program has from SIGTERM on.
+constexpr Nanos kPatience = 2 * kSecond;
 
 bool is_container(const tic::Type& type) {
   return type.is(tic::Kind::container) || type.is(tic::Kind::structure);
@@ -216,7 +250,7 @@ std::string Interpreter::members_text(const Expr& e, Environment& environment) c
   return text + "}";
 }
 
-void Interpreter::perform_rule(const CompiledStatement& /*statement*/, const tic::Rule& rule,
+void Interpreter::perform_rule(const CompiledStatement& statement, const tic::Rule& rule,
                                Environment& environment) {
   if (const auto* e = std::get_if<Expr>(&rule.action)) {
     return assign_value(rule.outputs[0], *e, environment);
@@ -236,7 +270,7 @@ void Interpreter::perform_rule(const CompiledStatement& /*statement*/, const tic
   if (callable.kind == tic::CallableKind::function) {
     call_function(rule, call, callable, environment);
   } else if (callable.kind == tic::CallableKind::leaf) {
-    call_leaf(rule, call, callable, environment);
+    call_leaf(statement, rule, call, callable, environment);
   } else {
     call_app(rule, call, callable, environment);
   }
@@ -270,8 +304,7 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
       args.emplace_back();
     }
     args.emplace_back();
-    const auto* name = e.as<tic::NameRef>();
-    add_value(name != nullptr ? environment.slot(name->variable).name : Value());
+    args.push_back(name_argument(e, environment));
   }
   for (const Expr& output : rule.outputs) {
     Way& way = environment.slot(tic::root_variable(output)).writer;
@@ -279,8 +312,7 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
     args.push_back(read_argument(output, Arg::Mode::reader, environment));
     args.push_back(write_argument(output, environment));
     RUBATO_REQUIRE(static_cast<bool>(way.ref.id));
-    const auto* name = output.as<tic::NameRef>();
-    add_value(name != nullptr ? environment.slot(name->variable).name : Value());
+    args.push_back(name_argument(output, environment));
   }
   submit_function(flow_, static_cast<std::uint32_t>(call.index), std::move(args), place(call));
 }
@@ -336,23 +368,55 @@ void Interpreter::check_output(const tic::Callable& callable, std::size_t i, con
               std::string(name_of(value.kind())) + ", expected " + type_text(output.type));
 }
 
-// On a thread beside the cores, or by all of a team.
-void Interpreter::run_leaf_function(const tic::Rule& rule, const tic::RuleCall& call,
+Nanos Interpreter::timeout_of(const tic::Options& of_rule, Environment& environment,
+                              const tic::Options& of_callable, Environment& frame) const {
+  if (!of_rule.timeout && !of_callable.timeout) return kNever;
+  const double seconds =
+      number_of(of_rule.timeout ? evaluate(*of_rule.timeout, compiled_, environment)
+                                : evaluate(*of_callable.timeout, compiled_, frame));
+  // What is longer than a century is none; nor is what is no time.
+  return seconds > 0 && seconds < 4e9 ? static_cast<Nanos>(seconds * kSecond) : kNever;
+}
+
+// On a thread beside the cores, or by all of a team. False if its time was over: then what it was
+// to set has failed.
+bool Interpreter::run_leaf_function(const CompiledStatement& statement, const tic::Rule& rule,
                                     const tic::Callable& callable, Environment& environment,
                                     LeafCall& leaf) {
   const LeafFunction& function = leaf_function(callable.name);
+  const auto frame = leaf_frame(std::get<tic::RuleCall>(rule.action), callable, environment);
+  const Nanos timeout = timeout_of(rule.options, environment, callable.options, *frame);
   if (team_ != nullptr) {
-    function.run_by_team(leaf, team_->team);
-    return team_->settle();
+    if (timeout != kNever)
+      throw Error("leaf " + callable.name + " runs on a team of cores: expected no timeout");
+    run_leaf_by_team(flow_, *team_, function, leaf, callable);
+    return true;
   }
-  const auto frame = leaf_frame(call, callable, environment);
   const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
-  flow_.run_native(
-      [&, journal = flow_.journal()] { run_leaf(function, leaf, callable, n, journal); });
+  const std::vector<Value> outputs = leaf.outputs;
+  const auto run = [&, journal = flow_.journal()] { run_leaf(function, leaf, callable, journal); };
+  const auto give_up = [&](const std::string& why) { fail(statement, environment, why); };
+  const std::string who =
+      "task '" + callable.name + "' of " + place_text(compiled_, statement.statement->place);
+  for (std::uint32_t i = 1;; ++i) {
+    try {
+      if (timeout == kNever) {
+        flow_.run_native(run);
+        return true;
+      }
+      const TimeLimit limit{timeout, i < n ? kPatience : 0};
+      const EndedIn ended = run_in_time(flow_, limit, who, run, give_up);
+      if (ended != EndedIn::patience) return ended == EndedIn::time;
+    } catch (const std::exception&) {
+      if (i >= n) throw;
+    }
+    leaf.outputs = outputs;
+  }
 }
 
-void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
-                            const tic::Callable& callable, Environment& environment) {
+void Interpreter::call_leaf(const CompiledStatement& statement, const tic::Rule& rule,
+                            const tic::RuleCall& call, const tic::Callable& callable,
+                            Environment& environment) {
   static_cast<void>(leaf_function(callable.name));  // it is to be there, even if it is not run
   if (is_dry()) return plan_leaf(rule, call, callable, environment);
   LeafCall leaf{callable.name, {}, {}, {}};
@@ -367,11 +431,9 @@ void Interpreter::call_leaf(const tic::Rule& rule, const tic::RuleCall& call,
     }
   }
   leaf.outputs.resize(rule.outputs.size());
-  for (std::size_t i = 0; i < rule.outputs.size(); ++i) {
-    const auto* name = rule.outputs[i].as<tic::NameRef>();
-    if (name != nullptr) leaf.outputs[i] = environment.slot(name->variable).name;
-  }
-  run_leaf_function(rule, call, callable, environment, leaf);
+  for (std::size_t i = 0; i < rule.outputs.size(); ++i)
+    leaf.outputs[i] = output_name(rule.outputs[i], environment);
+  if (!run_leaf_function(statement, rule, callable, environment, leaf)) return;
   if (team_ != nullptr && !team_->is_first) return;
   for (std::size_t i = 0; i < leaf.outputs.size(); ++i)
     check_output(callable, i, leaf.outputs[i]);

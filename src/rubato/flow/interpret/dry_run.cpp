@@ -153,10 +153,10 @@ class PlannedCommand {
   std::string text(const Expr& e) {
     return text_or_unknown([&] {
       const auto* name = e.as<tic::NameRef>();
-      const bool is_named =
-          name != nullptr && frame_.slot(name->variable).name.kind() != Kind::none;
-      return shell_word(is_named ? frame_.slot(name->variable).name.as_text()
-                                 : text_of(evaluate(e, compiled_, frame_)));
+      const Value file_name = name != nullptr ? frame_.slot(name->variable).name : Value();
+      if (file_name.is_failed()) throw Error(file_name.as_text());
+      return shell_word(file_name.kind() != Kind::none ? file_name.as_text()
+                                                       : text_of(evaluate(e, compiled_, frame_)));
     });
   }
   std::string members(const Expr& e) {
@@ -203,10 +203,7 @@ void Interpreter::plan_leaf(const tic::Rule& rule, const tic::RuleCall& call,
     });
   }
   compiled_.arguments().dry_run->note_call(callable.name, false, line + ")");
-  const auto file_name = [&](std::size_t i) {
-    const auto* name = rule.outputs[i].as<tic::NameRef>();
-    return name != nullptr ? environment.slot(name->variable).name : Value();
-  };
+  const auto file_name = [&](std::size_t i) { return output_name(rule.outputs[i], environment); };
   plan_outputs(rule, callable, file_name, environment);
 }
 
@@ -219,7 +216,9 @@ void Interpreter::plan_outputs(const tic::Rule& rule, const tic::Callable& calla
     if (type.is(tic::Kind::void_type)) value = Value::done();
     if (type.is(tic::Kind::file)) {
       Value name = file_name(i);
-      if (name.kind() != Kind::none) {
+      if (name.is_failed()) {
+        value = std::move(name);
+      } else if (name.kind() != Kind::none) {
         compiled_.arguments().dry_run->note_file(name.as_text(), callable.name);
         value = std::move(name);
       }

@@ -90,6 +90,45 @@ TEST(DryRun, WhatNeedsAResultIsUnknownAndSaysWhose) {
   }
 }
 
+TEST(DryRun, NamesOfFilesAreToldAsFarAsTheyAreKnown) {
+  const std::string text =
+      "app make(string text) to (file f) { \"make\" (\"-o=\" ++ filename(f)) text stdout=f }\n"
+      "app use(file f, string name) to (void v) { \"use\" f name }\n"
+      "function make_in(string text) to (file f) { when {text} then {f} from {make text} }\n"
+      "file given \"given\"\n"
+      "string n\n"
+      "app lines(file f) to (string n) { \"wc\" \"-l\" f stdout=n }\n"
+      "when {given} then {n} from {lines given}\n"
+      "integer k = 2 * int(arg(\"n\"))\n"
+      "file known (\"out-\" ++ k) unknown (\"out-\" ++ n) also (\"also-\" ++ n)\n"
+      "when { } then {known} from {make_in \"a\"}\n"
+      "when { } then {unknown} from {make_in \"b\"}\n"
+      "void v w x\n"
+      "when {known} then {v} from {use known filename(known)}\n"
+      "when {unknown} then {w} from {use unknown filename(unknown)}\n"
+      "when {also} then {x} from {use also \"input\"}\n";
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const ScriptPlan all = plan(seed, text);
+    ASSERT_EQ(all.result.text(), "") << "seed " << seed;
+    ASSERT_EQ(lines_of(all, "make"),
+              (std::vector<std::string>{"make -o=out-6 a > out-6", "make ? b > ?"}))
+        << "seed " << seed;
+    ASSERT_EQ(lines_of(all, "use"),
+              (std::vector<std::string>{"use ? ?", "use ? input", "use out-6 out-6"}))
+        << "seed " << seed;
+    std::string unknown;
+    for (const UnknownStatement& statement : all.unknown) {
+      ASSERT_EQ(statement.needs, "lines") << "seed " << seed;
+      unknown += statement.text + "\n";
+    }
+    ASSERT_EQ(unknown,
+              "the name of file 'also' of dry.tic:9:48\nthe name of file 'unknown' of "
+              "dry.tic:9:26\n")
+        << "seed " << seed;
+    ASSERT_EQ(all.result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
 // A file that another run has left says nothing of this one.
 TEST(DryRun, ContentsOfFilesThatWouldBeWrittenAreUnknown) {
   const program_testing::TempFolder folder;

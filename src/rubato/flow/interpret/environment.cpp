@@ -12,6 +12,7 @@ void Environment::forget(int variable) {
   Slot old = std::exchange(slot(variable), {});
   flow_.give_back_reader(old.reader.ref);
   flow_.give_back_writer(old.writer.ref);
+  flow_.give_back_reader(old.named);
 }
 
 void Environment::forget_known() {
@@ -37,7 +38,12 @@ void Environment::pack_slot(Slot& from, bool may_write, std::vector<Arg>& to) {
   add_way(from.reader, Arg::Mode::reader);
   Way none;
   add_way(may_write ? from.writer : none, Arg::Mode::writer);
-  to.push_back({Arg::Mode::value, {}, from.name, nullptr});
+  to.push_back(pack_name(from));
+}
+
+Arg Environment::pack_name(Slot& from) {
+  const Arg::Mode mode = from.named.id ? Arg::Mode::reader : Arg::Mode::value;
+  return {mode, flow_.share(from.named, false), from.name, nullptr};
 }
 
 void Environment::unpack(const CompiledStatement& statement, std::span<Arg> args, std::size_t& at) {
@@ -54,6 +60,7 @@ void Environment::unpack_slot(Slot& slot, std::span<Arg> args, std::size_t& at) 
   slot.value = std::move(args[at++].value);
   take_way(slot.reader);
   take_way(slot.writer);
+  slot.named = std::exchange(args[at].ref, {});
   slot.name = std::move(args[at++].value);
 }
 

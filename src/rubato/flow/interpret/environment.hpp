@@ -25,7 +25,8 @@ struct Slot {
   Value value;  // if it is known
   Way reader;
   Way writer;
-  Value name;  // of a file, which is known before the file is closed
+  Value name;  // of a file, if it is known before the file is closed
+  Ref named;   // of a file that the script names: a datum that becomes the name, if it may have it
 
   [[nodiscard]] bool is_known() const noexcept { return value.kind() != Kind::none; }
 };
@@ -56,6 +57,8 @@ class Environment {
   // Shares of the variables that a statement needs, for its rule; and the other way round.
   void pack(const CompiledStatement& statement, std::vector<Arg>& to);
   void pack_slot(Slot& slot, bool may_write, std::vector<Arg>& to);
+  // A file's name, as the last argument of its slot.
+  [[nodiscard]] Arg pack_name(Slot& slot);
   // Reads from args[at] on, and moves `at` behind.
   void unpack(const CompiledStatement& statement, std::span<Arg> args, std::size_t& at);
   static void unpack_slot(Slot& slot, std::span<Arg> args, std::size_t& at);

@@ -164,7 +164,9 @@ class Evaluator {
     for (const Expr& argument : call.arguments) {
       const auto* name = call.name == "filename" ? argument.as<tic::NameRef>() : nullptr;
       const Value* known = name == nullptr ? nullptr : &environment_.slot(name->variable).name;
-      values.push_back(known != nullptr && known->kind() != Kind::none ? *known : value(argument));
+      const bool is_there = known != nullptr && known->kind() != Kind::none;
+      if (is_there && known->is_failed()) throw Error(known->as_text());
+      values.push_back(is_there ? *known : value(argument));
     }
     return call_builtin(call, values, compiled_, environment_);
   }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "rubato/flow/interpret/actions.hpp"
 #include "rubato/flow/interpret/dry_run.hpp"
+#include "rubato/flow/interpret/file_names.hpp"
 #include "rubato/flow/pool/team_task.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
@@ -35,6 +35,7 @@ void Interpreter::set_script(const std::string& text, const std::string& file_na
                              const ScriptArguments& arguments) {
   CoreContext::here().local_or_make<Script>().compiled =
       std::make_unique<Compiled>(text, file_name, arguments);
+  forget_file_names(CoreContext::here());
 }
 
 std::string Interpreter::describe(std::uint32_t number) const {
@@ -43,6 +44,10 @@ std::string Interpreter::describe(std::uint32_t number) const {
     if (const auto* call = std::get_if<tic::RuleCall>(&rule->action)) return call->callee;
   }
   if (const auto* call = std::get_if<tic::CallExpr>(&statement.form)) return call->name;
+  if (const auto* declaration = std::get_if<tic::Declaration>(&statement.form)) {
+    const auto is_mapped = [](const tic::Declared& declared) { return bool{declared.mapped}; };
+    if (std::ranges::any_of(declaration->names, is_mapped)) return "name of a file";
+  }
   // In the order of tic::Statement::form.
   constexpr std::array kNames{"declaration", "assignment", "rule", "insert", "close",
                               "foreach",     "for",        "if",   "switch", "loop",
@@ -64,8 +69,8 @@ void Interpreter::start_main() {
 
 void Interpreter::run_block(const tic::Block& block, Environment& environment) {
   for (const tic::Statement& statement : block.statements) {
-    if (const auto* declaration = std::get_if<tic::Declaration>(&statement.form))
-      declare(*declaration, block, environment);
+    if (std::holds_alternative<tic::Declaration>(statement.form))
+      declare(compiled_.of(statement), block, environment);
   }
   for (const tic::Statement& statement : block.statements)
     start(compiled_.of(statement), environment);
@@ -85,9 +90,11 @@ void Interpreter::run_body_of(const CompiledStatement& loop, const tic::Block& b
   }
 }
 
-void Interpreter::declare(const tic::Declaration& declaration, const tic::Block& block,
+void Interpreter::declare(const CompiledStatement& statement, const tic::Block& block,
                           Environment& environment) {
-  for (const tic::Declared& declared : declaration.names) {
+  const auto& declaration = std::get<tic::Declaration>(statement.statement->form);
+  for (std::size_t i = 0; i < declaration.names.size(); ++i) {
+    const tic::Declared& declared = declaration.names[i];
     Slot& slot = environment.slot(declared.variable);
     DataId id;
     if (is_container(declaration.type)) {
@@ -97,12 +104,15 @@ void Interpreter::declare(const tic::Declaration& declaration, const tic::Block&
     }
     slot.reader.ref = {id, kWholeWeight};
     slot.writer.ref = {id, kWholeWeight};
-    if (declaration.type.is(tic::Kind::file)) declare_file(declared, environment);
+    if (declaration.type.is(tic::Kind::file)) declare_file(statement, i, environment);
   }
 }
 
-// Its name is known from the start.
-void Interpreter::declare_file(const tic::Declared& declared, Environment& environment) {
+// It may get its name later: that is a statement of its own, for which the file's slot has the
+// right to set the name.
+void Interpreter::declare_file(const CompiledStatement& statement, std::size_t i,
+                               Environment& environment) {
+  const tic::Declared& declared = declared_file(*statement.statement, name_stage(i));
   Slot& slot = environment.slot(declared.variable);
   if (!declared.mapped) {
     const std::string name =
@@ -110,24 +120,68 @@ void Interpreter::declare_file(const tic::Declared& declared, Environment& envir
     slot.name = Value::text(Kind::file, name);
     return;
   }
-  std::vector<Operand> needs;
-  collect(*declared.mapped, environment, needs);
-  const auto is_open = [&](const Operand& o) { return !is_known(o, environment); };
-  if (std::ranges::any_of(needs, is_open)) {
-    throw Error(place_text(compiled_, declared.place) + ": the name of file '" + declared.name +
-                "' needs values that are not there yet: expected names of literals, arguments of "
-                "the run, keys and counters (declare it inside a wait)");
+  Slot file = std::exchange(slot, {});
+  const bool is_input = !compiled_.is_written(environment.frame(), declared.variable);
+  if (is_input) {
+    // Its name is all that there is to know.
+    slot.writer.ref = std::exchange(file.writer.ref, {});
+  } else {
+    const Ref whole{flow_.create(Kind::file, place(declared)), kWholeWeight};
+    slot.writer.ref = file.named = whole;
   }
-  slot.name = Value::text(Kind::file, evaluate(*declared.mapped, compiled_, environment).as_text());
-  if (!compiled_.is_written(environment.frame(), declared.variable)) {
-    flow_.set(std::exchange(slot.writer.ref, {}), slot.name, place(declared));
+  start(statement, environment, name_stage(i));
+  file.name = slot.name;
+  if (is_input && file.name.kind() == Kind::none) file.named = flow_.share(file.reader.ref, false);
+  environment.forget(declared.variable);
+  slot = std::move(file);
+}
+
+void Interpreter::perform_name(const tic::Declared& declared, Environment& environment) {
+  Slot& slot = environment.slot(declared.variable);
+  const std::string name = evaluate(*declared.mapped, compiled_, environment).as_text();
+  const Ref writer = std::exchange(slot.writer.ref, {});
+  slot.name = Value::text(Kind::file, name);
+  if (compiled_.is_written(environment.frame(), declared.variable)) {
+    claim_file_name(flow_, writer, name,
+                    "file '" + declared.name + "' of " + place_text(compiled_, declared.place),
+                    place(declared));
+  } else {
+    flow_.set(writer, slot.name, place(declared));
   }
+}
+
+Value Interpreter::output_name(const Expr& output, const Environment& environment) {
+  const auto* name = output.as<tic::NameRef>();
+  if (name == nullptr) return {};
+  const Slot& slot = environment.slot(name->variable);
+  if (slot.name.kind() != Kind::none || !slot.named.id) return slot.name;
+  const auto found = environment.known.find(&output);
+  RUBATO_REQUIRE(found != environment.known.end(), output.place.line);
+  return found->second;
+}
+
+Arg Interpreter::name_argument(const Expr& e, Environment& environment) {
+  const auto* name = e.as<tic::NameRef>();
+  if (name == nullptr) return {};
+  return environment.pack_name(environment.slot(name->variable));
 }
 
 // --- operands
 
 bool Interpreter::is_known(const Operand& operand, const Environment& environment) const {
+  if (operand.is_name) return environment.known.contains(operand.expression);
   return known_value(*operand.expression, environment) != nullptr;
+}
+
+// The argument of filename(), if its name is all that is to be waited for.
+bool Interpreter::collect_name(const Expr& file, const Environment& environment,
+                               std::vector<Operand>& to) {
+  const auto* name = file.as<tic::NameRef>();
+  if (name == nullptr) return false;
+  const Slot& slot = environment.slot(name->variable);
+  if (slot.name.kind() != Kind::none || slot.is_known()) return true;
+  if (slot.named.id) to.push_back({&file, Arg::Mode::wait, true});
+  return static_cast<bool>(slot.named.id);
 }
 
 void Interpreter::collect(const Expr& e, const Environment& environment, std::vector<Operand>& to,
@@ -146,10 +200,7 @@ void Interpreter::collect(const Expr& e, const Environment& environment, std::ve
     collect(*member->key, environment, to);
   } else if (const auto* call = e.as<tic::CallExpr>()) {
     for (const Expr& argument : call->arguments) {
-      const auto* name = argument.as<tic::NameRef>();
-      const bool is_name = call->name == "filename" && name != nullptr &&
-                           environment.slot(name->variable).name.kind() != Kind::none;
-      if (is_name) continue;
+      if (call->name == "filename" && collect_name(argument, environment, to)) continue;
       collect(argument, environment, to,
               call->name == "size" ? Arg::Mode::wait : Arg::Mode::closed);
     }
@@ -211,7 +262,7 @@ void Interpreter::start(const CompiledStatement& statement, Environment& environ
     }
     perform(statement, environment, stage);
   } catch (const std::exception& error) {
-    fail(statement, environment, error.what());
+    fail(statement, environment, error.what(), stage);
   }
 }
 
@@ -224,7 +275,7 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
     options = task_options(*rule, environment);
   std::vector<Arg> args;
   environment.pack(statement, args);
-  for (const int variable : own_variables(*statement.statement, stage == Stage::round))
+  for (const int variable : own_variables(*statement.statement, stage))
     environment.pack_slot(environment.slot(variable), true, args);
   for (const Operand& operand : operands) {
     const auto found = environment.known.find(operand.expression);
@@ -236,6 +287,10 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
       } else {
         args.push_back({Arg::Mode::value, {}, found->second, nullptr});
       }
+    } else if (operand.is_name) {
+      const int file = tic::root_variable(*operand.expression);
+      args.push_back(
+          {Arg::Mode::wait, flow_.share(environment.slot(file).named, false), {}, nullptr});
     } else if (!is_known(operand, environment) &&
                has_known_keys(*operand.expression, environment)) {
       args.push_back(read_argument(*operand.expression, operand.mode, environment));
@@ -244,18 +299,17 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
     }
   }
   const auto submit = is_dry() ? &submit_dry_statement : &submit_statement;
-  submit(flow_, statement.number, static_cast<std::uint32_t>(stage), std::move(args), options,
-         place(*statement.statement));
+  submit(flow_, {statement.number, stage}, std::move(args), options, place(*statement.statement));
 }
 
 void Interpreter::run_statement(Rule& rule) {
   const StatementId id = statement_of(rule);
   const CompiledStatement& statement = compiled_.statement(id.number);
-  const auto stage = static_cast<Stage>(id.stage);
+  const Stage stage = id.stage;
   Environment environment(flow_, *statement.frame);
   std::size_t at = 0;
   environment.unpack(statement, rule.args(), at);
-  for (const int variable : own_variables(*statement.statement, stage == Stage::round))
+  for (const int variable : own_variables(*statement.statement, stage))
     Environment::unpack_slot(environment.slot(variable), rule.args(), at);
   const Stage next = stage == Stage::ready ? Stage::begin : stage;
   const std::vector<Operand> operands = operands_of(statement, environment, next);
@@ -277,30 +331,33 @@ void Interpreter::run_statement(Rule& rule) {
 
 // What the statement was to write has failed; others go on.
 void Interpreter::fail(const CompiledStatement& statement, Environment& environment,
-                       const std::string& what) const {
+                       const std::string& what, Stage stage) const {
+  const tic::Statement& failed = *statement.statement;
+  const std::string who = is_name(stage)
+                              ? "the name of file '" + declared_file(failed, stage).name + "'"
+                              : "'" + describe(statement.number) + "'";
+  const tic::Place where = is_name(stage) ? declared_file(failed, stage).place : failed.place;
+  const std::string whole = who + " of " + place_text(compiled_, where);
   const std::string unknown = is_dry() ? unknown_in(what) : "";
   if (!unknown.empty()) {
-    compiled_.arguments().dry_run->note_unknown(
-        "'" + describe(statement.number) + "' of " +
-            place_text(compiled_, statement.statement->place),
-        unknown);
-    return fail_targets(statement, environment, unknown_value(unknown));
+    compiled_.arguments().dry_run->note_unknown(whole, unknown);
+    return fail_targets(statement, environment, unknown_value(unknown), stage);
   }
-  const std::string text = "task '" + describe(statement.number) + "' of " +
-                           place_text(compiled_, statement.statement->place) + ": " + what;
+  const std::string text = (is_name(stage) ? "" : "task ") + whole + ": " + what;
   flow_.note_failed_body(text);
-  fail_targets(statement, environment, Value::failed(text));
+  fail_targets(statement, environment, Value::failed(text), stage);
 }
 
 void Interpreter::fail_targets(const CompiledStatement& statement, Environment& environment,
-                               const Value& failure) const {
+                               const Value& failure, Stage stage) const {
   const auto fail_slot = [&](int variable) {
     flow_.give_back_writer(flow_.share(environment.slot(variable).writer.ref, true), &failure);
   };
   for (std::size_t i = 0; i < statement.needs.size(); ++i) {
     if (statement.writes[i]) fail_slot(statement.needs[i]);
   }
-  for (const int variable : own_variables(*statement.statement, false))
+  for (const int variable :
+       own_variables(*statement.statement, is_name(stage) ? stage : Stage::begin))
     fail_slot(variable);
 }
 

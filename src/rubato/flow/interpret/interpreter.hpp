@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/flow/interpret/actions.hpp"
 #include "rubato/flow/interpret/compiled.hpp"
 #include "rubato/flow/interpret/environment.hpp"
 #include "rubato/flow/interpret/evaluate.hpp"
@@ -46,17 +47,16 @@ class Interpreter {
   struct Operand {
     const tic::Expr* expression;
     Arg::Mode mode;
+    bool is_name = false;  // of the file, which may be open
   };
-  // How far a statement is.
-  enum class Stage : std::uint32_t { begin, round, ready };
 
   explicit Interpreter(Flow& flow, const Compiled& compiled) : flow_(flow), compiled_(compiled) {}
 
   // --- blocks and operands
   void run_block(const tic::Block& block, Environment& environment);
-  void declare(const tic::Declaration& declaration, const tic::Block& block,
+  void declare(const CompiledStatement& statement, const tic::Block& block,
                Environment& environment);
-  void declare_file(const tic::Declared& declared, Environment& environment);
+  void declare_file(const CompiledStatement& statement, std::size_t i, Environment& environment);
   void start(const CompiledStatement& statement, Environment& environment,
              Stage stage = Stage::begin);
   void defer(const CompiledStatement& statement, Environment& environment,
@@ -69,6 +69,14 @@ class Interpreter {
                Arg::Mode of_containers = Arg::Mode::closed) const;
   void collect_keys(const tic::Expr& e, const Environment& environment,
                     std::vector<Operand>& to) const;
+  [[nodiscard]] static bool collect_name(const tic::Expr& file, const Environment& environment,
+                                         std::vector<Operand>& to);
+  void collect_names(const tic::Rule& rule, const Environment& environment,
+                     std::vector<Operand>& to) const;
+  // Of a file that a rule writes; none, if it has no name of its own.
+  [[nodiscard]] static Value output_name(const tic::Expr& output, const Environment& environment);
+  // The same as the last argument of a parameter of a function.
+  [[nodiscard]] static Arg name_argument(const tic::Expr& e, Environment& environment);
   [[nodiscard]] bool is_known(const Operand& operand, const Environment& environment) const;
   [[nodiscard]] bool has_known_keys(const tic::Expr& operand, const Environment& environment) const;
   [[nodiscard]] Keys keys_of(const tic::Expr& operand, Environment& environment) const;
@@ -76,22 +84,25 @@ class Interpreter {
                                   Environment& environment) const;
   void run_body_of(const CompiledStatement& loop, const tic::Block& body, Environment& environment);
   void fail_targets(const CompiledStatement& statement, Environment& environment,
-                    const Value& failure) const;
-  void fail(const CompiledStatement& statement, Environment& environment,
-            const std::string& what) const;
+                    const Value& failure, Stage stage = Stage::begin) const;
+  void fail(const CompiledStatement& statement, Environment& environment, const std::string& what,
+            Stage stage = Stage::begin) const;
 
   // --- what statements do
   void perform(const CompiledStatement& statement, Environment& environment, Stage stage);
   void perform_form(const CompiledStatement& statement, Environment& environment, Stage stage);
   void perform_declared(const tic::Declaration& declaration, Environment& environment);
+  void perform_name(const tic::Declared& declared, Environment& environment);
   void perform_rule(const CompiledStatement& statement, const tic::Rule& rule,
                     Environment& environment);
   void call_function(const tic::Rule& rule, const tic::RuleCall& call,
                      const tic::Callable& callable, Environment& environment);
   static void check_output(const tic::Callable& callable, std::size_t i, const Value& value);
-  void run_leaf_function(const tic::Rule& rule, const tic::RuleCall& call,
-                         const tic::Callable& callable, Environment& environment, LeafCall& leaf);
-  void call_leaf(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
+  [[nodiscard]] bool run_leaf_function(const CompiledStatement& statement, const tic::Rule& rule,
+                                       const tic::Callable& callable, Environment& environment,
+                                       LeafCall& leaf);
+  void call_leaf(const CompiledStatement& statement, const tic::Rule& rule,
+                 const tic::RuleCall& call, const tic::Callable& callable,
                  Environment& environment);
   void call_app(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
                 Environment& environment);
@@ -128,6 +139,9 @@ class Interpreter {
   [[nodiscard]] RuleOptions merged_options(const tic::Options& of_rule, Environment& environment,
                                            const tic::Options& of_callable,
                                            Environment& frame) const;
+  // Of a try; kNever if nothing is said.
+  [[nodiscard]] Nanos timeout_of(const tic::Options& of_rule, Environment& environment,
+                                 const tic::Options& of_callable, Environment& frame) const;
   // How often it is to be tried; at least once.
   [[nodiscard]] std::uint32_t n_tries(const tic::Options& of_rule, Environment& environment,
                                       const tic::Options& of_callable, Environment& frame) const;

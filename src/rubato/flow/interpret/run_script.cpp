@@ -66,7 +66,8 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
   RunOptions options = asked;
   if (!options.journal.folder.empty()) {
     // Files without a name of their own outlive the run, as their tasks do.
-    options.journal = Journal::numbered(options.journal);
+    options.journal =
+        CoreContext::here().run_native([&] { return Journal::numbered(asked.journal); });
     arguments.temporary_folder =
         Journal::temporary_folder(options.journal.folder, options.journal.run);
   }
@@ -78,13 +79,14 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
   if (problem) throw Error(*problem);  // it would be the same on all cores
   Interpreter::here().compiled().check_types(options.workers);
   here.finish([&] {
-    for (CoreId core = 0; core < here.shape().n_cores_total(); ++core) {
-      if (core != here.core()) here.post(core, LoadScript{}, script);
-    }
+    here.multicast(0, here.core(), LoadScript{}, script);
+    const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
+    here.multicast(here.core() + 1, n_cores, LoadScript{}, script);
   });
   FlowResult result = run([] { Interpreter::here().start_main(); }, options);
   name_script(result.failures, file_name);
   name_script(result.waiting, file_name);
+  result.held.name_file(kScriptFile, file_name);
   return result;
 }
 

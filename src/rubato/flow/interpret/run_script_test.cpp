@@ -1,14 +1,9 @@
-#include "rubato/flow/interpret/run_script.hpp"
+#include "rubato/flow/interpret/run_script_test.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <sstream>
 #include <thread>
 
-#include <gtest/gtest.h>
-
-#include "rubato/flow/flow_test.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/program/detail/testing.hpp"
 
@@ -55,51 +50,6 @@ std::int64_t flaky(std::int64_t n) {
     register_leaf("flaky", &flaky) && register_leaf("ranks", &ranks) &&
     register_leaf("hold", &hold) && register_leaf("half", &half) &&
     register_leaf("describe", &describe) && register_leaf("unlucky", &unlucky);
-
-struct Ran {
-  std::string out;  // its lines, sorted, since tasks print in any order
-  FlowResult result;
-};
-
-std::string sorted_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);)
-    lines.push_back(line + "\n");
-  std::ranges::sort(lines);
-  std::string all;
-  for (const std::string& line : lines)
-    all += line;
-  return all;
-}
-
-Ran run_text(std::uint64_t seed, const std::string& text) {
-  Ran ran;
-  testing::internal::CaptureStdout();
-  const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 4);
-  const auto n_cores = static_cast<std::uint32_t>(1 + seed / 4 % 3);
-  const ScriptArguments arguments{{{"n", "12"}, {"name", "wave"}}, "/tmp"};
-  const auto main = [&] { ran.result = run_script(text, "test.tic", arguments); };
-  try {
-    global::simulate_seed(n_nodes, n_cores, seed, main,
-                          seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
-  } catch (...) {
-    static_cast<void>(testing::internal::GetCapturedStdout());
-    throw;
-  }
-  ran.out = sorted_lines(testing::internal::GetCapturedStdout());
-  return ran;
-}
-
-// The same lines in any order of the events, and everything freed.
-void expect_lines(const std::string& text, const std::string& lines, std::uint64_t n_seeds = 25) {
-  for (std::uint64_t seed = 0; seed < n_seeds; ++seed) {
-    const Ran ran = run_text(seed, text);
-    ASSERT_EQ(ran.result.text(), "") << "seed " << seed;
-    ASSERT_EQ(ran.out, sorted_lines(lines)) << "seed " << seed;
-    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
-  }
-}
 
 TEST(RunScript, evaluates_expressions_when_their_operands_are_there) {
   expect_lines(R"(

@@ -68,6 +68,7 @@ void Interpreter::collect_rule(const tic::Rule& rule, const Environment& environ
       call.callee_kind == tic::CalleeKind::callable &&
       compiled_.program().callables[static_cast<std::size_t>(call.index)].kind ==
           tic::CallableKind::function;
+  if (!is_function) collect_names(rule, environment, to);
   for (const tic::Argument& argument : call.arguments) {
     if (argument.output >= 0) continue;
     if (is_function && tic::is_operand(argument.value)) {
@@ -78,10 +79,24 @@ void Interpreter::collect_rule(const tic::Rule& rule, const Environment& environ
   }
 }
 
+// Whoever writes a file waits until it has its name, known or not: then it is nobody else's.
+void Interpreter::collect_names(const tic::Rule& rule, const Environment& environment,
+                                std::vector<Operand>& to) const {
+  for (const Expr& output : rule.outputs) {
+    const auto* name = output.as<tic::NameRef>();
+    if (name != nullptr && environment.slot(name->variable).named.id)
+      to.push_back({&output, Arg::Mode::wait, true});
+  }
+}
+
 std::vector<Interpreter::Operand> Interpreter::operands_of(const CompiledStatement& statement,
                                                            const Environment& environment,
                                                            Stage stage) const {
   std::vector<Operand> all;
+  if (is_name(stage)) {
+    collect(*declared_file(*statement.statement, stage).mapped, environment, all);
+    return all;
+  }
   const auto add = [&](const Expr& e, Arg::Mode mode = Arg::Mode::closed) {
     collect(e, environment, all, mode);
   };
@@ -143,7 +158,9 @@ void Interpreter::perform(const CompiledStatement& statement, Environment& envir
 void Interpreter::perform_form(const CompiledStatement& statement, Environment& environment,
                                Stage stage) {
   const auto& form = statement.statement->form;
-  if (const auto* declaration = std::get_if<tic::Declaration>(&form)) {
+  if (is_name(stage)) {
+    perform_name(declared_file(*statement.statement, stage), environment);
+  } else if (const auto* declaration = std::get_if<tic::Declaration>(&form)) {
     perform_declared(*declaration, environment);
   } else if (const auto* assign = std::get_if<tic::Assign>(&form)) {
     assign_value(assign->target, assign->value, environment);

@@ -12,51 +12,14 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "rubato/flow/journal/journal_files.hpp"
+
 namespace rubato::flow {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "RUBATOJ1";
 constexpr std::size_t kWhyMost = 1000;
-
-struct EntryHead {
-  std::uint32_t n_bytes;
-  std::uint32_t zero;
-  std::uint64_t hash;
-};
-
-std::string name_of_file(std::uint32_t run, std::uint32_t node) {
-  std::array<char, 48> name{};
-  static_cast<void>(
-      std::snprintf(name.data(), name.size(), "run-%04u-node-%04u.journal", run, node));
-  return name.data();
-}
-
-// Of a file of a journal; 0 if it is none.
-std::uint32_t run_of(const fs::path& path) {
-  const std::string name = path.filename().string();
-  unsigned run = 0;
-  unsigned node = 0;
-  // NOLINTNEXTLINE(cert-err34-c): compared with what it was made from
-  if (std::sscanf(name.c_str(), "run-%u-node-%u.journal", &run, &node) != 2) return 0;
-  return name == name_of_file(run, node) ? run : 0;
-}
-
-// The files of all runs, the oldest first.
-std::vector<std::string> files_in(const std::string& folder) {
-  std::vector<std::pair<std::uint32_t, std::string>> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::uint32_t run = run_of(entry.path());
-    if (run > 0) found.emplace_back(run, entry.path().string());
-  }
-  std::ranges::sort(found);
-  std::vector<std::string> paths;
-  paths.reserve(found.size());
-  for (auto& [run, path] : found)
-    paths.push_back(std::move(path));
-  return paths;
-}
 
 void put_states(Writer& out, const std::vector<FileState>& states) {
   out.put(static_cast<std::uint64_t>(states.size()));
@@ -81,31 +44,6 @@ std::vector<FileState> get_states(Reader& in) {
 [[noreturn]] void fail(const std::string& what) {
   throw Error("journal: " + what + ": " + std::strerror(errno), ExitCode::failed);
 }
-
-bool read_all(int file, void* to, std::size_t n_bytes, std::uint64_t offset) {
-  auto* at = static_cast<char*>(to);
-  while (n_bytes > 0) {
-    const ssize_t n = ::pread(file, at, n_bytes, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    at += n;
-    offset += static_cast<std::uint64_t>(n);
-    n_bytes -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-// For reading; -1 if it cannot be.
-struct OpenFile {
-  explicit OpenFile(const std::string& path)
-      : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-  int descriptor;
-};
 
 // XXH3 of a file.
 std::uint64_t hash_of_file(const std::string& path) {
@@ -230,7 +168,7 @@ std::uint32_t Journal::next_run(const JournalOptions& options) {
                   ", expected that of a run with a journal");
     }
     fs::create_directories(options.folder);
-    const std::vector<std::string> files = files_in(options.folder);
+    const std::vector<std::string> files = journal_files::in_folder(options.folder);
     if (options.resume && files.empty()) {
       throw Error("journal: found no run in " + options.folder +
                   ", expected run-0001-node-0000.journal");
@@ -239,7 +177,7 @@ std::uint32_t Journal::next_run(const JournalOptions& options) {
       throw Error("journal: found a run in " + options.folder +
                   ", expected a new folder; --resume goes on with that run");
     }
-    return files.empty() ? 1 : run_of(files.back()) + 1;
+    return files.empty() ? 1 : journal_files::run_of(files.back()) + 1;
   } catch (const fs::filesystem_error& error) {
     throw Error(std::string("journal: ") + error.what());
   }
@@ -250,6 +188,11 @@ JournalOptions Journal::numbered(const JournalOptions& options) {
   if (result.folder.empty() || result.run != 0) return result;
   result.run = next_run(options);
   result.folder = fs::absolute(options.folder).string();
+  try {
+    if (options.resume) journal_files::merge(result.folder);
+  } catch (const fs::filesystem_error& error) {
+    throw Error(std::string("journal: ") + error.what());
+  }
   return result;
 }
 
@@ -274,20 +217,18 @@ Journal::Journal(const JournalOptions& options, std::uint32_t node)
     : folder_(options.folder), temporary_folder_(temporary_folder(options.folder, options.run)) {
   try {
     if (options.resume) {
-      for (const std::string& path : files_in(folder_)) {
-        if (run_of(path) < options.run) read_file(path);
+      for (const std::string& path : journal_files::in_folder(folder_)) {
+        if (journal_files::run_of(path) < options.run) read_file(path);
       }
     }
     fs::create_directories(temporary_folder_);
   } catch (const fs::filesystem_error& error) {
     throw Error(std::string("journal: ") + error.what());
   }
-  path_ = (fs::path(folder_) / name_of_file(options.run, node)).string();
+  path_ = (fs::path(folder_) / journal_files::name_of(options.run, node)).string();
   out_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (out_ < 0) fail("cannot make " + path_);
-  Bytes magic(kMagic.size());
-  std::memcpy(magic.data(), kMagic.data(), kMagic.size());
-  write(magic);
+  write(journal_files::magic());
 }
 
 Journal::~Journal() {
@@ -295,45 +236,25 @@ Journal::~Journal() {
   if (is_discarded_) ::unlink(path_.c_str());
 }
 
-// Whole entries; a later one of the same task counts.
+// A later entry of the same task counts.
 void Journal::read_file(const std::string& path) {
-  const OpenFile opened(path);
-  const int file = opened.descriptor;
-  if (file < 0) fail("cannot read " + path);
   const auto number = static_cast<std::uint32_t>(files_.size());
   files_.push_back(path);
-  std::array<char, kMagic.size()> magic{};
-  if (!read_all(file, magic.data(), magic.size(), 0)) return;  // killed before it could begin
-  if (std::string_view(magic.data(), magic.size()) != kMagic) {
-    throw Error(path + ": expected a journal of this version, which begins with " +
-                std::string(kMagic));
-  }
-  std::uint64_t offset = kMagic.size();
-  EntryHead head{};
-  Bytes payload;
-  const auto n_in_file = static_cast<std::uint64_t>(fs::file_size(path));
-  while (read_all(file, &head, sizeof head, offset)) {
-    offset += sizeof head;
-    if (head.n_bytes > n_in_file - std::min(offset, n_in_file)) return;
-    payload.resize(head.n_bytes);
-    if (!read_all(file, payload.data(), payload.size(), offset)) return;
-    if (XXH3_64bits(payload.data(), payload.size()) != head.hash) return;
+  journal_files::for_each_entry(path, [&](ByteView payload, std::uint64_t offset) {
     Reader in(payload);
     const auto key = in.get<TaskIdentity::Key>();
-    by_key_[key] = {number, offset, head.n_bytes};
+    by_key_[key] = {number, offset, static_cast<std::uint32_t>(payload.size())};
     static_cast<void>(in.get_string());
     static_cast<void>(get_states(in));
     const std::vector<FileState> outputs = get_states(in);
     if (!outputs.empty()) by_output_[outputs.front().path] = key;
-    offset += head.n_bytes;
-  }
+  });
 }
 
 // Nothing, if the file cannot be read any more.
 std::optional<Journal::Entry> Journal::entry_at(const Place& place) const {
-  Bytes payload(place.n_bytes);
-  const OpenFile file(files_[place.file]);
-  if (!read_all(file.descriptor, payload.data(), payload.size(), place.offset)) return {};
+  const Bytes payload = journal_files::read_part(files_[place.file], place.offset, place.n_bytes);
+  if (payload.empty()) return {};
   Reader in(payload);
   static_cast<void>(in.get<TaskIdentity::Key>());
   static_cast<void>(in.get_string());
@@ -426,11 +347,7 @@ void Journal::add(const TaskIdentity& task, const std::vector<Value>& values) {
   for (const Value& value : values)
     value.put(payload);
   if (payload.size() > UINT32_MAX) return;  // it will be done again
-  Writer entry;
-  entry.put(EntryHead{static_cast<std::uint32_t>(payload.size()), 0,
-                      XXH3_64bits(payload.view().data(), payload.size())});
-  entry.append(payload.view().data(), payload.size());
-  write(entry.take());
+  write(journal_files::entry_of(payload.view()));
 }
 
 // In one piece, so that what is torn can only be the last one. When nothing can be written any more

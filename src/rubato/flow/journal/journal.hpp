@@ -2,11 +2,12 @@
 // Journal: what tasks of a run have ended well, so that another run need not do them again.
 //
 // A folder. Each node of each run writes a file of its own in it, `run-0002-node-0000.journal`: an
-// entry for each program and each leaf of C++ that ended well (but those of teams), written before anybody is told of its
-// results. A later run reads the files of all runs and nodes before it. A task is done already if
-// there is an entry of the same command, or of the same leaf with the same values, and the files
-// that it read and wrote are as they were then: their sizes and the times of their last change, as
-// build tools compare them. Equal commands are one task.
+// entry for each program and each leaf of C++ that ended well, written before
+// anybody is told of its results. A later run reads what all runs and nodes before it have written:
+// it makes one file of theirs, `run-0002-all.journal`, which all its nodes read. A task is done
+// already if there is an entry of the same command, or of the same leaf with the same values, and
+// the files that it read and wrote are as they were then: their sizes and the times of their last
+// change, as build tools compare them. Equal commands are one task.
 //
 // Files without a name of their own lie in `files/0002/`, of the run. As inputs they count by their
 // contents; as outputs they get the names of the new run when their task is found to be done.
@@ -94,7 +95,8 @@ class Journal {
   // The number of the next run in a folder, which is made. Throws Error if there is a run and none
   // is to be resumed, or the folder cannot be used.
   [[nodiscard]] static std::uint32_t next_run(const JournalOptions& options);
-  // With that number, and the folder as it is called wherever a node runs.
+  // With that number, and the folder as it is called wherever a node runs; what runs before have
+  // written is in one file then. Reads and writes it all. Throws Error as next_run().
   [[nodiscard]] static JournalOptions numbered(const JournalOptions& options);
 
   // Reads what is there. Throws Error if the folder cannot be read or written.

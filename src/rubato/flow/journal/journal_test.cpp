@@ -48,7 +48,15 @@ std::int64_t squared(std::int64_t n) {
   if (n == 3 && is_broken) throw Error("fails in this run");
   return n * n;
 }
-[[maybe_unused]] const bool kLeaves = register_leaf("squared", &squared);
+// By all cores of a team.
+std::int64_t ranks_and(const global::Team& team, std::int64_t n) {
+  ++n_calls;
+  const auto sum = team.allreduce(std::int64_t{team.rank()}, std::plus<>{});
+  if (n == 3 && is_broken && team.rank() == 1) throw Error("fails in this run");
+  return sum + 100 * n;
+}
+[[maybe_unused]] const bool kLeaves =
+    register_leaf("squared", &squared) && register_leaf("ranks_and", &ranks_and);
 
 class Journals : public testing::Test {
  protected:
@@ -57,9 +65,8 @@ class Journals : public testing::Test {
     return folder_.path() + "/" + name;
   }
   [[nodiscard]] JournalOptions options(bool resume) const {
-    JournalOptions options{path("journal"), resume};
-    options.run = Journal::next_run(options);
-    return options;
+    const JournalOptions options{path("journal"), resume};
+    return Journal::numbered(options);
   }
   TempFolder folder_;
 };
@@ -140,6 +147,52 @@ TEST_F(Journals, leave_out_what_is_torn) {
   Journal journal(options(true), 0);
   EXPECT_TRUE(journal.find(tasks[2]));
   EXPECT_FALSE(journal.find(tasks[3]));
+}
+
+// Runs of several nodes, each of which does some tasks again: of each task the last entry counts.
+TEST_F(Journals, of_many_nodes_become_one_file) {
+  write_to(path("in"), "1");
+  const auto number = [&](int i) {
+    const std::string out = path("out" + std::to_string(i));
+    if (!std::filesystem::exists(out)) write_to(out, "x");
+    return task("task" + std::to_string(i), path("in"), out);
+  };
+  constexpr int kTasks = 12;
+  for (std::uint32_t run = 1; run <= 4; ++run) {
+    const JournalOptions how = options(run > 1);
+    ASSERT_EQ(how.run, run);
+    for (std::uint32_t node = 0; node < 3; ++node) {
+      Journal journal(how, node);
+      for (int i = 0; i < kTasks; ++i) {
+        const std::int64_t before = run - 1;
+        const auto found = journal.find(number(i));
+        ASSERT_EQ(found.has_value(), run > 1) << "run " << run << ", task " << i;
+        const std::int64_t value = found ? found->at(0).as_integer() : 0;
+        EXPECT_EQ(value, run > 1 ? before * 100 + i : 0);
+        if (i % 3 == static_cast<int>(node))
+          journal.add(number(i), {Value::integer(std::int64_t{run} * 100 + i)});
+      }
+    }
+    // Files of nodes stay; of those that are made of many, the last.
+    for (std::uint32_t other = 1; other <= 4; ++other) {
+      const std::string merged = path("journal/run-000" + std::to_string(other) + "-all.journal");
+      EXPECT_EQ(std::filesystem::exists(merged), other + 1 == run) << other << " in run " << run;
+    }
+  }
+}
+
+TEST_F(Journals, are_read_one_by_one_where_no_file_can_be_made_of_them) {
+  write_to(path("in"), "1");
+  write_to(path("out"), "x");
+  const TaskIdentity one = task("one", path("in"), path("out"));
+  const JournalOptions first = options(false);
+  Journal(first, 0).add(one, {});
+  { const Journal other(first, 1); }
+  // In the way.
+  std::filesystem::create_directories(path("journal/run-0001-all.journal.new/in the way"));
+  Journal again(options(true), 0);
+  EXPECT_TRUE(again.find(one));
+  EXPECT_FALSE(std::filesystem::exists(path("journal/run-0001-all.journal")));
 }
 
 TEST_F(Journals, say_what_is_wrong_with_a_folder) {
@@ -268,6 +321,40 @@ class JournalScripts : public Journals {
     return ran;
   }
 };
+
+TEST_F(Journals, have_what_teams_have_done) {
+  const char* const script = R"(
+    leaf ranks_and(integer n) to (integer sum)
+    container<integer, integer> c
+    for n in [1 : 6] {
+      integer sum
+      when {} then {sum} from {ranks_and n} parallel (n + 1) / 2
+      insert c[n] = sum
+    }
+    foreach x, i in c { print(i, x) }
+  )";
+  for (std::uint64_t seed = 1; seed < 12; ++seed) {
+    std::filesystem::remove_all(path("journal"));
+    const auto n_nodes = static_cast<std::uint32_t>(2 + seed % 3);
+    const auto calls_of = [&](bool resume) {
+      n_calls = 0;
+      FlowResult result;
+      RunOptions how;
+      how.journal = {path("journal"), resume};
+      testing::internal::CaptureStdout();
+      global::simulate_seed(n_nodes, 2, seed,
+                            [&] { result = run_script(script, "test.tic", {}, how); });
+      static_cast<void>(testing::internal::GetCapturedStdout());
+      EXPECT_EQ(result.n_failures, is_broken ? 1U : 0U) << result.text();
+      return n_calls.load();
+    };
+    is_broken = true;
+    EXPECT_EQ(calls_of(false), 1 + 1 + 2 + 2 + 3 + 3) << "seed " << seed;
+    is_broken = false;
+    EXPECT_EQ(calls_of(true), 2) << "seed " << seed;  // that of the team that failed
+    EXPECT_EQ(calls_of(true), 0) << "seed " << seed;
+  }
+}
 
 TEST_F(JournalScripts, do_not_run_again_what_is_done) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {

@@ -47,14 +47,6 @@ std::string shortened(std::string text) {
   return text.substr(0, n) + " ..";
 }
 
-void TaskCounts::add(const TaskCounts& other) noexcept {
-  made += other.made;
-  gone += other.gone;
-  begun += other.begun;
-  ended += other.ended;
-  failed += other.failed;
-}
-
 std::size_t CoreWatch::HashKey::operator()(const Key& key) const noexcept {
   const auto mixed = [](std::uint64_t hash, std::uint64_t word) {
     hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
@@ -69,20 +61,6 @@ std::size_t CoreWatch::HashKey::operator()(const Key& key) const noexcept {
 CoreWatch::CoreWatch(CoreContext& core, const Nanos& origin, observe::Trace* trace,
                      WatchDepth depth)
     : core_(core), origin_(origin), trace_(trace), depth_(depth) {}
-
-TaskCounts CoreWatch::counts() const noexcept {
-  const auto read = [](const std::atomic<std::uint64_t>& n) {
-    return n.load(std::memory_order_relaxed);
-  };
-  // What ends first is read first, so that nothing seems to end before it begins.
-  TaskCounts counts;
-  counts.failed = read(live_.failed);
-  counts.ended = read(live_.ended);
-  counts.begun = read(live_.begun);
-  counts.gone = read(live_.gone);
-  counts.made = read(live_.made);
-  return counts;
-}
 
 CoreWatch::Span* CoreWatch::of_running() noexcept {
   const core::Worker* const worker = core_.tasks().running_or_null();
@@ -126,7 +104,7 @@ CoreWatch::Span::Span(CoreWatch& watch, const Rule& rule)
     : watch_(watch), worker_(watch.core_.tasks().running_or_null()), older_(watch.open_) {
   if (older_ != nullptr) older_->newer_ = this;
   watch_.open_ = this;
-  count(watch_.live_.begun);
+  LiveTaskCounts::count(watch_.live_.begun);
   if (watch_.depth_ == WatchDepth::counts) return;
   name_ = watch_.index_of(rule);
   turns_ = watch_.core_.tasks().n_turns();
@@ -153,8 +131,8 @@ void CoreWatch::Span::set_program(const std::string& program, std::string comman
 }
 
 void CoreWatch::end(const Span& span) {
-  count(live_.ended);
-  if (span.has_failed_) count(live_.failed);
+  LiveTaskCounts::count(live_.ended);
+  if (span.has_failed_) LiveTaskCounts::count(live_.failed);
   if (depth_ == WatchDepth::counts) return;
   const Nanos end = core_.clock();
   const bool is_native = span.native_time_ >= 0;

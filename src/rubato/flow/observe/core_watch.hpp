@@ -11,7 +11,6 @@
 // CoreContext::clock().
 
 #include <array>
-#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,34 +18,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rubato/flow/observe/task_counts.hpp"
 #include "rubato/flow/rule/rule.hpp"
 #include "rubato/observe/trace.hpp"
 #include "rubato/observe/use_over_time.hpp"
 
 namespace rubato::flow {
-
-// How far the tasks of a core are, or of several. A task that moves is made on one core and begins
-// on another: only sums over all cores mean something by themselves.
-struct TaskCounts {
-  std::uint64_t made = 0;  // rules
-  std::uint64_t gone = 0;  // of them: that are no tasks, and those that did not run
-  std::uint64_t begun = 0;
-  std::uint64_t ended = 0;
-  std::uint64_t failed = 0;  // of those that ended
-
-  // For input, or for their turn.
-  [[nodiscard]] std::uint64_t waiting() const noexcept { return less(made, gone + begun); }
-  [[nodiscard]] std::uint64_t running() const noexcept { return less(begun, ended); }
-  [[nodiscard]] std::uint64_t done() const noexcept { return less(ended, failed); }
-  void add(const TaskCounts& other) noexcept;
-  bool operator==(const TaskCounts&) const = default;
-
- private:
-  // Counts that other cores write meanwhile may not agree.
-  [[nodiscard]] static std::uint64_t less(std::uint64_t a, std::uint64_t b) noexcept {
-    return a > b ? a - b : 0;
-  }
-};
 
 // What tasks are told apart by.
 struct TaskName {
@@ -93,13 +70,13 @@ class CoreWatch {
   CoreWatch(const CoreWatch&) = delete;
   CoreWatch& operator=(const CoreWatch&) = delete;
 
-  void note_made() noexcept { count(live_.made); }
-  void note_gone() noexcept { count(live_.gone); }
+  void note_made() noexcept { LiveTaskCounts::count(live_.made); }
+  void note_gone() noexcept { LiveTaskCounts::count(live_.gone); }
   // The task that runs has failed; if it goes on, it will still have failed.
   void note_failed() noexcept;
 
   // From any thread.
-  [[nodiscard]] TaskCounts counts() const noexcept;
+  [[nodiscard]] TaskCounts counts() const noexcept { return live_.read(); }
   // After the run.
   [[nodiscard]] const std::vector<NameTotals>& names() const noexcept { return names_; }
   [[nodiscard]] const std::vector<SlowTask>& slowest() const noexcept { return slowest_; }
@@ -117,13 +94,6 @@ class CoreWatch {
   struct HashKey {
     std::size_t operator()(const Key& key) const noexcept;
   };
-  struct Live {
-    std::atomic<std::uint64_t> made{0}, gone{0}, begun{0}, ended{0}, failed{0};
-  };
-  // Written by one thread.
-  static void count(std::atomic<std::uint64_t>& n) noexcept {
-    n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
   [[nodiscard]] Span* of_running() noexcept;
   [[nodiscard]] std::uint32_t index_of(const Rule& rule);
   [[nodiscard]] std::uint32_t index_of(TaskName name);
@@ -140,7 +110,7 @@ class CoreWatch {
   std::vector<SlowTask> slowest_;           // a heap, the fastest first
   observe::UseOverTime beside_;             // native work and programs
   Span* open_ = nullptr;                    // the newest of those that have not ended
-  alignas(64) Live live_;
+  alignas(64) LiveTaskCounts live_;
 };
 
 class CoreWatch::Span {

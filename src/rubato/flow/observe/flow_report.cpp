@@ -22,6 +22,32 @@ std::string lines(const std::vector<std::string>& texts) {
   return all;
 }
 
+std::string held_text(const FlowResult& result) {
+  const std::uint64_t n = result.n_data_held;
+  return std::to_string(n) + (n == 1 ? " datum was" : " data were") + " not freed at the end" +
+         (result.waiting.empty()
+              ? ": handles of the program, or of what they hold."
+              : ". Rules that wait for ever hold what they wait for and what they would set.");
+}
+
+io::Table held_table(const FlowResult& result) {
+  io::Table table({{"not freed"}, {"kind"}, {"made by"}, {"number"}, {"members"}});
+  std::uint64_t n_told = 0;
+  for (const HeldPlace& held : result.held.most_first()) {
+    n_told += held.n;
+    table.row()
+        .text(held.what)
+        .text(held.kind)
+        .text(held.place)
+        .integer(static_cast<std::int64_t>(held.n));
+    if (held.n_members > 0) table.integer(static_cast<std::int64_t>(held.n_members));
+  }
+  if (n_told == result.n_data_held) return table;
+  const auto n_more = static_cast<std::int64_t>(result.n_data_held - n_told);
+  table.row().text("others").empty().empty().integer(n_more);
+  return table;
+}
+
 }  // namespace
 
 void put_result(io::JsonWriter& json, const FlowResult& result) {
@@ -39,6 +65,18 @@ void put_result(io::JsonWriter& json, const FlowResult& result) {
   json.end_object();
   put_texts(json, "failures", result.failures);
   put_texts(json, "waiting", result.waiting);
+  json.key("not_freed").begin_object().field("number", result.n_data_held);
+  json.key("places").begin_array();
+  for (const HeldPlace& held : result.held.most_first()) {
+    json.begin_object()
+        .field("what", held.what)
+        .field("kind", held.kind)
+        .field("place", held.place)
+        .field("number", held.n)
+        .field("members", held.n_members)
+        .end_object();
+  }
+  json.end_array().end_object();
 }
 
 FlowReport* FlowReport::here() {
@@ -49,6 +87,7 @@ void FlowReport::add_result(const FlowResult& result) {
   result_.counters.add(result.counters);
   result_.n_failures += result.n_failures;
   result_.n_data_held += result.n_data_held;
+  result_.held.add(result.held);
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -80,9 +119,14 @@ void FlowReport::take(const std::vector<Bytes>& parts) {
 }
 
 std::string FlowReport::text(const io::TableStyle& style) const {
-  if (figures_.names.empty()) return "";
-  return "\n" + names_table(figures_).to_text(style) + "\n" +
-         slowest_table(figures_).to_text(style);
+  std::string all;
+  if (!figures_.names.empty()) {
+    all =
+        "\n" + names_table(figures_).to_text(style) + "\n" + slowest_table(figures_).to_text(style);
+  }
+  if (result_.n_data_held > 0)
+    all += "\n" + held_text(result_) + "\n" + held_table(result_).to_text(style);
+  return all;
 }
 
 void FlowReport::put(io::JsonWriter& json) const {
@@ -91,13 +135,16 @@ void FlowReport::put(io::JsonWriter& json) const {
 }
 
 void FlowReport::add(io::HtmlReport& page) const {
-  if (figures_.names.empty() && result_.is_good()) return;
+  if (figures_.names.empty() && result_.is_good() && result_.n_data_held == 0) return;
   const FlowCounters& counters = result_.counters;
   page.paragraph(std::to_string(counters.n_run) + " tasks ran, " +
                  std::to_string(counters.n_failed) + " failed, " +
                  std::to_string(counters.n_skipped) + " did not run since they need what failed.");
   if (!result_.failures.empty()) page.heading("What failed").code(lines(result_.failures));
   if (!result_.waiting.empty()) page.heading("What waits for ever").code(lines(result_.waiting));
+  if (result_.n_data_held > 0) {
+    page.heading("What was not freed").paragraph(held_text(result_)).table(held_table(result_));
+  }
   add_figures(page, figures_);
 }
 

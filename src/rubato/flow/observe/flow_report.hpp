@@ -35,7 +35,7 @@ class FlowReport final : public global::ReportPart {
   [[nodiscard]] Bytes pack() const override { return watch_ ? watch_->pack() : Bytes{}; }
   void take(const std::vector<Bytes>& parts) override;
   [[nodiscard]] std::string text(const io::TableStyle& style) const override;
-  // The fields run, failed, skipped, data, journal, failures and waiting; and those of put_figures().
+  // The fields of put_result(), and those of put_figures().
   void put(io::JsonWriter& json) const override;
   void add(io::HtmlReport& page) const override;
   void check() const override {
@@ -51,7 +51,8 @@ class FlowReport final : public global::ReportPart {
   FlowFigures figures_;
 };
 
-// The fields run, failed, skipped, data, journal, failures and waiting of a result, into an open object.
+// The fields run, failed, skipped, data, journal, failures, waiting and not_freed of a result, into an
+// open object.
 void put_result(io::JsonWriter& json, const FlowResult& result);
 
 }  // namespace rubato::flow

@@ -23,18 +23,8 @@ ProgressEngine::ProgressEngine(core::Engine& engine, const core::JobShape& shape
 
 TaskCounts ProgressEngine::counts() const {
   TaskCounts all = mine_();
-  for (const Told& told : others_) {
-    const auto read = [](const std::atomic<std::uint64_t>& n) {
-      return n.load(std::memory_order_relaxed);
-    };
-    TaskCounts one;
-    one.made = read(told.made);
-    one.gone = read(told.gone);
-    one.begun = read(told.begun);
-    one.ended = read(told.ended);
-    one.failed = read(told.failed);
-    all.add(one);
-  }
+  for (const LiveTaskCounts& told : others_)
+    all.add(told.read());
   return all;
 }
 
@@ -49,16 +39,7 @@ void ProgressEngine::on_message(core::Port& port, core::NodeId from, Bytes bytes
     return WrappedEngine::on_message(inner, from, std::move(bytes));
   }
   Reader in(bytes);
-  const auto counts = in.get<TaskCounts>();
-  Told& told = others_.at(from);
-  const auto write = [](std::atomic<std::uint64_t>& n, std::uint64_t value) {
-    n.store(value, std::memory_order_relaxed);
-  };
-  write(told.made, counts.made);
-  write(told.gone, counts.gone);
-  write(told.begun, counts.begun);
-  write(told.ended, counts.ended);
-  write(told.failed, counts.failed);
+  others_.at(from).write(in.get<TaskCounts>());
 }
 
 void ProgressEngine::on_finished(core::Port& port, const core::Work& work) {

@@ -11,8 +11,9 @@
 #include <memory>
 #include <vector>
 
+#include "rubato/core/job_shape.hpp"
 #include "rubato/core/wrapped_engine.hpp"
-#include "rubato/flow/observe/core_watch.hpp"
+#include "rubato/flow/observe/task_counts.hpp"
 
 namespace rubato::flow {
 
@@ -34,18 +35,14 @@ class ProgressEngine final : public core::WrappedEngine {
   void on_time(core::Port& port) override;
 
  private:
-  // Of another node, at node 0.
-  struct Told {
-    std::atomic<std::uint64_t> made{0}, gone{0}, begun{0}, ended{0}, failed{0};
-  };
   void tell(core::Port& port);
 
   core::JobShape shape_;
   std::function<TaskCounts()> mine_;
-  TaskCounts told_;           // by this node, last
-  Nanos next_ = 0;            // not before
-  Nanos timer_ = kNever;      // the one that was asked for
-  std::vector<Told> others_;  // [n_nodes], at node 0
+  TaskCounts told_;                     // by this node, last
+  Nanos next_ = 0;                      // not before
+  Nanos timer_ = kNever;                // the one that was asked for
+  std::vector<LiveTaskCounts> others_;  // [n_nodes], at node 0
 };
 
 // What a progress line says of tasks. Looks at them now and then.

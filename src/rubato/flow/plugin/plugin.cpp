@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "rubato/flow/in_time.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/plugin/rubato_plugin.h"
 
@@ -173,6 +174,7 @@ const RubatoApi kApi = {
     [](RubatoCall* call, std::int32_t i) { set(call, i, Value::done()); },
     &output_file,
     [](RubatoCall* call, const char* why) { call->fail(why != nullptr ? why : "has failed"); },
+    [](RubatoCall* /*call*/) -> std::int32_t { return time_is_up() ? 1 : 0; },
 };
 
 void add_leaf(const char* name, RubatoLeaf leaf, void* user) {

@@ -108,6 +108,31 @@ for i in [1:9] {
   }
 }
 
+TEST(Plugin, tells_a_leaf_when_its_time_is_up) {
+  const TempFolder folder;
+  write_to(folder.path() + "/endless.c", R"(
+#include "rubato/flow/plugin/rubato_plugin.h"
+static void endless(const RubatoApi* api, RubatoCall* call, void* user) {
+  (void)user;
+  while (!api->time_is_up(call)) continue;
+  api->set_done(call, 0);
+}
+int rubato_plugin(const RubatoApi* api) {
+  api->add_leaf("endless", endless, 0);
+  return api->version < 2;
+}
+)");
+  load_plugin(library_of(folder.path() + "/endless.c", folder));
+  FlowResult ran;
+  global::run_here(1, [&] {
+    ran = run_script(
+        "leaf endless() to (void v) timeout 0.01\nvoid v\nwhen { } then {v} from {endless}\n",
+        "endless.tic");
+  });
+  EXPECT_EQ(ran.failures,
+            std::vector<std::string>{"task 'endless' of endless.tic:3:1: took longer than 0.01 s"});
+}
+
 TEST(Plugin, says_why_it_cannot_be_loaded) {
   const TempFolder folder;
   EXPECT_TRUE(contains(message_of(folder.path() + "/none.so"), "cannot be loaded"));

@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define RUBATO_PLUGIN_VERSION 1
+#define RUBATO_PLUGIN_VERSION 2
 
 typedef struct RubatoCall RubatoCall;   /* one call of a leaf */
 typedef struct RubatoValue RubatoValue; /* of an input, or of a member of one */
@@ -80,6 +80,11 @@ struct RubatoApi {
 
   /* The call fails, and what needs its outputs; the first text counts. */
   void (*fail)(RubatoCall* call, const char* why);
+
+  /* --- Since version 2. */
+
+  /* 1 when the leaf should end: its time-out is over, or the run is told to end; else 0. */
+  int32_t (*time_is_up)(RubatoCall* call);
 };
 
 /* What the library has. Returns 0; anything else refuses to be loaded. */

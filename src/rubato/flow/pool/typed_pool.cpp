@@ -8,8 +8,6 @@ namespace rubato::flow {
 
 namespace {
 
-constexpr std::size_t kGivenMost = 256;  // rules to a node that has asked
-
 // A rule for the keeper of its type.
 struct PutTyped {
   std::uint64_t unused = 0;
@@ -83,9 +81,12 @@ struct RunTyped {
 void TypedPool::begin(Workers workers) {
   workers_ = std::move(workers);
   kept_.clear();
-  nodes_.assign(workers_.n_types() + 1, {});
+  nodes_.assign(workers_.n_types() + 1 + n_kinds(), {});
   next_node_ = here_.core();
   n_waiting_max_ = 0;
+  markets_.clear();
+  units_scope_ = around_units_ = 0;
+  units_are_over_ = false;
 }
 
 const std::vector<NodeId>& TypedPool::nodes_of(WorkType type) {
@@ -98,7 +99,8 @@ const std::vector<NodeId>& TypedPool::nodes_of(WorkType type) {
 }
 
 std::uint32_t TypedPool::n_on(WorkType type, NodeId node) const {
-  return type ? workers_.n_on(type, node, here_.shape()) : here_.shape().n_cores;
+  const bool has_workers = type && !is_kind(type);
+  return has_workers ? workers_.n_on(type, node, here_.shape()) : here_.shape().n_cores;
 }
 
 NodeId TypedPool::node_for(const Rule& rule) {
@@ -130,7 +132,7 @@ TypedPool::Kept& TypedPool::kept(WorkType type) {
   Kept& mine = at->second;
   if (!is_new) return mine;
   mine.type = type;
-  mine.n_free = n_on(type, here_.shape().node);
+  mine.n_free = is_kind(type) ? 0 : n_on(type, here_.shape().node);
   mine.n_on_core.resize(here_.shape().n_cores);
   const std::vector<NodeId>& nodes = nodes_of(type);
   const auto me =
@@ -145,24 +147,31 @@ TypedPool::Kept& TypedPool::kept(WorkType type) {
 void TypedPool::accept(std::unique_ptr<Rule> rule) {
   const CoreContext::InPlace inside(here_);
   Kept& mine = kept(rule->options.type);
-  Waiting waiting{std::move(rule), here_.scope()};
-  here_.begin_in_scope(waiting.scope);
-  mine.n_movable += waiting.is_bound() ? 0U : 1U;
-  const Order order{-std::int64_t{waiting.rule->options.priority}, n_put_++};
-  mine.waiting.emplace(order, std::move(waiting));
-  n_waiting_max_ = std::max(n_waiting_max_, mine.waiting.size());
+  add(mine, std::move(rule));
   pump(mine);
 }
 
-TypedPool::Waiting TypedPool::take(Kept& mine, std::map<Order, Waiting>::iterator at) {
+void TypedPool::add(Kept& mine, std::unique_ptr<Rule> rule) {
+  // A unit that waits is nothing to be waited for: somebody may get it, or not.
+  Waiting waiting{std::move(rule), is_kind(mine.type) ? 0 : here_.scope()};
+  here_.begin_in_scope(waiting.scope);
+  mine.n_movable += waiting.is_bound() ? 0U : 1U;
+  const Order order{-std::int64_t{waiting.rule->options.priority}, n_put_++};
+  Queue& queue = queue_for(mine, *waiting.rule);
+  queue.emplace(order, std::move(waiting));
+  n_waiting_max_ = std::max(n_waiting_max_, mine.waiting.size());
+}
+
+TypedPool::Waiting TypedPool::take(Kept& mine, Queue& queue, Queue::iterator at) {
   Waiting taken = std::move(at->second);
-  mine.waiting.erase(at);
+  queue.erase(at);
   mine.n_movable -= taken.is_bound() ? 0U : 1U;
   return taken;
 }
 
 // Workers that are free get what waits; then those that have asked, or others are asked.
 void TypedPool::pump(Kept& mine) {
+  if (is_kind(mine.type)) return pump_units(mine);
   // Teams first: what single rules leave them they would never get.
   while (mine.n_asked > mine.reserved.size() && mine.n_free > 0)
     mine.reserved.push_back(take_worker(mine, kAnyCore));
@@ -172,9 +181,8 @@ void TypedPool::pump(Kept& mine) {
     mine.n_asked = 0;
     here_.post(mine.asked_by, WorkersReserved{mine.type}, out.view());
   }
-  while (mine.n_free > 0 && !mine.waiting.empty()) {
-    start(mine, take(mine, mine.waiting.begin()));
-  }
+  while (mine.n_free > 0 && !mine.waiting.empty())
+    start(mine, take(mine, mine.waiting, mine.waiting.begin()));
   if (mine.n_movable > 0) {
     note_work(mine.type);
     give(mine);
@@ -222,7 +230,7 @@ void TypedPool::give(Kept& mine) {
     const NodeId to = mine.beggars.back();
     mine.beggars.pop_back();
     // The best for the worker that has nothing to do, and every second one of the others.
-    const std::size_t n_most = std::min(kGivenMost, (mine.n_movable + 1) / 2);
+    const std::size_t n_most = n_to_give(mine.n_movable);
     bool is_given = true;
     std::size_t n_given = 0;
     for (auto at = mine.waiting.begin(); at != mine.waiting.end() && n_given < n_most;) {
@@ -236,8 +244,8 @@ void TypedPool::give(Kept& mine) {
   }
 }
 
-void TypedPool::give(Kept& mine, NodeId to, std::map<Order, Waiting>::iterator at) {
-  const Waiting given = take(mine, at);
+void TypedPool::give(Kept& mine, NodeId to, Queue::iterator at) {
+  const Waiting given = take(mine, mine.waiting, at);
   {
     const CoreContext::RunningScope inside(here_, given.scope);
     here_.post(keeper_on(mine.type, to), GiveTyped{mine.type, here_.shape().node},

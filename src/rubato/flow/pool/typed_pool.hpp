@@ -9,10 +9,19 @@
 // idle nodes are silent.
 //
 // Rules that are bound to a place wait there.
+//
+// Kinds of units (unit_kind.hpp) are types whose workers are the tasks that wait in get(). Nodes may
+// have none, so they do not ask their neighbours: each kind has a market, the keeper of one node,
+// which hears who has units that nobody there waits for, and who waits, once each, and tells the one
+// to give many to the other.
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "rubato/flow/pool/workers.hpp"
@@ -47,7 +56,35 @@ class TypedPool {
   // workers of its type.
   void put(std::unique_ptr<Rule>& rule);
 
+  // --- units
+
+  [[nodiscard]] WorkType type_of_kind(std::uint32_t kind) const noexcept {
+    return {static_cast<std::uint32_t>(workers_.n_types()) + 1 + kind};
+  }
+  // Of the run: that of all that puts and gets, and the one around it, in which tasks wait for units.
+  // When nothing is open in `units` any more, end_units(). On all cores.
+  void begin_units(core::FinishId units, core::FinishId around) noexcept;
+  // On the core that runs the flow, when that has ended; end_units() follows on all cores.
+  void close_units() noexcept { units_are_over_ = true; }
+  [[nodiscard]] bool units_are_over() const noexcept { return units_are_over_; }
+  void end_units();
+  // A task that waits for what others do in the flow is nothing to wait for: before it sleeps, and
+  // when it is to go on.
+  void rest(core::Worker& task);
+  void wake(core::Worker& task);
+  [[nodiscard]] std::optional<Value> get_unit(WorkType kind);
+  // Units that nobody has got, in sentences.
+  void add_leftovers(std::vector<std::string>& all) const;
+  [[nodiscard]] static std::uint32_t register_kind(std::string name);
+  [[nodiscard]] static std::size_t n_kinds() noexcept;
+
   // --- of messages
+  void add_getter(WorkType kind, CoreId core, std::uint64_t address);
+  void note_offer(WorkType kind, NodeId node);
+  void note_want(WorkType kind, NodeId node);
+  void give_units(WorkType kind, NodeId to);
+  void accept_units(WorkType kind, ByteView units);
+  void take_unit(std::uint64_t address, Value unit);
   void accept(std::unique_ptr<Rule> rule);
   void free_worker(WorkType type, CoreId core);
   void reserve(WorkType type, std::uint32_t n, CoreId asked_by);
@@ -68,6 +105,17 @@ class TypedPool {
   };
   // The largest priority first, then the oldest.
   using Order = std::pair<std::int64_t, std::uint64_t>;
+  using Queue = std::map<Order, Waiting>;
+  // A task that waits for a unit, and where on its stack it does.
+  struct Getter {
+    CoreId core;
+    std::uint64_t address;
+  };
+  struct Getting;
+  struct Market {
+    std::deque<NodeId> offers;
+    std::deque<NodeId> wants;
+  };
 
   // What this core keeps of a type.
   struct Kept {
@@ -77,14 +125,34 @@ class TypedPool {
     std::uint32_t n_asked = 0;             // workers that are to be reserved, 0: none
     CoreId asked_by = 0;
     std::vector<CoreId> reserved;
-    std::map<Order, Waiting> waiting;
-    std::size_t n_movable = 0;  // of these
+    Queue waiting;
+    std::map<CoreId, Queue> of_core;  // units that no other core may have
+    std::deque<Getter> getters;
+    bool is_offered = false;    // the market knows that there are some to give
+    bool is_wanted = false;     // or that some are wanted
+    std::size_t n_movable = 0;  // of those that wait
     std::vector<NodeId> neighbours;
     std::vector<bool> was_asked;  // [neighbours]: and has not given since
     std::vector<NodeId> beggars;  // that have asked
     bool knows_of_work = false;
   };
 
+  [[nodiscard]] bool is_kind(WorkType type) const noexcept {
+    return type.number > workers_.n_types();
+  }
+  [[nodiscard]] Queue& queue_for(Kept& kept, const Rule& rule);
+  void add(Kept& kept, std::unique_ptr<Rule> rule);
+  // How many of those that may move go to a node that has asked.
+  [[nodiscard]] static std::size_t n_to_give(std::size_t n_movable) noexcept {
+    return std::min(kGivenMost, (n_movable + 1) / 2);
+  }
+  void pump_units(Kept& kept);
+  void trade(WorkType kind);
+  [[nodiscard]] CoreId market_of(WorkType kind) const noexcept {
+    return keeper_on(kind, kind.number % here_.shape().n_nodes);
+  }
+  void hand_out(Kept& kept);
+  void hand(Kept& kept, std::deque<Getter>::iterator to);
   [[nodiscard]] NodeId node_for(const Rule& rule);
   [[nodiscard]] Kept& kept(WorkType type);
   void pump(Kept& kept);
@@ -92,10 +160,12 @@ class TypedPool {
   [[nodiscard]] CoreId take_worker(Kept& kept, CoreId wanted);
   [[nodiscard]] CoreId idlest(const Kept& kept) const;
   void start(Kept& kept, Waiting next);
-  [[nodiscard]] static Waiting take(Kept& kept, std::map<Order, Waiting>::iterator at);
+  [[nodiscard]] static Waiting take(Kept& kept, Queue& queue, Queue::iterator at);
   void give(Kept& kept);
-  void give(Kept& kept, NodeId to, std::map<Order, Waiting>::iterator at);
+  void give(Kept& kept, NodeId to, Queue::iterator at);
   void beg(Kept& kept);
+
+  static constexpr std::size_t kGivenMost = 256;
 
   CoreContext& here_;
   Workers workers_;
@@ -105,6 +175,11 @@ class TypedPool {
   std::uint64_t n_put_ = 0;
   std::uint32_t next_node_ = 0;
   std::size_t n_waiting_max_ = 0;
+  std::map<std::uint32_t, Market> markets_;  // of this core, by WorkType::number
+  core::FinishId units_scope_ = 0;
+  core::FinishId around_units_ = 0;
+  bool units_are_over_ = false;
+  std::vector<Getting*> getting_;  // tasks of this core
 };
 
 }  // namespace rubato::flow

@@ -42,11 +42,12 @@ void set_results(Flow& flow, Rule& rule, const ProgramPlan& plan, std::string te
 }
 
 // Why it failed; "" if it ended well.
-std::string run_to_end(Flow& flow, Rule& rule, const ProgramPlan& plan, CoreWatch::Span* span) {
+std::string run_to_end(Flow& flow, Rule& rule, ProgramPlan plan, CoreWatch::Span* span) {
   try {
     std::vector<Value> values;
     for (const Arg& arg : rule.args().subspan(n_results(plan)))
       values.push_back(arg.value);
+    plan.take_paths(values);
     program_detail::NodePrograms& node = CorePrograms::here().node();
     if (span != nullptr) {
       span->set_program(program_detail::program_of(plan, values),
@@ -145,9 +146,26 @@ void ProgramTask::add_item(const Item& item) {
 void ProgramTask::put(detail::Role role, detail::OutputWord output) {
   // A word of its own, or a part of one; or what the output says of itself.
   if (output.role == detail::Role::word) output.role = role;
-  const auto found = std::ranges::find(outputs_, output.path);
-  add_item({output.role, true, static_cast<std::uint32_t>(found - outputs_.begin())});
-  if (found == outputs_.end()) outputs_.push_back(std::move(output.path));
+  std::size_t i = 0;
+  while (i < outputs_.size() && (futures_[i] || outputs_[i] != output.path))
+    ++i;
+  add_item({output.role, true, static_cast<std::uint32_t>(i)});
+  if (i < outputs_.size()) return;
+  outputs_.push_back(std::move(output.path));
+  futures_.emplace_back();
+  paths_from_.push_back(-1);
+}
+
+void ProgramTask::put(detail::Role role, detail::LateOutputWord output) {
+  if (output.role == detail::Role::word) output.role = role;
+  const DataId future = output.path.ref().id;
+  const auto found = std::ranges::find(futures_, future);
+  add_item({output.role, true, static_cast<std::uint32_t>(found - futures_.begin())});
+  if (found != futures_.end()) return;
+  outputs_.emplace_back();
+  futures_.push_back(future);
+  paths_from_.push_back(static_cast<std::int32_t>(inputs_.size()));
+  put(detail::Role::only_waited_for, std::move(output.path));
 }
 
 void ProgramTask::put_input(detail::Role role, Arg input) {
@@ -159,7 +177,7 @@ void ProgramTask::put_input(detail::Role role, Arg input) {
 StartedProgram ProgramTask::start() {
   Flow& flow = Flow::here();
   const PortablePlace at(at_);
-  ProgramPlan plan{options_, {}, outputs_};
+  ProgramPlan plan{options_, {}, outputs_, paths_from_};
   for (const Item& item : items_)
     plan.items.push_back({item.role, item.is_output, item.index});
   const std::size_t n_before = n_results(plan);

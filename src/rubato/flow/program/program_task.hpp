@@ -10,10 +10,10 @@
 //   Future, container[key]     the value as a word            the value
 //   a vector of such           a word for each                all of them
 //   Future<void>, needs(x)     nothing                        the value
-//   output(path)               a name to write to             nothing
+//   output(path)               a name to write to             nothing; a path that is a future
 //   joined("--in=", x, ..)     one word of several            what they wait for
 //   stdin_from(x)              the file as standard input     the name
-//   stdout_to, stderr_to       its output goes to a file      nothing
+//   stdout_to, stderr_to       its output goes to a file      as output()
 //
 // Outputs appear whole, under their names, when the program ended well, and their futures are set;
 // what fails leaves the old files (output_names.hpp), fails its outputs with ProgramEnd::problem,
@@ -60,12 +60,13 @@ inline constexpr std::uint32_t kUnderWay = 8;
 
 // What will come of a program.
 struct StartedProgram {
-  std::vector<std::string> paths;       // of its outputs, as they were asked for
+  std::vector<std::string> paths;       // of its outputs, as they were asked for; "" of a future
   std::vector<Future<FileName>> files;  // [paths]: set when the program ended well
   Future<std::string> text;             // its standard output, all bytes of it, if captured
   Future<void> done;                    // it ended well
 
-  // The output of that path. Throws Error with the nearest one if there is none.
+  // The output of that path. Throws Error with the nearest one if there is none. REQUIRES: it was
+  // known at the start: others are in `files`, in the order in which they were asked for.
   [[nodiscard]] const Future<FileName>& file(std::string_view path) const;
 };
 
@@ -77,6 +78,11 @@ enum class Role : std::uint8_t { word, part_of_word, only_waited_for, in, out, e
 struct OutputWord {
   Role role;
   std::string path;
+};
+// The same, whose path is not known yet.
+struct LateOutputWord {
+  Role role;
+  Future<std::string> path;
 };
 template <class A>
 struct InRole {
@@ -99,11 +105,20 @@ concept AsWord =
 [[nodiscard]] inline detail::OutputWord output(std::string path) {
   return {detail::Role::word, std::move(path)};
 }
+[[nodiscard]] inline detail::LateOutputWord output(Future<std::string> path) {
+  return {detail::Role::word, std::move(path)};
+}
 [[nodiscard]] inline detail::OutputWord stdout_to(std::string path) {
+  return {detail::Role::out, std::move(path)};
+}
+[[nodiscard]] inline detail::LateOutputWord stdout_to(Future<std::string> path) {
   return {detail::Role::out, std::move(path)};
 }
 // The same path as that of stdout_to(): they share the file.
 [[nodiscard]] inline detail::OutputWord stderr_to(std::string path) {
+  return {detail::Role::errors, std::move(path)};
+}
+[[nodiscard]] inline detail::LateOutputWord stderr_to(Future<std::string> path) {
   return {detail::Role::errors, std::move(path)};
 }
 template <class A>
@@ -187,6 +202,7 @@ class ProgramTask {
     std::apply([&](auto&... parts) { (put(next(), std::move(parts)), ...); }, word.parts);
   }
   void put(detail::Role role, detail::OutputWord output);
+  void put(detail::Role role, detail::LateOutputWord output);
   void put_input(detail::Role role, Arg input);
   void add_item(const Item& item);
 
@@ -194,7 +210,9 @@ class ProgramTask {
   SourcePlace at_;
   std::vector<Item> items_;
   std::vector<Arg> inputs_;
-  std::vector<std::string> outputs_;
+  std::vector<std::string> outputs_;      // "" of one whose path is a future
+  std::vector<DataId> futures_;           // [outputs_]: that future
+  std::vector<std::int32_t> paths_from_;  // [outputs_]: the input that is its path, or -1
 };
 
 // A program and how it is to run; call it with its words.

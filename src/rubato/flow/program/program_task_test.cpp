@@ -74,6 +74,52 @@ TEST(ProgramTask, joins_standard_streams_by_files) {
   });
 }
 
+TEST(ProgramTask, writes_to_files_whose_names_come_late) {
+  const TempFolder folder;
+  everywhere([&folder] {
+    const auto named = [](const char* stem) {
+      return async([](const std::string& s) { return s + std::to_string(6 * 7); })(
+          std::string(stem));
+    };
+    const Future<std::string> sorted_name = named("sorted-");
+    const auto sorted = async_program({.folder = folder.path()})(
+        "sh", "-c", "echo said >&2; printf '3\\n1\\n' | tee \"$0\" | sort; echo $1 >\"$1\"",
+        output("plain"), joined("", output(named("made-"))), stdout_to(sorted_name),
+        stderr_to(named("errors-")), needs(sorted_name));
+    EXPECT_EQ(sorted.files.size(), 4U);
+    EXPECT_EQ(sorted.files[1].get().path, folder / "made-42");
+    const auto read = async_program({.captures_stdout = true})(
+        "cat", sorted.files[2], sorted.files[3], sorted.file("plain"));
+    EXPECT_EQ(read.text.get(), "1\n3\nsaid\n3\n1\n");
+    EXPECT_EQ(sorted.paths, (std::vector<std::string>{"plain", "", "", ""}));
+    const auto names = folder.names();
+    EXPECT_EQ(names, (std::vector<std::string>{"errors-42", "made-42", "plain", "sorted-42"}));
+    for (const std::string& name : names)
+      std::filesystem::remove(folder / name);
+    // The same future is the same file.
+    const auto both = async_program({.folder = folder.path()})(
+        "sh", "-c", "echo out; echo err >&2", stdout_to(sorted_name), stderr_to(sorted_name));
+    EXPECT_EQ(both.files.size(), 1U);
+    EXPECT_EQ(content_of(both.files[0].get().path), "out\nerr\n");
+  });
+}
+
+TEST(ProgramTask, fails_if_the_name_of_an_output_does) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      const auto name = async([]() -> std::string { throw Error("no name for it"); })();
+      const auto made = async_program()("touch", output(name));
+      EXPECT_TRUE(contains(failure_of(made.files[0]), "no name for it"));
+      const auto twice = async([] { return std::string("twice"); });
+      EXPECT_TRUE(
+          contains(failure_of(async_program()("touch", output(twice()), output("twice")).done),
+                   "expected outputs of different names, found it twice"));
+    });
+    EXPECT_EQ(result.n_failures, 2U) << result.text();
+    EXPECT_EQ(result.n_data_held, 0U);
+  }
+}
+
 TEST(ProgramTask, waits_for_what_is_no_word) {
   const TempFolder folder;
   everywhere([&folder] {

@@ -22,6 +22,7 @@ struct RuleHead {
   WorkType type;
   std::uint32_t n_cores;
   std::uint32_t at_arg;
+  Nanos timeout;
   PortablePlace at;
   PortablePlace name;  // a literal of the executable
   std::uint32_t n_args;
@@ -59,7 +60,7 @@ Bytes Rule::to_bytes() const {
   Writer out;
   out.reserve(sizeof(RuleHead) + n_closure_ + 48 * std::size_t{n_args_});
   out.put(RuleHead{action, options.core, options.priority, options.native, options.may_move,
-                   options.as_team, 0, options.type, options.n_cores, at_arg, at,
+                   options.as_team, 0, options.type, options.n_cores, at_arg, options.timeout, at,
                    PortablePlace(SourcePlace{options.name, 0}), n_args_, n_closure_});
   out.append(closure_at(), n_closure_);
   for (const Arg& arg : args()) {
@@ -76,8 +77,9 @@ Bytes Rule::to_bytes() const {
 std::unique_ptr<Rule> Rule::from_bytes(ByteView bytes) {
   Reader in(bytes);
   const auto head = in.get<RuleHead>();
-  const RuleOptions options{head.name.place().file, head.core, head.priority, head.native,
-                            head.may_move,          head.type, head.n_cores,  head.as_team};
+  const RuleOptions options{
+      head.name.place().file, head.core,    head.priority, head.native, head.may_move, head.type,
+      head.n_cores,           head.as_team, head.timeout};
   auto rule = std::make_unique<Rule>(head.action, head.n_args, options, head.at);
   rule->at_arg = head.at_arg;
   const ByteView closure = in.get_view(head.n_closure);

@@ -105,7 +105,10 @@ struct RuleOptions {
   // team (pool/team_task.hpp), or one of them does and all are of its node.
   std::uint32_t n_cores = 1;
   bool as_team = false;
+  // Less: as native, and it has failed if it is not done so long after it began (in_time.hpp).
+  Nanos timeout = kNever;
 
+  [[nodiscard]] bool is_native() const noexcept { return native || timeout != kNever; }
   [[nodiscard]] bool needs_several() const noexcept { return n_cores != 1 || as_team; }
 };
 struct TeamTask;

@@ -148,6 +148,8 @@ Bytes ProgramPlan::to_bytes() const {
     out.put(item.index);
   }
   put_strings(out, outputs);
+  for (const std::int32_t input : paths_from)
+    out.put(input);
   return out.take();
 }
 
@@ -177,7 +179,16 @@ ProgramPlan ProgramPlan::from_bytes(ByteView bytes) {
     item.index = in.get<std::uint32_t>();
   }
   plan.outputs = get_strings(in);
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i)
+    plan.paths_from.push_back(in.get<std::int32_t>());
   return plan;
+}
+
+void ProgramPlan::take_paths(const std::vector<Value>& values) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (paths_from[i] >= 0)
+      outputs[i] = values.at(static_cast<std::size_t>(paths_from[i])).as_text();
+  }
 }
 
 FileName ProgramPlan::file_of(const std::string& output) const {

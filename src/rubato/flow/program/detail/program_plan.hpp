@@ -21,11 +21,14 @@ struct ProgramPlan {
   ProgramTaskOptions options;
   std::vector<Item> items;
   std::vector<std::string> outputs;
-  bool was_dealt = false;  // to this node, which keeps it
+  std::vector<std::int32_t> paths_from;  // [outputs]: the input that is its path, or -1
+  bool was_dealt = false;                // to this node, which keeps it
 
   // For another node. The name, core and priority stand in the rule.
   [[nodiscard]] Bytes to_bytes() const;
   [[nodiscard]] static ProgramPlan from_bytes(ByteView bytes);
+  // Outputs whose paths came as inputs have them from now on.
+  void take_paths(const std::vector<Value>& values);
   // The name of an output from where the node runs.
   [[nodiscard]] FileName file_of(const std::string& output) const;
 };

@@ -235,7 +235,10 @@ class WriterCheck {
 
   void form(Writes& line, const Declaration& d) {
     for (const Declared& each : d.names) {
-      reads_optional(each.mapped);
+      if (each.mapped) {
+        reads(*each.mapped);
+        waits(each.variable, *each.mapped);  // whoever writes it knows its name
+      }
       if (!each.value) continue;
       reads(*each.value);
       ++uses(each.variable).n_writes;

@@ -1,0 +1,252 @@
+// Names of files that are there only when something else is.
+
+#include "rubato/flow/interpret/file_names.hpp"
+
+#include <filesystem>
+
+#include "rubato/flow/interpret/leaf_functions.hpp"
+#include "rubato/flow/interpret/run_script_test.hpp"
+#include "rubato/flow/program/detail/testing.hpp"
+
+namespace rubato::flow {
+namespace {
+
+using program_testing::content_of;
+using program_testing::TempFolder;
+
+std::int64_t thrice(std::int64_t n) {
+  if (n == 13) throw Error("no luck with 13");
+  return 3 * n;
+}
+[[maybe_unused]] const bool kLeaves =
+    register_leaf("thrice_for_names", &thrice) &&
+    register_leaf("write_named", {[](LeafCall& call) {
+                    program_testing::write_to(call.outputs.at(0).as_text(), "by a leaf");
+                  }});
+
+constexpr const char* kCallables = R"(
+leaf thrice_for_names(integer n) to (integer m)
+leaf write_named(integer n) to (file f)
+app put(string text) to (file f) { "printf" text stdout=f }
+app merge(container<integer, file> parts) to (file f) { "cat" parts stdout=f }
+app copy(file a) to (file b) { "cp" a b }
+function thrice(integer n) to (integer m) {
+  when {n} then {m} from {thrice_for_names n}
+}
+)";
+
+// With FOLDER as the folder.
+std::string in_folder(const TempFolder& folder, std::string text) {
+  for (std::size_t at = text.find("FOLDER"); at != std::string::npos; at = text.find("FOLDER"))
+    text.replace(at, 6, folder.path());
+  return kCallables + text;
+}
+
+// The names of the files that are there, and what is in them, apart from FOLDER in it.
+std::string files_of(const TempFolder& folder) {
+  std::string all;
+  for (const std::string& name : folder.names())
+    all += name + ": " + content_of(folder / name) + "\n";
+  return all;
+}
+
+TEST(FileNames, are_made_of_results_in_loops_and_functions) {
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    const TempFolder folder;
+    static_cast<void>(folder.file("given-9", "given"));
+    const Ran ran = run_text(seed, in_folder(folder, R"(
+function make(integer i, string stem) to (file out) {
+  integer n
+  when {i} then {n} from {thrice i}
+  file inner (stem ++ n ++ ".in")
+  string name = filename(out)
+  when {i} then {inner} from {put ("part" ++ i ++ " ")}
+  when {inner name} then {out} from {copy inner}
+}
+container<integer, file> parts
+for i in [1:3] {
+  integer n
+  when { } then {n} from {thrice (10 * i)}
+  file part ("FOLDER/part-" ++ n)
+  integer again
+  when { } then {again} from {thrice i}
+  when { } then {part} from {make again "FOLDER/"}
+  insert parts[i] = part
+}
+integer n
+when {parts} then {n} from {thrice_for_names size(parts)}
+file all ("FOLDER/all-" ++ n) by_leaf ("FOLDER/leaf-" ++ n) given ("FOLDER/given-" ++ n)
+when {parts} then {all} from {merge parts}
+when { } then {by_leaf} from {write_named 1}
+print(read(all), substring(filename(all), length("FOLDER")), read(by_leaf), read(given))
+)"));
+    ASSERT_EQ(ran.result.text(), "") << "seed " << seed;
+    ASSERT_EQ(ran.out, "part3 part6 part9  /all-9 by a leaf given\n") << "seed " << seed;
+    ASSERT_EQ(files_of(folder),
+              "18.in: part6 \n27.in: part9 \n9.in: part3 \nall-9: part3 part6 part9 \n"
+              "given-9: given\nleaf-9: by a leaf\npart-30: part3 \npart-60: part6 \n"
+              "part-90: part9 \n")
+        << "seed " << seed;
+    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+TEST(FileNames, are_read_before_the_file_is_closed) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const TempFolder folder;
+    // What is written is made of the name: it is there before.
+    const Ran ran = run_text(seed, in_folder(folder, R"(
+function of_name(file a, file given) to (file b) {
+  string s = filename(a)
+  string g = filename(given)
+  when {s g} then {b} from {put ("to " ++ length(s) ++ " " ++ length(g))}
+}
+integer n
+when { } then {n} from {thrice 33}
+file a ("FOLDER/" ++ n) b ("FOLDER/b-" ++ n) never ("FOLDER/" ++ n ++ ".never")
+string s = filename(a)
+when {s} then {a} from {put substring(s, length("FOLDER") + 1)}
+when { } then {b} from {of_name a never}
+print(read(a), length(read(b)) > 6)
+)"));
+    ASSERT_EQ(ran.result.text(), "") << "seed " << seed;
+    ASSERT_EQ(ran.out, "99 true\n") << "seed " << seed;
+    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+TEST(FileNames, that_fail_fail_the_file_and_what_needs_it) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const TempFolder folder;
+    const Ran ran = run_text(seed, in_folder(folder, R"(
+integer n m
+when { } then {n} from {thrice_for_names 13}
+when { } then {m} from {thrice_for_names 1}
+file by_leaf ("FOLDER/a-" ++ n)
+file by_division ("FOLDER/b-" ++ (m / (m - 3)))
+file good ("FOLDER/c-" ++ m)
+when { } then {by_leaf} from {put "a"}
+when { } then {by_division} from {put "b"}
+when { } then {good} from {put "c"}
+print(read(by_leaf))
+print(filename(by_division))
+print(read(by_division))
+print(read(good))
+)"));
+    ASSERT_EQ(ran.out, "c\n") << "seed " << seed;
+    ASSERT_EQ(files_of(folder), "c-3: c\n") << "seed " << seed;
+    ASSERT_EQ(ran.result.n_failures, 2U) << ran.result.text();
+    // The name of the first, two programs, and three that print.
+    ASSERT_EQ(ran.result.counters.n_skipped, 6U) << ran.result.text();
+    const std::string text = ran.result.text();
+    ASSERT_NE(text.find("task 'thrice_for_names' of test.tic:12:1: no luck with 13"),
+              std::string::npos)
+        << text;
+    ASSERT_NE(text.find("the name of file 'by_division' of test.tic:15:6: test.tic:15:"),
+              std::string::npos)
+        << text;
+    ASSERT_NE(text.find(": division by zero"), std::string::npos) << text;
+    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+TEST(FileNames, are_of_one_file_each) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const TempFolder folder;
+    const Ran ran = run_text(seed, in_folder(folder, R"(
+file a "FOLDER/same"
+file b "FOLDER/x/..//same"
+when { } then {a} from {put "one"}
+when { } then {b} from {put "one"}
+for i in [1:3] {
+  integer n
+  when { } then {n} from {thrice (i / 2)}
+  file c ("FOLDER/" ++ n)
+  when {n} then {c} from {put ("" ++ n)}
+  wait (c) { print("wrote", n) }
+}
+file d "/dev/null" e "/dev/null"
+when { } then {d} from {put "d"}
+when { } then {e} from {put "e"}
+wait (d e) { print("devices") }
+)"));
+    // Of i = 2 and 3 one.
+    ASSERT_EQ(ran.out, "devices\nwrote 0\nwrote 3\n") << "seed " << seed << ran.result.text();
+    ASSERT_EQ(files_of(folder), "0: 0\n3: 3\nsame: one\n") << "seed " << seed;
+    ASSERT_EQ(ran.result.n_failures, 2U) << ran.result.text();
+    const std::string text = ran.result.text();
+    const auto has = [&](const std::string& part) { return text.find(part) != std::string::npos; };
+    const bool names_a_or_b =
+        has("file 'b' of test.tic:12:6: found the name " + folder / "x/..//same" +
+            ", which file 'a' of test.tic:11:6 has, expected one of its own") ||
+        has("file 'a' of test.tic:11:6: found the name " + folder / "same" +
+            ", which file 'b' of test.tic:12:6 has, expected one of its own");
+    ASSERT_TRUE(names_a_or_b) << text;
+    ASSERT_TRUE(has("file 'c' of test.tic:18:8: found the name " + folder / "3" +
+                    ", which file 'c' of test.tic:18:8 has"))
+        << text;
+    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+TEST(FileNames, of_another_run_may_be_used_again) {
+  const TempFolder folder;
+  const std::string text = in_folder(folder, R"(
+file a "FOLDER/same"
+when { } then {a} from {put "one"}
+)");
+  FlowResult first;
+  FlowResult second;
+  global::run_here(2, [&] {
+    first = run_script(text, "test.tic", {{}, folder.path()});
+    second = run_script(text, "test.tic", {{}, folder.path()});
+  });
+  EXPECT_EQ(first.text() + second.text(), "");
+}
+
+TEST(FileNames, are_the_same_for_a_run_that_resumes) {
+  const TempFolder folder;
+  const TempFolder journal;
+  const std::string text = in_folder(folder, R"(
+integer n
+when { } then {n} from {thrice_for_names 4}
+for i in [1:5] {
+  file f ("FOLDER/" ++ n ++ "-" ++ i)
+  when {n} then {f} from {put ("" ++ i)}
+}
+)");
+  const auto resumed = [&](bool resume) {
+    RunOptions options;
+    options.journal.folder = journal / "journal";
+    options.journal.resume = resume;
+    FlowResult result;
+    global::run_here(2, [&] {
+      result = run_script(text, "test.tic", {{}, folder.path()}, options);
+    });
+    EXPECT_EQ(result.text(), "");
+    return result.journal;
+  };
+  EXPECT_EQ(resumed(false).n_new, 6U);
+  std::filesystem::remove(folder / "12-3");
+  const JournalCounts again = resumed(true);
+  EXPECT_EQ(again.n_done, 5U);
+  EXPECT_EQ(again.n_again, 1U);
+  EXPECT_EQ(content_of(folder / "12-3"), "3");
+}
+
+TEST(FileNames, that_wait_for_their_own_file_are_told_before_the_run) {
+  try {
+    static_cast<void>(run_text(1, std::string(kCallables) + R"(
+integer n
+file f ("out" ++ n)
+when { } then {f} from {put "x"}
+n = length(read(f))
+)"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("a circle: "), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace rubato::flow

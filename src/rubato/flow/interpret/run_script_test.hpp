@@ -1,0 +1,62 @@
+#pragma once
+// For tests of scripts: a script on virtual nodes in an order of its seed.
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/flow/flow_test.hpp"
+#include "rubato/flow/interpret/run_script.hpp"
+
+namespace rubato::flow {
+
+struct Ran {
+  std::string out;  // its lines, sorted, since tasks print in any order
+  FlowResult result;
+};
+
+inline std::string sorted_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    lines.push_back(line + "\n");
+  std::ranges::sort(lines);
+  std::string all;
+  for (const std::string& line : lines)
+    all += line;
+  return all;
+}
+
+inline Ran run_text(std::uint64_t seed, const std::string& text) {
+  Ran ran;
+  testing::internal::CaptureStdout();
+  const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 4);
+  const auto n_cores = static_cast<std::uint32_t>(1 + seed / 4 % 3);
+  const ScriptArguments arguments{{{"n", "12"}, {"name", "wave"}}, "/tmp"};
+  const auto main = [&] { ran.result = run_script(text, "test.tic", arguments); };
+  try {
+    global::simulate_seed(n_nodes, n_cores, seed, main,
+                          seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
+  } catch (...) {
+    static_cast<void>(testing::internal::GetCapturedStdout());
+    throw;
+  }
+  ran.out = sorted_lines(testing::internal::GetCapturedStdout());
+  return ran;
+}
+
+// The same lines in any order of the events, and everything freed.
+inline void expect_lines(const std::string& text, const std::string& lines,
+                         std::uint64_t n_seeds = 25) {
+  for (std::uint64_t seed = 0; seed < n_seeds; ++seed) {
+    const Ran ran = run_text(seed, text);
+    ASSERT_EQ(ran.result.text(), "") << "seed " << seed;
+    ASSERT_EQ(ran.out, sorted_lines(lines)) << "seed " << seed;
+    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+}  // namespace rubato::flow

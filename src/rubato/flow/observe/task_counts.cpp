@@ -1,0 +1,36 @@
+#include "rubato/flow/observe/task_counts.hpp"
+
+namespace rubato::flow {
+
+void TaskCounts::add(const TaskCounts& other) noexcept {
+  made += other.made;
+  gone += other.gone;
+  begun += other.begun;
+  ended += other.ended;
+  failed += other.failed;
+}
+
+void LiveTaskCounts::write(const TaskCounts& counts) noexcept {
+  const auto write = [](Count& n, std::uint64_t value) {
+    n.store(value, std::memory_order_relaxed);
+  };
+  write(made, counts.made);
+  write(gone, counts.gone);
+  write(begun, counts.begun);
+  write(ended, counts.ended);
+  write(failed, counts.failed);
+}
+
+TaskCounts LiveTaskCounts::read() const noexcept {
+  const auto read = [](const Count& n) { return n.load(std::memory_order_relaxed); };
+  // What ends first is read first, so that nothing seems to end before it begins.
+  TaskCounts counts;
+  counts.failed = read(failed);
+  counts.ended = read(ended);
+  counts.begun = read(begun);
+  counts.gone = read(gone);
+  counts.made = read(made);
+  return counts;
+}
+
+}  // namespace rubato::flow
