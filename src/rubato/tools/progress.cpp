@@ -18,20 +18,31 @@ constexpr auto kLook = std::chrono::milliseconds(200);
 
 }  // namespace
 
-Progress::Progress(std::ostream& err, bool is_terminal, std::string title, Nanos begin)
+Progress::Progress(std::ostream& err, bool is_terminal, std::string title, Nanos begin, Nanos every)
     : err_(err),
       is_terminal_(is_terminal),
       title_(std::move(title)),
       begin_(begin),
-      next_(begin + (is_terminal ? kQuiet : kLogInterval)) {}
+      every_(every != kUsual ? every
+             : is_terminal   ? kTerminalInterval
+                             : kLogInterval),
+      next_(begin + (every == kUsual && is_terminal ? kQuiet : every_)) {}
 
 Progress::~Progress() {
-  if (is_terminal_ && shown_) err_ << "\r\033[K" << std::flush;
+  clear();
+}
+
+void Progress::clear() {
+  if (is_terminal_ && !line_.empty()) err_ << "\r\033[K" << std::flush;
+}
+
+void Progress::draw() {
+  if (is_terminal_ && !line_.empty()) err_ << "\r\033[K" << line_ << std::flush;
 }
 
 void Progress::update(Nanos now, double part, std::string_view note, Nanos left) {
   if (now < next_) return;
-  next_ = now + (is_terminal_ ? kTerminalInterval : kLogInterval);
+  next_ = now + every_;
   std::string line = title_ + ": ";
   if (part == kUnknown) {
     line += describe_span(now - begin_) + " so far";
@@ -45,12 +56,9 @@ void Progress::update(Nanos now, double part, std::string_view note, Nanos left)
     left = static_cast<Nanos>(static_cast<double>(now - begin_) * (1 - part) / part);
   }
   if (left != kByPart) line += ", " + describe_span(left) + " left";
-  if (is_terminal_) {
-    err_ << "\r\033[K" << line << std::flush;
-  } else {
-    err_ << "rubato: " << line << '\n' << std::flush;
-  }
-  shown_ = true;
+  line_ = std::move(line);
+  draw();
+  if (!is_terminal_) err_ << "rubato: " << line_ << '\n' << std::flush;
 }
 
 ProgressClock::ProgressClock(std::ostream& err, bool is_terminal, std::string title, Nanos begin)

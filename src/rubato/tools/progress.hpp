@@ -19,9 +19,13 @@ class Progress {
   static constexpr double kUnknown = -1;
   // A time left that follows from the part and the time so far.
   static constexpr Nanos kByPart = -1;
+  // As often as is usual; less in the first 2 s.
+  static constexpr Nanos kUsual = 0;
 
-  // Writes to `err`, which must outlive this. `begin` is when the work began.
-  Progress(std::ostream& err, bool is_terminal, std::string title, Nanos begin);
+  // Writes to `err`, which must outlive this. `begin` is when the work began; the first line comes
+  // `every` later.
+  Progress(std::ostream& err, bool is_terminal, std::string title, Nanos begin,
+           Nanos every = kUsual);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   // Clears the line of a terminal.
@@ -32,13 +36,19 @@ class Progress {
   // often as you like.
   void update(Nanos now, double part, std::string_view note, Nanos left = kByPart);
 
+  // Around what somebody else writes to the same terminal, which ends with a newline: the line is
+  // cleared, so that it does not stand before it, and drawn again behind it.
+  void clear();
+  void draw();
+
  private:
   std::ostream& err_;
   bool is_terminal_;
   std::string title_;
   Nanos begin_;
-  Nanos next_;  // no line before
-  bool shown_ = false;
+  Nanos every_;
+  Nanos next_;        // no line before
+  std::string line_;  // that stands there; "" before the first
 };
 
 // Progress of work that blocks, such as another program: a thread of its own looks at the clock.

@@ -37,6 +37,40 @@ TEST(Progress, WritesAPlainLineEveryTenSecondsElsewhere) {
   EXPECT_EQ(err.str(), "rubato: fish: 20 %, 40 s left\nrubato: fish: 40 %, 30 s left\n");
 }
 
+TEST(Progress, WritesAsOftenAsItIsAskedTo) {
+  for (const bool is_terminal : {true, false}) {
+    std::ostringstream err;
+    Progress progress(err, is_terminal, "fish", 0, kSecond / 2);
+    for (int i = 0; i <= 10; ++i)
+      progress.update(i * kSecond / 10, Progress::kUnknown, std::to_string(i));
+    EXPECT_EQ(err.str(), is_terminal
+                             ? "\r\033[Kfish: 1 s so far, 5\r\033[Kfish: 1 s so far, 10"
+                             : "rubato: fish: 1 s so far, 5\nrubato: fish: 1 s so far, 10\n");
+    err.str("");
+  }
+}
+
+TEST(Progress, MakesWayForWhatOthersWrite) {
+  for (const bool is_terminal : {true, false}) {
+    std::ostringstream err;
+    Progress progress(err, is_terminal, "fish", 0);
+    const auto write = [&](const char* text) {
+      progress.clear();
+      err << text << '\n';
+      progress.draw();
+    };
+    write("before");
+    progress.update(12 * kSecond, 0.5, "");
+    write("one");
+    write("two");
+    EXPECT_EQ(err.str(), is_terminal ? "before\n\r\033[Kfish: 50 %, 12 s left\r\033[Kone\n"
+                                       "\r\033[Kfish: 50 %, 12 s left\r\033[Ktwo\n"
+                                       "\r\033[Kfish: 50 %, 12 s left"
+                                     : "before\nrubato: fish: 50 %, 12 s left\none\ntwo\n");
+    err.str("");
+  }
+}
+
 TEST(Progress, TellsHowLongItHasTakenIfNobodyKnowsThePart) {
   std::ostringstream err;
   Progress progress(err, false, "bench", 0);

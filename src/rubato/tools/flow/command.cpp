@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <ostream>
 #include <sstream>
@@ -16,6 +17,7 @@
 #include "rubato/core/job.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
 #include "rubato/flow/interpret/run_script.hpp"
+#include "rubato/flow/lines.hpp"
 #include "rubato/flow/observe/flow_report.hpp"
 #include "rubato/flow/observe/progress_engine.hpp"
 #include "rubato/flow/plugin/plugin.hpp"
@@ -43,6 +45,7 @@ struct FlowOptions {
   std::string report;
   std::string trace;
   bool progress = false;
+  double progress_every = 0;  // s; 0: as usual
   bool dry_run = false;
 };
 
@@ -118,11 +121,13 @@ struct ScriptRun {
   }
 };
 
-// The line that tells how far it is, on node 0. The service thread of the host calls look().
-class ScriptProgress {
+// The line that tells how far it is, on node 0. The service thread of the host calls look(); what
+// scripts print comes by way of say().
+class ScriptProgress final : public flow::LineSink {
  public:
   ScriptProgress(const FlowOptions& options, const Context& context)
-      : progress_(context.err, is_terminal(STDERR_FILENO), options.script, steady_now()) {}
+      : progress_(context.err, is_terminal(STDERR_FILENO), options.script, steady_now(),
+                  static_cast<Nanos>(options.progress_every * kSecond)) {}
 
   // While the run goes on; null: nobody is to look.
   void follow(const flow::ProgressEngine* engine) noexcept { engine_ = engine; }
@@ -130,12 +135,22 @@ class ScriptProgress {
     const flow::ProgressEngine* const engine = engine_;
     if (engine == nullptr) return;
     const flow::ProgressText::Line line = text_.look(glance.elapsed, engine->counts());
+    const std::lock_guard lock(mutex_);
     progress_.update(steady_now(), line.part < 0 ? Progress::kUnknown : line.part, line.text,
                      line.left);
   }
+  void say(std::FILE* to, const std::string& text) override {
+    const bool meets = is_terminal(::fileno(to));
+    const std::lock_guard lock(mutex_);
+    if (meets) progress_.clear();
+    std::fwrite(text.data(), 1, text.size(), to);
+    std::fflush(to);
+    if (meets) progress_.draw();
+  }
 
  private:
-  Progress progress_;
+  std::mutex mutex_;
+  Progress progress_;  // under the mutex
   flow::ProgressText text_;
   std::atomic<const flow::ProgressEngine*> engine_{nullptr};
 };
@@ -147,6 +162,8 @@ void say(const ScriptRun& run, const flow::FlowReport& report, const FlowOptions
   if (run.error) throw *run.error;
   const std::string text = run.result.text();
   if (!text.empty()) context.err << options.script << ": " << text << '\n';
+  const std::string leaks = run.result.leak_text();
+  if (!leaks.empty()) context.err << options.script << ": " << leaks << '\n';
   context.err << fmt::format("{} tasks, {} failed, {} not run, in {:.3f} s on {} {}\n",
                              counters.n_run, counters.n_failed, counters.n_skipped, seconds,
                              shape.n_cores_total(), shape.n_cores_total() == 1 ? "core" : "cores");
@@ -179,7 +196,8 @@ class FlowRun {
         context_(context),
         arguments_(arguments_of(options)),
         run_options_(run_options_of(options)),
-        shows_progress_(options.progress || is_terminal(STDERR_FILENO)) {}
+        shows_progress_(options.progress || options.progress_every > 0 ||
+                        is_terminal(STDERR_FILENO)) {}
 
   // Collective.
   ExitCode run() {
@@ -229,6 +247,8 @@ class FlowRun {
     } else if (shows_progress_) {
       report_.attach_counts(program.engine(), job.shape());
     }
+    for (std::uint32_t local = 0; progress_ && local < job.shape().n_cores; ++local)
+      program.engine().core(local).local_or_make<flow::LinePlace>().sink = &*progress_;
   }
 
   // A task of node 0.
@@ -408,6 +428,10 @@ void add_flow(CommandLine& line) {
       ->type_name("FILE");
   run->add_flag("--progress", options->progress,
                 "Says how far it is where stderr is no terminal, too");
+  run->add_option("--progress-every", options->progress_every,
+                  "The same, every so many seconds (default: 0.2 on a terminal, else 10)")
+      ->type_name("S")
+      ->check(CLI::PositiveNumber);
   run->add_flag("--dry-run", options->dry_run,
                 "Says what would run, as far as no results decide it, and runs nothing");
   add("check", "Finds what is wrong with a script before it runs", &check_script);

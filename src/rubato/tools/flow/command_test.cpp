@@ -1,8 +1,13 @@
 // `rubato flow` as people call it.
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <set>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "rubato/tools/run/program_test.hpp"
 
@@ -37,6 +42,8 @@ TEST(FlowCommand, RunsAScriptAndSaysWhatItDid) {
   const auto figures = nlohmann::json::parse(json.out.substr(json.out.find('{')));
   EXPECT_EQ(figures["failed"], 0);
   EXPECT_GT(figures["run"], 0);
+  EXPECT_EQ(figures["not_freed"]["number"], 0);
+  EXPECT_EQ(json.err.find("not freed"), std::string::npos) << json.err;
 }
 
 TEST(FlowCommand, EndsWithTheCodeOfWhatWentWrong) {
@@ -55,9 +62,15 @@ TEST(FlowCommand, EndsWithTheCodeOfWhatWentWrong) {
                              script("stuck.tic",
                                     "container<integer, integer> c\ninteger x\n"
                                     "when {c[1]} then {x} from {= c[1]}\n"
-                                    "insert c[x] = 1\n")});
+                                    "insert c[x] = 1\n"),
+                             "--json"});
   EXPECT_EQ(stuck.code, 1) << stuck.err;
   EXPECT_NE(stuck.err.find("wait for ever"), std::string::npos) << stuck.err;
+  // What rules hold that wait is not freed, and is no leak.
+  const auto held = nlohmann::json::parse(stuck.out)["not_freed"];
+  EXPECT_EQ(held["number"], 2);
+  EXPECT_NE(held["places"][0]["place"].get<std::string>().find("stuck.tic:"), std::string::npos);
+  EXPECT_EQ(stuck.err.find("not freed"), std::string::npos) << stuck.err;
 }
 
 TEST(FlowCommand, RunsScriptsAsDeepAsTheyMayBe) {
@@ -202,12 +215,93 @@ TEST(FlowCommand, SaysHowFarItIsWhereItIsAskedTo) {
   const std::string path = script("far.tic",
                                   "app nap(integer i) to (void v) { \"sleep\" i }\n"
                                   "void v w\n"
-                                  "when { } then {v} from {nap 11}\n"
+                                  "when { } then {v} from {nap 1}\n"
                                   "wait (v) { when { } then {w} from {nap 0} }\n");
-  const Answer answer = call({"flow", "run", path, "--cores", "1", "--progress"});
+  const Answer answer = call({"flow", "run", path, "--cores", "1", "--progress-every", "0.3"});
   EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(call({"flow", "run", path, "--progress-every", "0"}).code, 2);
   EXPECT_NE(answer.err.find("1 running, "), std::string::npos) << answer.err;
   EXPECT_NE(answer.err.find("0 failed, "), std::string::npos) << answer.err;
+}
+
+TEST(FlowCommand, NamesFilesByResults) {
+  const std::string folder = scratch("names");
+  const std::string path = script("names.tic",
+                                  "app say(string s) to (string t) { \"echo\" \"-n\" s stdout=t }\n"
+                                  "app write(string s) to (file f) { \"echo\" s stdout=f }\n"
+                                  "string n\n"
+                                  "when { } then {n} from {say arg(\"n\", \"seven\")}\n"
+                                  "file f (\"" +
+                                      folder + "/\" ++ n ++ \".txt\") g \"" + folder +
+                                      "/six.txt\"\n"
+                                      "when { } then {f} from {write \"late\"}\n"
+                                      "when {f} then {g} from {write filename(f)}\n"
+                                      "print(read(g))\n");
+  const Answer answer = call({"flow", "run", path, "--cores", "2"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(answer.out, folder + "/seven.txt\n\n");
+  EXPECT_EQ(text_of(folder + "/seven.txt"), "late\n");
+  const Answer dry = call({"flow", "run", path, "--dry-run"});
+  EXPECT_EQ(dry.out,
+            "app say, 1 time\n  echo -n seven\napp write, 2 times\n  echo ? > " + folder +
+                "/six.txt\n  echo late > ?\n'print' of " + path +
+                ":8:1 depends on results of write\nthe name of file 'f' of " + path +
+                ":5:6 depends on results of say\n3 programs and 0 leaves would run, and what 2 "
+                "statements decide by results\n");
+  // Whichever asks first has the name.
+  const Answer same = call({"flow", "run", path, "--arg", "n=six"});
+  EXPECT_EQ(same.code, 4) << same.err;
+  EXPECT_NE(same.err.find("found the name " + folder + "/six.txt, which file '"), std::string::npos)
+      << same.err;
+  for (const char* name : {"'f' of ", "'g' of "})
+    EXPECT_NE(same.err.find(name + path + ":5:"), std::string::npos) << same.err;
+}
+
+// A terminal for a program's standard output and errors, and what it shows.
+class Terminal {
+ public:
+  Terminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)) {
+    EXPECT_EQ(::grantpt(master_), 0);
+    EXPECT_EQ(::unlockpt(master_), 0);
+    name_ = ::ptsname(master_);
+    slave_ = ::open(name_.c_str(), O_RDWR | O_NOCTTY);  // what it shows stays until it is read
+    EXPECT_GE(slave_, 0);
+  }
+  ~Terminal() {
+    ::close(slave_);
+    ::close(master_);
+  }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::string shown() const {
+    std::string all;
+    std::array<char, 4096> some{};
+    for (ssize_t n = 0; (n = ::read(master_, some.data(), some.size())) > 0;)
+      all.append(some.data(), static_cast<std::size_t>(n));
+    return all;
+  }
+
+ private:
+  int master_;
+  int slave_ = -1;
+  std::string name_;
+};
+
+TEST(FlowCommand, PrintsOnLinesOfTheirOwnWhereALineOfProgressStands) {
+  const std::string path = script("lines.tic",
+                                  "app nap(float s) to (void v) { \"sleep\" s }\n"
+                                  "void v w\n"
+                                  "when { } then {v} from {nap 0.8}\n"
+                                  "wait (v) { print(\"halfway\") }\n"
+                                  "when {v} then {w} from {nap 0.4}\n");
+  const Terminal terminal;
+  const Finished finished =
+      run_program({"sh", "-c", "exec \"$@\" >" + terminal.name() + " 2>&1", "sh", RUBATO_PROGRAM,
+                   "flow", "run", path, "--cores", "1", "--progress-every", "0.2"});
+  EXPECT_EQ(finished.code, 0);
+  const std::string shown = terminal.shown();
+  // The terminal makes two characters of a newline.
+  const std::size_t at = shown.find(" tasks/s\r\033[Khalfway\r\n\r\033[K" + path + ": ");
+  EXPECT_NE(at, std::string::npos) << shown;
 }
 
 TEST(FlowCommand, ADryRunSaysWhatWouldRun) {

@@ -72,7 +72,7 @@ struct TurbineRuns {
   std::vector<TurbineApplication> applications;
 };
 
-// Runs all of it; what is under way goes to `err`. Blocks: about a minute, unless quick. Throws Error
+// Runs all of it; what is under way goes to `err`. Blocks: some seconds. Throws Error
 // if the profile is none, or a simulated run fails.
 [[nodiscard]] TurbineRuns run_turbine(const TurbineOptions& options, std::ostream& err);
 [[nodiscard]] std::vector<PaperFigure> turbine_figures(const TurbineRuns& runs,

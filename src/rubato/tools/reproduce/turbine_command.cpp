@@ -23,6 +23,7 @@ void put_options(io::JsonWriter& json, const TurbineOptions& options) {
   json.field("n_nodes", options.n_nodes)
       .field("n_tasks", options.n_tasks)
       .field("n_data", options.n_data)
+      .field("n_stage_tasks", options.n_stage_tasks)
       .field("task_ms", options.task_ms)
       .field("program_ms", options.program_ms)
       .field("scale", options.scale)
@@ -45,6 +46,8 @@ void TurbineCommand::add_to(CLI::App& reproduce) {
   add("--profile", profile_, "Latency; default: const, base=1, as the paper's machine");
   add("--task-ms", task_ms_, "Virtual time of a task in figure 1; default: 1")
       ->check(CLI::Range(0.001, 1e5).description(""));
+  add("--stage-tasks", n_stage_tasks_, "Of the widest stage of table 1, a node; default: 64")
+      ->check(CLI::Range(2, 100'000).description(""));
   add("--seed", seed_, "Of the network");
 }
 
@@ -57,6 +60,7 @@ TurbineOptions TurbineCommand::options() const {
   if (n_nodes_ > 0) options.n_nodes = n_nodes_;
   if (!profile_.empty()) options.profile = profile_;
   if (task_ms_ > 0) options.task_ms = task_ms_;
+  if (n_stage_tasks_ > 0) options.n_stage_tasks = n_stage_tasks_;
   options.seed = seed_;
   (void)net::parse_profile(options.profile, "--profile");
   return options;

@@ -25,6 +25,7 @@ class TurbineCommand {
   std::uint32_t n_nodes_ = 0;
   std::string profile_;
   double task_ms_ = 0;
+  std::int64_t n_stage_tasks_ = 0;
   std::uint64_t seed_ = 1;
 };
 

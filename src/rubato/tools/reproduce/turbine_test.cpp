@@ -56,6 +56,14 @@ TEST(ReproduceTurbine, FindsThemFalseOfOthers) {
   }
 }
 
+TEST(ReproduceTurbine, SaysWhyDocksLeaveCoresIdle) {
+  TurbineRuns runs = good_runs();
+  runs.applications.push_back({"modftdock", 64, 0.66});
+  EXPECT_NE(judge_turbine(runs).back().why.find("40 molecules"), std::string::npos);
+  runs.applications.back().busy = 0.9;
+  EXPECT_EQ(judge_turbine(runs).back().why, "");
+}
+
 TEST(ReproduceTurbine, RunsEachFigureInTheSimulator) {
   std::ostringstream err;
   const TurbineOptions options = TurbineOptions::quick();
@@ -99,6 +107,13 @@ TEST(ReproduceTurbineCommand, SimulatesTheSameFromEqualSeeds) {
         .at("figures");
   };
   EXPECT_EQ(run(), run());
+}
+
+TEST(ReproduceTurbineCommand, RunsAsManyTasksOfStagesAsAreAskedFor) {
+  const auto run = json_of({"reproduce", "turbine", "--quick", "--stage-tasks", "75"});
+  EXPECT_EQ(run.at("n_stage_tasks"), 75);
+  const auto& stages = run.at("figures").at(5).at("points");
+  EXPECT_EQ(stages.back().at("tasks"), 4 * 75);
 }
 
 TEST(ReproduceTurbineCommand, NamesAProfileThatIsNone) {

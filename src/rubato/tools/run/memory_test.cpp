@@ -158,7 +158,14 @@ TEST_P(PeakMemory, of_a_node_of_pagerank_under_pieces_is_that_under_bulk) {
   expect_pieces_like_bulk(pagerank("100"), pagerank("30000"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Mpi, PeakMemory, ::testing::ValuesIn(installed_mpis()),
+// What a node holds is the same under each of them, and the figures are those of its processes: the
+// last one alone, which is quicker to start.
+std::vector<std::string> one_mpi() {
+  std::vector<std::string> all = installed_mpis();
+  if (all.size() > 1) all.erase(all.begin(), all.end() - 1);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Mpi, PeakMemory, ::testing::ValuesIn(one_mpi()),
                          [](const auto& mpi) { return mpi.param; });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PeakMemory);
 

@@ -39,14 +39,14 @@ void SetUpWatch::node(tick::NodeId node) {
 
 SimulationWatch::SimulationWatch(ProgressShare share, tick::Tick ticks, std::uint64_t n_cores,
                                  core::Observer* next)
-    : share_(std::move(share)),
+    : ChainedObserver(next),
+      share_(std::move(share)),
       ticks_(ticks),
-      n_cores_(static_cast<double>(n_cores)),
-      next_(next) {}
+      n_cores_(static_cast<double>(n_cores)) {}
 
 void SimulationWatch::on_work(net::NodeId node, std::uint32_t core, const core::Work& work,
                               Nanos begin, Nanos end) noexcept {
-  if (next_ != nullptr) next_->on_work(node, core, work, begin, end);
+  ChainedObserver::on_work(node, core, work, begin, end);
   busy_ += end - begin;
   if (++n_works_ % kWorksBetween != 0 || work.kind != tick::step_own || end <= 0) return;
   // Nodes are at most a few ticks apart, so the tick of any of them tells how far the run is.

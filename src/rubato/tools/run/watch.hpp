@@ -38,7 +38,7 @@ class SetUpWatch {
 };
 
 // Of a simulation: looks at the work that ends, and hands everything on to another observer.
-class SimulationWatch final : public core::Observer {
+class SimulationWatch final : public core::ChainedObserver {
  public:
   // `next` may be null and outlives this, as share.progress does. `n_cores` of all nodes.
   SimulationWatch(ProgressShare share, tick::Tick ticks, std::uint64_t n_cores,
@@ -46,20 +46,11 @@ class SimulationWatch final : public core::Observer {
 
   void on_work(net::NodeId node, std::uint32_t core, const core::Work& work, Nanos begin,
                Nanos end) noexcept override;
-  void on_sent(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
-               Nanos when) noexcept override {
-    if (next_ != nullptr) next_->on_sent(node, peer, n_bytes, when);
-  }
-  void on_taken(net::NodeId node, net::NodeId peer, std::size_t n_bytes,
-                Nanos when) noexcept override {
-    if (next_ != nullptr) next_->on_taken(node, peer, n_bytes, when);
-  }
 
  private:
   ProgressShare share_;
   tick::Tick ticks_;
   double n_cores_;
-  core::Observer* next_;
   std::uint64_t n_works_ = 0;
   Nanos busy_ = 0;  // virtual, of all cores
 };
