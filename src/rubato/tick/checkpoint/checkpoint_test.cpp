@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -395,6 +397,33 @@ TEST_F(CheckpointFiles, what_cannot_be_written_ends_the_run_and_leaves_the_last_
   }
   EXPECT_EQ(find_checkpoint(folder_).tick, 8);
   EXPECT_EQ(said(), "nothing");
+}
+
+// One job is done and fails, one waits, and who would post a third waits for room: nobody takes the
+// one that waits after a failure, so it is dropped, and there is room.
+TEST(Background, gives_room_to_who_waits_for_it_when_a_job_fails) {
+  for (int round = 0; round < 100; ++round) {
+    detail::Background background(true);
+    std::promise<void> begun;
+    std::promise<void> fails;
+    background.post([&] {
+      begun.set_value();
+      fails.get_future().wait();
+      throw Error("no");
+    });
+    begun.get_future().wait();
+    background.post([] { FAIL() << "a job was done after one had failed"; });
+    std::promise<void> waits;
+    std::thread waiter([&] {
+      waits.set_value();
+      background.wait_for_room();
+    });
+    waits.get_future().wait();
+    std::this_thread::yield();
+    fails.set_value();
+    waiter.join();
+    EXPECT_TRUE(background.error().has_value());
+  }
 }
 
 TEST_F(CheckpointFiles, what_is_not_whole_goes_with_the_run_that_has_written_it) {

@@ -81,6 +81,7 @@ void Background::run(const std::function<void()>& job) {
   error_ = failed;
   has_failed_ = true;
   jobs_.clear();
+  changed_.notify_all();  // who waits for room has it
 }
 
 void Background::work() {
