@@ -403,6 +403,35 @@ TEST(GlobalDeathTest, ADelegateMustNotWait) {
 }
 #endif
 
+// What is applied may take long: tasks of the core have their turns meanwhile.
+struct LongRecord {
+  std::uint64_t unused = 0;
+  void apply(core::CoreContext& here) const { here.charge(kMillisecond); }
+};
+TEST(Global, TasksHaveTheirTurnsBesideRecordsThatTakeLong) {
+  static std::vector<Nanos> turns;
+  const auto take_turns = [] {
+    core::CoreContext& here = core::CoreContext::here();
+    for (int i = 0; i < 400; ++i) {
+      turns.push_back(here.clock());
+      here.charge(10 * kMicrosecond);
+      here.yield();
+    }
+  };
+  simulate_seed(1, 2, 1, [&] {
+    finish([&] {
+      spawn_on(1, take_turns);
+      for (int i = 0; i < 3000; ++i)
+        core::CoreContext::here().post(1, LongRecord{});
+    });
+  });
+  ASSERT_EQ(turns.size(), 400U);
+  Nanos most = 0;
+  for (std::size_t i = 1; i < turns.size(); ++i)
+    most = std::max(most, turns[i] - turns[i - 1]);
+  EXPECT_LT(most, 20 * kMillisecond);
+}
+
 TEST(SymmetricHeap, JoinsWhatIsGivenBack) {
   SymmetricHeap heap(std::uint64_t{1} << 20);
   std::vector<std::uint64_t> offsets;

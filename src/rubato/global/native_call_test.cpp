@@ -86,6 +86,17 @@ TEST(NativeCall, HasAllOfItsTime) {
   }
 }
 
+// That its time was up while the task waited for something else is no end of a patience that begins
+// later.
+TEST(NativeCall, HasAllOfAPatienceThatBeginsWhenItIsLate) {
+  run_here(1, [] {
+    NativeCall call([] { hold(300 * kMillisecond); }, 10 * kMillisecond);
+    CoreContext::here().run_native([] { hold(60 * kMillisecond); });
+    EXPECT_FALSE(call.wait_in_time());
+    EXPECT_TRUE(call.wait_for(100 * kSecond));
+  });
+}
+
 TEST(NativeCall, IsToldToEndWhenTheRunFails) {
   const auto fail = [] {
     std::atomic<int> n_begun = 0;

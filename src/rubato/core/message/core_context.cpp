@@ -20,9 +20,10 @@ Outbox& no_outbox() {
 }
 
 constexpr std::uint64_t kTurnsAtOnce = 1024;
-// Records that a slice applies where tasks are so long that the budget which both share is the least.
-// A core that took a few records between two of them would leave in its inbox the tasks that it has
-// been given, where nobody else can have them, and behind these the questions of those that have none.
+// Records that a slice applies at most where tasks are so long that the budget which both share is the
+// least. A core that took a few records between two of them would leave in its inbox the tasks that it
+// has been given, where nobody else can have them, and behind these the questions of those that have
+// none.
 constexpr std::uint64_t kRecordsBesideLongTasks = 256;
 
 }  // namespace
@@ -102,6 +103,18 @@ std::uint64_t CoreContext::apply_incoming(std::uint64_t budget) {
   const std::uint32_t first = apply_first_;
   if (apply_pending(first, shape_.n_cores, budget, n_applied)) {
     static_cast<void>(apply_pending(0, first, budget, n_applied));
+  }
+  return n_applied;
+}
+
+// It may be the records that take long: then no more of them than fit into a slice.
+std::uint64_t CoreContext::apply_beside_long_tasks() {
+  const Nanos begin = clock();
+  std::uint64_t n_applied = 0;
+  while (n_applied < kRecordsBesideLongTasks) {
+    const std::uint64_t n = apply_incoming(detail::kBudgetLeast);
+    n_applied += n;
+    if (n < detail::kBudgetLeast || clock() - begin >= options_.slice) break;
   }
   return n_applied;
 }
@@ -209,7 +222,7 @@ void CoreContext::turn() {
     wake_native();
     if (share()) break;  // the host wakes who can help
     const std::uint64_t n_applied =
-        apply_incoming(budget_ > detail::kBudgetLeast ? left : kRecordsBesideLongTasks);
+        budget_ > detail::kBudgetLeast ? apply_incoming(left) : apply_beside_long_tasks();
     const bool hurries = !hurried_.empty();
     send_hurried();
     const std::uint64_t turn = tasks_.n_turns();

@@ -487,6 +487,7 @@ class CoreContext {
   void forward_parcels();
   void wake_for_room();
   [[nodiscard]] std::uint64_t apply_incoming(std::uint64_t budget);
+  [[nodiscard]] std::uint64_t apply_beside_long_tasks();
   [[nodiscard]] bool apply_pending(std::uint32_t first, std::uint32_t last, std::uint64_t budget,
                                    std::uint64_t& n_applied);
   [[nodiscard]] bool apply_from(std::uint32_t local, std::uint64_t budget,

@@ -28,11 +28,13 @@ NativeCall::~NativeCall() {
 
 bool NativeCall::wait_in_time() {
   if (!work_.is_done && !work_.is_late) core_.wait_for_native(work_);
+  work_.is_due = false;  // it may have become late while the task waited for something else
   return !work_.is_late;
 }
 
 bool NativeCall::wait_for(Nanos patience) {
   if (work_.is_done) return true;
+  work_.is_due = false;
   core_.time_native(work_, patience);
   core_.wait_for_native(work_);
   return work_.is_done;

@@ -16,6 +16,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
@@ -78,6 +79,18 @@ inline void forget_stacks([[maybe_unused]] void* begin,
                           [[maybe_unused]] std::size_t n_bytes) noexcept {
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(begin, n_bytes);
+#endif
+}
+
+// Stacks of tasks that will never go on (of a deadlock, or a node that is lost) are not unwound. Where
+// leaks are looked for they stay, and what they hold is no leak; true if they must not be given back.
+[[nodiscard]] inline bool keep_stacks([[maybe_unused]] const void* begin,
+                                      [[maybe_unused]] std::size_t n_bytes) noexcept {
+#if defined(__SANITIZE_ADDRESS__)
+  __lsan_register_root_region(begin, n_bytes);
+  return true;
+#else
+  return false;
 #endif
 }
 

@@ -26,6 +26,7 @@ Scheduler::Scheduler(const Options& options)
 Scheduler::~Scheduler() {
   RUBATO_REQUIRE(running_ == nullptr);
   for (Worker* worker : workers_) {
+    if (worker->state_ != Worker::State::idle) stacks_.abandon();
     worker->marks_.end();
     worker->~Worker();
   }

@@ -57,6 +57,7 @@ StackPool::StackPool(const StackPoolOptions& options)
 
 StackPool::~StackPool() {
   for (const Mapping& mapping : mappings_) {
+    if (abandoned_ && keep_stacks(mapping.begin, mapping.n_bytes)) continue;
     forget_stacks(mapping.begin, mapping.n_bytes);
     munmap(mapping.begin, mapping.n_bytes);
   }

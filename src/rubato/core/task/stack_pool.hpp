@@ -53,6 +53,9 @@ class StackPool {
            *reinterpret_cast<const std::uint64_t*>(stack.low) == kCanary;
   }
 
+  // Tasks that never end are left on these stacks.
+  void abandon() noexcept { abandoned_ = true; }
+
   // Below each guarded stack.
   [[nodiscard]] std::size_t guard_bytes() const noexcept { return page_bytes_; }
   [[nodiscard]] std::size_t n_guarded() const noexcept { return n_guarded_; }
@@ -78,6 +81,7 @@ class StackPool {
   char* next_small_ = nullptr;  // in the newest arena
   char* end_small_ = nullptr;
   std::size_t arena_bytes_;  // of the next one
+  bool abandoned_ = false;
 };
 
 }  // namespace rubato::core::detail
