@@ -168,16 +168,16 @@ std::uint32_t Journal::next_run(const JournalOptions& options) {
                   ", expected that of a run with a journal");
     }
     fs::create_directories(options.folder);
-    const std::vector<std::string> files = journal_files::in_folder(options.folder);
-    if (options.resume && files.empty()) {
+    const std::uint32_t last = journal_files::last_run(options.folder);
+    if (options.resume && last == 0) {
       throw Error("journal: found no run in " + options.folder +
                   ", expected run-0001-node-0000.journal");
     }
-    if (!options.resume && !files.empty()) {
+    if (!options.resume && last != 0) {
       throw Error("journal: found a run in " + options.folder +
                   ", expected a new folder; --resume goes on with that run");
     }
-    return files.empty() ? 1 : journal_files::run_of(files.back()) + 1;
+    return last + 1;
   } catch (const fs::filesystem_error& error) {
     throw Error(std::string("journal: ") + error.what());
   }
@@ -189,7 +189,7 @@ JournalOptions Journal::numbered(const JournalOptions& options) {
   result.run = next_run(options);
   result.folder = fs::absolute(options.folder).string();
   try {
-    if (options.resume) journal_files::merge(result.folder);
+    if (options.resume) journal_files::merge(result.folder, result.run);
   } catch (const fs::filesystem_error& error) {
     throw Error(std::string("journal: ") + error.what());
   }
@@ -217,9 +217,8 @@ Journal::Journal(const JournalOptions& options, std::uint32_t node)
     : folder_(options.folder), temporary_folder_(temporary_folder(options.folder, options.run)) {
   try {
     if (options.resume) {
-      for (const std::string& path : journal_files::in_folder(folder_)) {
-        if (journal_files::run_of(path) < options.run) read_file(path);
-      }
+      for (const journal_files::Source& source : journal_files::sources(folder_, options.run))
+        read_file(source);
     }
     fs::create_directories(temporary_folder_);
   } catch (const fs::filesystem_error& error) {
@@ -237,10 +236,11 @@ Journal::~Journal() {
 }
 
 // A later entry of the same task counts.
-void Journal::read_file(const std::string& path) {
+void Journal::read_file(const journal_files::Source& source) {
   const auto number = static_cast<std::uint32_t>(files_.size());
-  files_.push_back(path);
-  journal_files::for_each_entry(path, [&](ByteView payload, std::uint64_t offset) {
+  files_.push_back(source.file);
+  journal_files::for_each_entry(source, [&](ByteView payload, auto offset) {
+    if (journal_files::is_mark(payload)) return true;
     Reader in(payload);
     const auto key = in.get<TaskIdentity::Key>();
     by_key_[key] = {number, offset, static_cast<std::uint32_t>(payload.size())};
@@ -248,13 +248,14 @@ void Journal::read_file(const std::string& path) {
     static_cast<void>(get_states(in));
     const std::vector<FileState> outputs = get_states(in);
     if (!outputs.empty()) by_output_[outputs.front().path] = key;
+    return true;
   });
 }
 
 // Nothing, if the file cannot be read any more.
 std::optional<Journal::Entry> Journal::entry_at(const Place& place) const {
-  const Bytes payload = journal_files::read_part(files_[place.file], place.offset, place.n_bytes);
-  if (payload.empty()) return {};
+  Bytes payload(place.n_bytes);
+  if (!files_[place.file]->read(payload.data(), payload.size(), place.offset)) return {};
   Reader in(payload);
   static_cast<void>(in.get<TaskIdentity::Key>());
   static_cast<void>(in.get_string());

@@ -4,8 +4,8 @@
 // A folder. Each node of each run writes a file of its own in it, `run-0002-node-0000.journal`: an
 // entry for each program and each leaf of C++ that ended well, written before
 // anybody is told of its results. A later run reads what all runs and nodes before it have written:
-// it makes one file of theirs, `run-0002-all.journal`, which all its nodes read. A task is done
-// already if there is an entry of the same command, or of the same leaf with the same values, and
+// it makes one file of theirs, `run-0003-all.journal`, which all its nodes read, and which a run after
+// it reads in place of the many, with what these have beyond it. A task is done already if there is an entry of the same command, or of the same leaf with the same values, and
 // the files that it read and wrote are as they were then: their sizes and the times of their last
 // change, as build tools compare them. Equal commands are one task.
 //
@@ -16,11 +16,13 @@
 // the payload, payload: identity 16, task (a string: 8 bytes length and its bytes), inputs and
 // outputs (8 bytes count; of each a string, its path, 8 bytes size, 8 bytes time of last change in
 // ns), values (8 bytes count; each as Value::put). Little-endian. What is torn at the end of a file,
-// by a crash or a full disk, is left out.
+// by a crash or a full disk, is left out. A file that is made of many begins with an entry for each of
+// these: identity 0, no task, one input: the file's name and how many of its bytes are in this one.
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -30,6 +32,11 @@
 #include "rubato/flow/store/value.hpp"
 
 namespace rubato::flow {
+
+namespace journal_files {
+class File;
+struct Source;
+}  // namespace journal_files
 
 struct JournalOptions {
   std::string folder = {};  // "": no journal
@@ -138,7 +145,7 @@ class Journal {
     std::size_t operator()(const TaskIdentity::Key& key) const noexcept { return key[0]; }
   };
 
-  void read_file(const std::string& path);
+  void read_file(const journal_files::Source& source);
   [[nodiscard]] std::optional<Entry> entry_at(const Place& place) const;
   // Why the task has to be run; "" if the entry stands for it. Gives outputs their names.
   [[nodiscard]] static std::string changed(const TaskIdentity& task, const Entry& entry);
@@ -150,7 +157,7 @@ class Journal {
   std::string path_;  // of its own file
   int out_ = -1;
   bool is_discarded_ = false;
-  std::vector<std::string> files_;  // that were read
+  std::vector<std::shared_ptr<journal_files::File>> files_;  // that were read
   std::unordered_map<TaskIdentity::Key, Place, KeyHash> by_key_;
   std::unordered_map<std::string, TaskIdentity::Key> by_output_;  // its first, if it has a name
   mutable std::mutex mutex_;

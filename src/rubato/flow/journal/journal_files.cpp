@@ -7,9 +7,11 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -22,50 +24,12 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "RUBATOJ1";
 constexpr std::size_t kKeyBytes = 16;  // which a payload begins with
+constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
 
 struct EntryHead {
   std::uint32_t n_bytes;
   std::uint32_t zero;
   std::uint64_t hash;
-};
-
-class File {
- public:
-  File(const std::string& path, int flags)
-      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
-
-  [[nodiscard]] bool read(void* to, std::size_t n_bytes, std::uint64_t offset) const {
-    auto* at = static_cast<char*>(to);
-    while (n_bytes > 0) {
-      const ssize_t n = ::pread(descriptor_, at, n_bytes, static_cast<off_t>(offset));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      at += n;
-      offset += static_cast<std::uint64_t>(n);
-      n_bytes -= static_cast<std::size_t>(n);
-    }
-    return true;
-  }
-  [[nodiscard]] bool write(const Bytes& bytes) const {
-    std::size_t n_written = 0;
-    while (n_written < bytes.size()) {
-      const ssize_t n = ::write(descriptor_, bytes.data() + n_written, bytes.size() - n_written);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      n_written += static_cast<std::size_t>(n);
-    }
-    return true;
-  }
-  [[nodiscard]] bool sync() const { return ::fsync(descriptor_) == 0; }
-
- private:
-  int descriptor_;
 };
 
 std::string name_of_merged(std::uint32_t run) {
@@ -74,24 +38,107 @@ std::string name_of_merged(std::uint32_t run) {
   return name.data();
 }
 
-bool is_merged(const fs::path& path) {
-  return path.filename().string().ends_with("-all.journal");
+// Of a file of a journal.
+struct Name {
+  std::uint32_t run;
+  bool is_merged;
+};
+std::optional<Name> parse(const fs::path& path) {
+  const std::string name = path.filename().string();
+  unsigned run = 0;
+  unsigned node = 0;
+  // NOLINTNEXTLINE(cert-err34-c): compared with what it was made from
+  const int n_found = std::sscanf(name.c_str(), "run-%u-node-%u.journal", &run, &node);
+  if (n_found < 1) return {};
+  if (name != (n_found == 2 ? name_of(run, node) : name_of_merged(run))) return {};
+  return Name{run, n_found == 1};
 }
 
-// All of them, by their runs; the one that is made of many is the last of its run.
-std::vector<std::string> all_in(const std::string& folder) {
-  std::vector<std::tuple<std::uint32_t, bool, std::string>> found;
+// The files of nodes, by their runs, and those that are made of many.
+struct Listing {
+  std::vector<std::pair<std::uint32_t, std::string>> of_nodes;
+  std::map<std::uint32_t, std::string> merged;
+};
+Listing list(const std::string& folder) {
+  Listing all;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    std::string path = entry.path().string();
-    const std::uint32_t run = run_of(path);
-    if (run > 0) found.emplace_back(run, is_merged(path), std::move(path));
+    const std::optional<Name> name = parse(entry.path());
+    if (!name || !entry.is_regular_file()) continue;
+    if (name->is_merged) {
+      all.merged[name->run] = entry.path().string();
+    } else {
+      all.of_nodes.emplace_back(name->run, entry.path().string());
+    }
   }
-  std::ranges::sort(found);
-  std::vector<std::string> paths;
-  paths.reserve(found.size());
-  for (auto& [run, merged, path] : found)
-    paths.push_back(std::move(path));
-  return paths;
+  std::ranges::sort(all.of_nodes);
+  return all;
+}
+
+// Of files by their names: what is in a file that is made of many.
+using Marks = std::map<std::string, std::uint64_t>;
+
+// As an entry of no task, with that file as its input.
+Bytes mark_of(const std::string& name, std::uint64_t n_bytes) {
+  Writer payload;
+  payload.put(std::array<std::uint64_t, 2>{});
+  payload.put_string("");
+  payload.put(std::uint64_t{1});
+  payload.put_string(name);
+  payload.put(n_bytes);
+  payload.put(std::int64_t{0});
+  payload.put(std::uint64_t{0});
+  payload.put(std::uint64_t{0});
+  return payload.take();
+}
+
+// They come first.
+Marks marks_in(const Source& merged) {
+  Marks marks;
+  for_each_entry(merged, [&](ByteView payload, std::uint64_t /*offset*/) {
+    if (!is_mark(payload)) return false;
+    Reader in(payload);
+    static_cast<void>(in.get<std::array<std::uint64_t, 2>>());
+    static_cast<void>(in.get_string());
+    static_cast<void>(in.get<std::uint64_t>());
+    const std::string name = in.get_string();
+    marks[name] = in.get<std::uint64_t>();
+    return true;
+  });
+  return marks;
+}
+
+// Another run may do the same at this time.
+std::string hidden_name(const std::string& path) {
+  std::uint64_t word = 0;
+  if (::getentropy(&word, sizeof word) != 0) word = 0;  // the process id has to do
+  return path + "." + std::to_string(::getpid()) + "." + std::to_string(word) + ".new";
+}
+
+Source open(const std::string& path, std::uint64_t begin = 0) {
+  Source source{path, std::make_shared<File>(path, O_RDONLY), begin};
+  if (source.file->is_open()) return source;
+  throw Error("journal: cannot read " + path + ": " + std::strerror(errno), ExitCode::failed);
+}
+
+// sources() of these.
+std::vector<Source> opened(const Listing& all, std::uint32_t run) {
+  std::vector<Source> found;
+  Marks marks;
+  const auto after = all.merged.upper_bound(run);
+  if (after != all.merged.begin()) {
+    const auto& [of_run, path] = *std::prev(after);
+    found.push_back(open(path));
+    if (of_run == run) return found;  // it was made just now, so that nodes need not look further
+    marks = marks_in(found.front());
+  }
+  for (const auto& [of_run, path] : all.of_nodes) {
+    if (of_run >= run) break;
+    const auto mark = marks.find(fs::path(path).filename().string());
+    Source source = open(path, mark == marks.end() ? 0 : mark->second);
+    if (source.begin == 0 || source.file->n_bytes() > source.begin)
+      found.push_back(std::move(source));
+  }
+  return found;
 }
 
 // Where the last entry of a task is.
@@ -101,18 +148,73 @@ struct Place {
   std::size_t n_bytes;
 };
 
-bool write_merged(const std::string& path, const std::vector<std::string>& files,
+bool write_merged(const std::string& path, const Marks& marks, const std::vector<Source>& from,
                   const std::vector<Place>& places) {
-  const File out(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (!out.is_open() || !out.write(magic())) return false;
-  for (const Place& place : places) {
-    const Bytes payload = read_part(files[place.file], place.offset, place.n_bytes);
-    if (payload.empty() || !out.write(entry_of(payload))) return false;
+  const File out(path, O_WRONLY | O_CREAT | O_EXCL);
+  Writer some;
+  const auto flush = [&] {
+    const Bytes bytes = some.take();
+    some = Writer();
+    return out.write(bytes);
+  };
+  const auto add = [&](ByteView bytes) {
+    some.append(bytes.data(), bytes.size());
+    return some.size() < kWriteBytes || flush();
+  };
+  if (!out.is_open() || !add(magic())) return false;
+  for (const auto& [name, n_bytes] : marks) {
+    if (!add(entry_of(mark_of(name, n_bytes)))) return false;
   }
-  return out.sync();
+  Bytes payload;
+  for (const Place& place : places) {
+    payload.resize(place.n_bytes);
+    if (!from[place.file].file->read(payload.data(), payload.size(), place.offset)) return false;
+    if (!add(entry_of(payload))) return false;
+  }
+  return flush() && out.sync();
 }
 
 }  // namespace
+
+File::File(const std::string& path, int flags)
+    : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+
+File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool File::read(void* to, std::size_t n_bytes, std::uint64_t offset) const {
+  auto* at = static_cast<char*>(to);
+  while (n_bytes > 0) {
+    const ssize_t n = ::pread(descriptor_, at, n_bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    offset += static_cast<std::uint64_t>(n);
+    n_bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+bool File::write(ByteView bytes) const {
+  std::size_t n_written = 0;
+  while (n_written < bytes.size()) {
+    const ssize_t n = ::write(descriptor_, bytes.data() + n_written, bytes.size() - n_written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    n_written += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+std::uint64_t File::n_bytes() const {
+  struct stat now {};
+  return ::fstat(descriptor_, &now) == 0 ? static_cast<std::uint64_t>(now.st_size) : 0;
+}
+
+bool File::sync() const {
+  return ::fsync(descriptor_) == 0;
+}
 
 std::string name_of(std::uint32_t run, std::uint32_t node) {
   std::array<char, 48> name{};
@@ -121,21 +223,21 @@ std::string name_of(std::uint32_t run, std::uint32_t node) {
   return name.data();
 }
 
-std::uint32_t run_of(const std::string& path) {
-  const std::string name = fs::path(path).filename().string();
-  unsigned run = 0;
-  unsigned node = 0;
-  // NOLINTNEXTLINE(cert-err34-c): compared with what it was made from
-  const int n_found = std::sscanf(name.c_str(), "run-%u-node-%u.journal", &run, &node);
-  if (n_found < 1) return 0;
-  return name == (n_found == 2 ? name_of(run, node) : name_of_merged(run)) ? run : 0;
+std::uint32_t last_run(const std::string& folder) {
+  const Listing all = list(folder);
+  const std::uint32_t of_nodes = all.of_nodes.empty() ? 0 : all.of_nodes.back().first;
+  return std::max(of_nodes, all.merged.empty() ? 0 : all.merged.rbegin()->first);
 }
 
-std::vector<std::string> in_folder(const std::string& folder) {
-  std::vector<std::string> paths = all_in(folder);
-  const auto merged = std::ranges::find_if(paths.rbegin(), paths.rend(), is_merged);
-  if (merged != paths.rend()) paths.erase(paths.begin(), merged.base() - 1);
-  return paths;
+std::vector<Source> sources(const std::string& folder, std::uint32_t run) {
+  // A run that has made one file of many takes away the one before, perhaps between two lines here.
+  for (int n_left = 100;; --n_left) {
+    try {
+      return opened(list(folder), run);
+    } catch (const Error&) {
+      if (n_left == 0) throw;
+    }
+  }
 }
 
 Bytes magic() {
@@ -152,49 +254,59 @@ Bytes entry_of(ByteView payload) {
   return entry.take();
 }
 
-Bytes read_part(const std::string& path, std::uint64_t offset, std::size_t n_bytes) {
-  Bytes part(n_bytes);
-  const File file(path, O_RDONLY);
-  if (!file.is_open() || !file.read(part.data(), n_bytes, offset)) return {};
-  return part;
+bool is_mark(ByteView payload) {
+  return payload.size() >= kKeyBytes &&
+         std::ranges::all_of(payload.first(kKeyBytes), [](auto b) { return b == std::byte{0}; });
 }
 
-void for_each_entry(const std::string& path,
-                    const std::function<void(ByteView payload, std::uint64_t offset)>& visit) {
-  const File file(path, O_RDONLY);
-  if (!file.is_open())
-    throw Error("journal: cannot read " + path + ": " + std::strerror(errno), ExitCode::failed);
-  std::array<char, kMagic.size()> begin{};
-  if (!file.read(begin.data(), begin.size(), 0)) return;  // killed before it could begin
-  if (std::string_view(begin.data(), begin.size()) != kMagic) {
-    throw Error(path + ": expected a journal of this version, which begins with " +
-                std::string(kMagic));
+std::uint64_t for_each_entry(
+    const Source& source,
+    const std::function<bool(ByteView payload, std::uint64_t offset)>& visit) {
+  const File& file = *source.file;
+  std::uint64_t offset = source.begin;
+  if (offset == 0) {
+    std::array<char, kMagic.size()> begin{};
+    if (!file.read(begin.data(), begin.size(), 0)) return 0;  // killed before it could begin
+    if (std::string_view(begin.data(), begin.size()) != kMagic) {
+      throw Error(source.path + ": expected a journal of this version, which begins with " +
+                  std::string(kMagic));
+    }
+    offset = kMagic.size();
   }
-  std::uint64_t offset = kMagic.size();
   EntryHead head{};
   Bytes payload;
-  const auto n_in_file = static_cast<std::uint64_t>(fs::file_size(path));
+  const std::uint64_t n_in_file = file.n_bytes();
   while (file.read(&head, sizeof head, offset)) {
-    offset += sizeof head;
-    if (head.n_bytes > n_in_file - std::min(offset, n_in_file)) return;
+    const std::uint64_t begin = offset + sizeof head;
+    if (head.n_bytes > n_in_file - std::min(begin, n_in_file)) return offset;
     payload.resize(head.n_bytes);
-    if (!file.read(payload.data(), payload.size(), offset)) return;
-    if (XXH3_64bits(payload.data(), payload.size()) != head.hash) return;
-    visit(payload, offset);
-    offset += head.n_bytes;
+    if (!file.read(payload.data(), payload.size(), begin)) return offset;
+    if (XXH3_64bits(payload.data(), payload.size()) != head.hash) return offset;
+    offset = begin + head.n_bytes;
+    if (!visit(payload, begin)) return offset;
   }
+  return offset;
 }
 
-void merge(const std::string& folder) {
-  const std::vector<std::string> files = in_folder(folder);
-  if (files.size() < 2) return;
+void merge(const std::string& folder, std::uint32_t run) {
+  const std::vector<Source> from = sources(folder, run);
+  if (from.size() < 2) return;
+  Marks marks;
   std::map<std::array<std::byte, kKeyBytes>, Place> last;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    for_each_entry(files[i], [&](ByteView payload, std::uint64_t offset) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::uint64_t end = for_each_entry(from[i], [&](ByteView payload, std::uint64_t offset) {
+      if (is_mark(payload)) return true;
       std::array<std::byte, kKeyBytes> key{};
       std::memcpy(key.data(), payload.data(), std::min(key.size(), payload.size()));
       last[key] = {i, offset, payload.size()};
+      return true;
     });
+    const fs::path path = from[i].path;
+    if (parse(path)->is_merged) {
+      marks = marks_in(from[i]);
+    } else if (end > 0) {
+      marks[path.filename().string()] = end;
+    }
   }
   std::vector<Place> places;
   places.reserve(last.size());
@@ -202,15 +314,14 @@ void merge(const std::string& folder) {
     places.push_back(place);
   // As they were written.
   std::ranges::sort(places, {}, [](const Place& at) { return std::pair(at.file, at.offset); });
-  const std::string merged = (fs::path(folder) / name_of_merged(run_of(files.back()))).string();
-  const std::string hidden = merged + ".new";
+  const std::string merged = (fs::path(folder) / name_of_merged(run)).string();
+  const std::string hidden = hidden_name(merged);
   std::error_code failed;
-  if (write_merged(hidden, files, places)) fs::rename(hidden, merged, failed);
+  if (write_merged(hidden, marks, from, places)) fs::rename(hidden, merged, failed);
   fs::remove(hidden, failed);
-  if (!fs::exists(merged, failed)) return;
-  // The files of nodes stay: their runs may still go on.
-  for (const std::string& path : all_in(folder)) {
-    if (is_merged(path) && path != merged) fs::remove(path, failed);
+  if (!fs::is_regular_file(merged, failed)) return;
+  for (const auto& [of_run, path] : list(folder).merged) {
+    if (of_run < run) fs::remove(path, failed);
   }
 }
 

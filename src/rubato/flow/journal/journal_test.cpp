@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -15,6 +16,7 @@
 #include "rubato/flow/flow_test.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/run_script.hpp"
+#include "rubato/flow/journal/journal_files.hpp"
 #include "rubato/flow/program/detail/testing.hpp"
 #include "rubato/flow/program/program_task.hpp"
 
@@ -176,7 +178,8 @@ TEST_F(Journals, of_many_nodes_become_one_file) {
     // Files of nodes stay; of those that are made of many, the last.
     for (std::uint32_t other = 1; other <= 4; ++other) {
       const std::string merged = path("journal/run-000" + std::to_string(other) + "-all.journal");
-      EXPECT_EQ(std::filesystem::exists(merged), other + 1 == run) << other << " in run " << run;
+      EXPECT_EQ(std::filesystem::exists(merged), other == run && run > 1)
+          << other << " in run " << run;
     }
   }
 }
@@ -189,10 +192,71 @@ TEST_F(Journals, are_read_one_by_one_where_no_file_can_be_made_of_them) {
   Journal(first, 0).add(one, {});
   { const Journal other(first, 1); }
   // In the way.
-  std::filesystem::create_directories(path("journal/run-0001-all.journal.new/in the way"));
+  std::filesystem::create_directories(path("journal/run-0002-all.journal/in the way"));
   Journal again(options(true), 0);
   EXPECT_TRUE(again.find(one));
-  EXPECT_FALSE(std::filesystem::exists(path("journal/run-0001-all.journal")));
+  for (const auto& entry : std::filesystem::directory_iterator(path("journal")))
+    EXPECT_FALSE(entry.path().string().ends_with(".new")) << entry.path();
+}
+
+// A second run begins while the first one goes on, and a third one needs what both have done.
+TEST_F(Journals, have_what_a_run_writes_after_another_one_has_read_it) {
+  write_to(path("in"), "1");
+  write_to(path("out"), "x");
+  const auto number = [&](int i) {
+    return task("task" + std::to_string(i), path("in"), path("out"));
+  };
+  const JournalOptions first = options(false);
+  Journal one(first, 0);
+  Journal(first, 1).add(number(0), {});
+  one.add(number(1), {});
+  Journal two(options(true), 0);
+  EXPECT_TRUE(two.find(number(1)));
+  two.add(number(2), {});
+  one.add(number(3), {});
+  {
+    Journal three(options(true), 0);
+    one.add(number(4), {});
+    for (int i = 0; i <= 3; ++i)
+      EXPECT_TRUE(three.find(number(i))) << i;
+  }
+  // The file that the second run has read is gone, and it still has what was there.
+  EXPECT_FALSE(std::filesystem::exists(path("journal/run-0002-all.journal")));
+  EXPECT_TRUE(two.find(number(0)));
+  Journal four(options(true), 0);
+  for (int i = 0; i <= 4; ++i)
+    EXPECT_TRUE(four.find(number(i))) << i;
+}
+
+TEST_F(Journals, lose_nothing_where_two_runs_make_one_file_of_many_at_once) {
+  write_to(path("in"), "1");
+  write_to(path("out"), "x");
+  const auto number = [&](int i) {
+    return task("task" + std::to_string(i), path("in"), path("out"));
+  };
+  constexpr int kTasks = 100;
+  const JournalOptions first = options(false);
+  {
+    Journal a(first, 0);
+    Journal b(first, 1);
+    for (int i = 0; i < kTasks; ++i)
+      (i % 2 == 0 ? a : b).add(number(i), {});
+  }
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::thread> threads;
+    for (std::uint32_t run = 2; run < 4; ++run)
+      threads.emplace_back([&, run] { journal_files::merge(first.folder, run); });
+    for (std::thread& thread : threads)
+      thread.join();
+    for (std::uint32_t run = 2; run < 4; ++run) {
+      JournalOptions how = first;
+      how.resume = true;
+      how.run = run;
+      Journal journal(how, static_cast<std::uint32_t>(round));
+      for (int i = 0; i < kTasks; ++i)
+        ASSERT_TRUE(journal.find(number(i))) << i;
+    }
+  }
 }
 
 TEST_F(Journals, say_what_is_wrong_with_a_folder) {
