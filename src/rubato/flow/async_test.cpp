@@ -309,6 +309,65 @@ TEST(Async, asks_for_more_of_a_stored_reference) {
   }
 }
 
+// Several tasks of the core where a reference is stored copy it while the way to its datum is full.
+struct Filler {
+  std::array<std::uint64_t, 4> words = {};
+  void apply(CoreContext& /*here*/) const {}
+};
+TEST(Async, copies_a_stored_reference_while_others_wait_for_room) {
+  const auto fill = [](CoreId core) {
+    for (int i = 0; i < 6; ++i)
+      CoreContext::here().post(core, Filler{});
+  };
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const auto n_nodes = static_cast<std::uint32_t>(2 + seed % 4);
+    FlowResult result;
+    const auto flow = [fill] {
+      global::on_all_cores([] { Flow::here().set_stored_least(kWholeWeight); });
+      const auto far = static_cast<CoreId>(global::n_cores() - 1);
+      auto stored = make_datum<Container<int>>();
+      const auto make = [](Promise<Container<int>> promise) {
+        auto [members, insert] = make_container<int>();
+        insert.insert(3, 7);
+        promise.set(members);
+      };
+      async(make, {.core = far})(std::move(stored.promise));
+      const auto copy = [far, fill](const Future<Container<int>>& one) {
+        for (int i = 0; i < 20; ++i) {
+          fill(far);
+          const Container<int> copied = one.get();
+          fill(far);
+        }
+      };
+      for (int i = 0; i < 12; ++i)
+        async(copy, {.core = 0})(later(stored.future));
+    };
+    global::simulate_seed(
+        n_nodes, 2, seed, [&] { result = run(flow); }, global::tiny_windows());
+    ASSERT_EQ(result.text(), "") << "seed " << seed;
+    ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+TEST(Async, refuses_a_promise_that_is_set_twice_and_names_both_places) {
+  std::string said;
+  const FlowResult result = simulate_flow(1, [&said] {
+    auto made = make_datum<int>();
+    made.promise.set(1);
+    const int line = __LINE__ - 1;
+    try {
+      made.promise.set(2);
+    } catch (const Error& error) {
+      said = error.what();
+    }
+    EXPECT_NE(said.find("async_test.cpp:" + std::to_string(line)), std::string::npos) << said;
+    EXPECT_NE(said.find("async_test.cpp:" + std::to_string(line + 3)), std::string::npos) << said;
+    EXPECT_EQ(made.future.get(), 1);
+    EXPECT_THROW(Promise<int>().set(1), Error);
+  });
+  EXPECT_EQ(result.text(), "");
+}
+
 TEST(Async, fails_a_datum_that_nobody_can_set_any_more) {
   const FlowResult result = simulate_flow(3, [] {
     auto dropped = make_datum<int>();

@@ -269,8 +269,9 @@ class Flow final : public core::Combiner {
   // Some million references may have asked for it before a word is full.
   static constexpr std::uint64_t kMinted = std::uint64_t{1} << 40;
   static constexpr std::uint64_t kWideLeast = std::uint64_t{1} << 38;
-  // Of a loop: some million tasks.
+  // Of a loop: some million tasks; and hundreds of thousands of loops over one container at a time.
   static constexpr std::uint64_t kLoopWeightACore = std::uint64_t{1} << 34;
+  static constexpr std::uint64_t kLoopWeightMost = std::uint64_t{1} << 46;
   // What is stored asks for more while there is enough for some million copies.
   static constexpr std::uint64_t kStoredLeast = std::uint64_t{1} << 37;
 

@@ -217,7 +217,8 @@ std::vector<std::pair<Value, Value>> Flow::all_members(const Ref& container) {
 
 void Flow::attach_loop(std::unique_ptr<Rule> body) {
   const DataId id = body->args()[0].ref.id;
-  const std::uint64_t of_all = here_.shape().n_cores_total() * kLoopWeightACore;
+  const std::uint64_t of_all =
+      std::min(here_.shape().n_cores_total() * kLoopWeightACore, kLoopWeightMost);
   const std::uint64_t least = id.is_spread() ? std::max(kWideLeast, of_all) : kWideLeast;
   for (Arg& arg : body->args())
     make_wide(arg.ref, arg.mode == Arg::Mode::writer, least);

@@ -96,6 +96,7 @@ Ref Flow::share_stored(Value& stored, DataId of, const Value* key) {
       stored_that_ask_.erase(more.id.word);
       add_to_stored(of, is_member ? &name : nullptr, more);
     };
+    const CoreContext::InPlace inside(here_);  // others share it, too
     widen({all.id, 1}, false, kMinted, then);
   }
   stored = Value::reference(all);

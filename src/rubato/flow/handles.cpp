@@ -46,6 +46,14 @@ const ActionId kReply = register_action({"wait", &reply, true, true});
 
 }  // namespace
 
+void throw_set_again(SourcePlace first, SourcePlace again) {
+  if (first.line == 0) {
+    throw Error("a promise is set at " + again.text() +
+                ": expected one that was not given away, and is one");
+  }
+  throw Error("a promise was set at " + first.text() + ", and is set again at " + again.text());
+}
+
 Value wait_for(Arg input, SourcePlace at) {
   Flow& flow = Flow::here();
   flow.core().check_may_block();

@@ -56,6 +56,9 @@ namespace detail {
 // The value of a datum, or the reason why there is none. Waits; gives the reference back.
 [[nodiscard]] Value wait_for(Arg input, SourcePlace at);
 
+// `first`: where the promise was set; of no file if it was given away.
+[[noreturn]] void throw_set_again(SourcePlace first, SourcePlace again);
+
 // How a task asks for a T: for its value, or, if it is a handle itself, for the reference.
 template <class T>
 inline constexpr Arg::Mode kModeFor =
@@ -106,9 +109,10 @@ class Promise {
   Promise() = default;
   explicit Promise(Ref ref) noexcept : writer_(ref) {}
 
-  // REQUIRES: it was not set. May wait for room to send.
+  // May wait for room to send. Throws Error if it was set, or the promise was given away.
   void set(const T& value, SourcePlace at = SourcePlace::here()) {
-    RUBATO_REQUIRE(static_cast<bool>(writer_));
+    if (!writer_) detail::throw_set_again(set_at_, at);
+    set_at_ = at;
     Flow::here().set(writer_.take(), Codec<T>::put(value), PortablePlace(at));
   }
   // There will be no value; what needs it is not run.
@@ -125,6 +129,7 @@ class Promise {
 
  private:
   Handle<true> writer_;
+  SourcePlace set_at_ = {};
 };
 
 // A new datum: who reads it, and who sets it. On this core.

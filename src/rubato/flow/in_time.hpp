@@ -3,7 +3,8 @@
 //
 // A thread cannot be ended from outside. So a task that takes longer fails at once, with all that
 // it was to set, and keeps its thread, its worker and its place in the run until its function has
-// ended; what that returns or throws is dropped. The run waits for it, and says so. A function that
+// ended; what that returns or throws is dropped. The run waits for it, and says so. A container that
+// it has a part of the right to write to is open until then: it may still insert. A function that
 // asks time_is_up() can end by itself.
 
 #include <functional>

@@ -122,6 +122,10 @@ struct BeginUnits {
   core::FinishId around;
   void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().begin_units(units, around); }
 };
+struct CloseUnits {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().close_units(); }
+};
 struct EndUnits {
   std::uint64_t unused = 0;
   void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().end_units(); }
@@ -141,6 +145,8 @@ void finish_all(CoreContext& here, const std::function<void()>& main) {
       here.spawn([&main] { main(); }, {"main"});
     });
     Flow::here().typed_pool().close_units();
+    // Who is told may put units at once, which are nobody's any more, wherever they are kept.
+    here.finish([&] { here.multicast(0, n_cores, CloseUnits{}); });
     here.multicast(0, n_cores, EndUnits{});
   });
 }

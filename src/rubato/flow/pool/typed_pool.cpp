@@ -229,18 +229,7 @@ void TypedPool::give(Kept& mine) {
   while (!mine.beggars.empty() && mine.n_movable > 0) {
     const NodeId to = mine.beggars.back();
     mine.beggars.pop_back();
-    // The best for the worker that has nothing to do, and every second one of the others.
-    const std::size_t n_most = n_to_give(mine.n_movable);
-    bool is_given = true;
-    std::size_t n_given = 0;
-    for (auto at = mine.waiting.begin(); at != mine.waiting.end() && n_given < n_most;) {
-      const auto next = std::next(at);
-      if (!at->second.is_bound() && std::exchange(is_given, !is_given)) {
-        give(mine, to, at);
-        ++n_given;
-      }
-      at = next;
-    }
+    for_each_to_give(mine, [&](Queue::iterator at) { give(mine, to, at); });
   }
 }
 

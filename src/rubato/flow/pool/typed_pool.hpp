@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rubato/flow/pool/workers.hpp"
@@ -64,8 +65,9 @@ class TypedPool {
   // Of the run: that of all that puts and gets, and the one around it, in which tasks wait for units.
   // When nothing is open in `units` any more, end_units(). On all cores.
   void begin_units(core::FinishId units, core::FinishId around) noexcept;
-  // On the core that runs the flow, when that has ended; end_units() follows on all cores.
-  void close_units() noexcept { units_are_over_ = true; }
+  // When that has ended: nobody is handed a unit any more. On the core that runs the flow, then on all
+  // cores, before end_units() on any.
+  void close_units();
   [[nodiscard]] bool units_are_over() const noexcept { return units_are_over_; }
   void end_units();
   // A task that waits for what others do in the flow is nothing to wait for: before it sleeps, and
@@ -84,7 +86,7 @@ class TypedPool {
   void note_want(WorkType kind, NodeId node);
   void give_units(WorkType kind, NodeId to);
   void accept_units(WorkType kind, ByteView units);
-  void take_unit(std::uint64_t address, Value unit);
+  void take_unit(std::uint64_t address, std::unique_ptr<Rule> unit);
   void accept(std::unique_ptr<Rule> rule);
   void free_worker(WorkType type, CoreId core);
   void reserve(WorkType type, std::uint32_t n, CoreId asked_by);
@@ -162,6 +164,22 @@ class TypedPool {
   void start(Kept& kept, Waiting next);
   [[nodiscard]] static Waiting take(Kept& kept, Queue& queue, Queue::iterator at);
   void give(Kept& kept);
+  // Of those that may move: the best, for a node that has nothing to do, and every second one of the
+  // others.
+  template <class F>
+  void for_each_to_give(Kept& mine, F give) {
+    const std::size_t n_most = n_to_give(mine.n_movable);
+    bool is_given = true;
+    std::size_t n_given = 0;
+    for (auto at = mine.waiting.begin(); at != mine.waiting.end() && n_given < n_most;) {
+      const auto next = std::next(at);
+      if (!at->second.is_bound() && std::exchange(is_given, !is_given)) {
+        give(at);
+        ++n_given;
+      }
+      at = next;
+    }
+  }
   void give(Kept& kept, NodeId to, Queue::iterator at);
   void beg(Kept& kept);
 

@@ -14,6 +14,10 @@
 // in the flow but to wait, for units or futures, and no unit is left that any of these may have, all
 // of them return nothing: termination is found by counting (docs/decisions/0020). A unit that nobody
 // gets waits for ever, as a rule does.
+//
+// What cannot begin or go on before one of them ends (a task that waits for a worker of its type which
+// one of them has, a team whose member waits in get(), more than 4,096 of them on a core) counts as
+// something that is left to do, so that the flow ends with the report of a deadlock.
 
 #include <optional>
 #include <string>

@@ -80,8 +80,7 @@ struct AskToWake {
 struct HandUnit {
   std::uint64_t address;
   void apply(CoreContext& /*here*/, ByteView bytes) const {
-    Flow::here().typed_pool().take_unit(address,
-                                        std::move(Rule::from_bytes(bytes)->args()[0].value));
+    Flow::here().typed_pool().take_unit(address, Rule::from_bytes(bytes));
   }
 };
 
@@ -109,13 +108,16 @@ void TypedPool::begin_units(core::FinishId units, core::FinishId around) noexcep
   around_units_ = around;
 }
 
-void TypedPool::end_units() {
+void TypedPool::close_units() {
   units_are_over_ = true;
   for (auto& [number, mine] : kept_) {
     if (!is_kind(mine.type)) continue;
     mine.getters.clear();
     mine.n_free = 0;
   }
+}
+
+void TypedPool::end_units() {
   for (Getting* const getting : std::exchange(getting_, {})) {
     getting->is_over = true;
     here_.tasks().wake(*getting->waiter);
@@ -148,8 +150,10 @@ std::optional<Value> TypedPool::get_unit(WorkType kind) {
   if (units_are_over_ || (scope == around_units_ && scope != 0)) return {};
   if (scope == 0 || scope != units_scope_) {
     throw Error(
-        "a unit is to be got within a finish scope of the task's own, or outside a flow: expected "
-        "a task of the flow, outside of such a scope");
+        "a unit is to be got within a finish scope, or outside a flow: expected a task of the flow "
+        "that was not started within a finish scope of another task, by what was set there, and "
+        "has "
+        "opened none itself");
   }
   core::Worker& me = here_.tasks().running();
   Getting getting{&me};
@@ -222,17 +226,11 @@ void TypedPool::give_units(WorkType kind, NodeId to) {
     mine.is_wanted = false;  // by whom has got some
   } else {
     Writer out;
-    std::size_t n_left = n_to_give(mine.n_movable);
-    for (auto at = mine.waiting.begin(); n_left > 0;) {
-      const auto next = std::next(at);
-      if (!at->second.is_bound()) {
-        const Bytes unit = take(mine, mine.waiting, at).rule->to_bytes();
-        out.put(static_cast<std::uint64_t>(unit.size()));
-        out.append(unit.data(), unit.size());
-        --n_left;
-      }
-      at = next;
-    }
+    for_each_to_give(mine, [&](Queue::iterator at) {
+      const Bytes unit = take(mine, mine.waiting, at).rule->to_bytes();
+      out.put(static_cast<std::uint64_t>(unit.size()));
+      out.append(unit.data(), unit.size());
+    });
     here_.post(keeper_on(kind, to), BringUnits{kind}, out.view());
   }
   pump_units(mine);
@@ -258,10 +256,9 @@ TypedPool::Queue& TypedPool::queue_for(Kept& mine, const Rule& rule) {
 
 void TypedPool::hand_out(Kept& mine) {
   const auto has_unit = [&](const Getter& getter) {
-    const auto own = mine.of_core.find(getter.core);
-    return !mine.waiting.empty() || (own != mine.of_core.end() && !own->second.empty());
+    return !mine.waiting.empty() || mine.of_core.contains(getter.core);
   };
-  while (true) {
+  while (!mine.waiting.empty() || !mine.of_core.empty()) {
     auto to = mine.getters.end();
     if (!mine.waiting.empty()) {
       const CoreId wanted = mine.waiting.begin()->second.rule->options.core;
@@ -278,21 +275,29 @@ void TypedPool::hand(Kept& mine, std::deque<Getter>::iterator to) {
   const Getter getter = *to;
   mine.getters.erase(to);
   --mine.n_free;
-  Queue& own = mine.of_core[getter.core];
+  const auto own = mine.of_core.find(getter.core);
   const bool is_own =
-      !own.empty() && (mine.waiting.empty() || own.begin()->first < mine.waiting.begin()->first);
-  Queue& queue = is_own ? own : mine.waiting;
-  const Waiting best = take(mine, queue, queue.begin());
+      own != mine.of_core.end() &&
+      (mine.waiting.empty() || own->second.begin()->first < mine.waiting.begin()->first);
+  Queue& queue = is_own ? own->second : mine.waiting;
+  Waiting best = take(mine, queue, queue.begin());
+  if (is_own && queue.empty()) mine.of_core.erase(own);
   if (getter.core == here_.core()) {
-    take_unit(getter.address, std::move(best.rule->args()[0].value));
+    take_unit(getter.address, std::move(best.rule));
   } else {
     here_.post(getter.core, HandUnit{getter.address}, best.rule->to_bytes());
   }
 }
 
-void TypedPool::take_unit(std::uint64_t address, Value unit) {
+// Something outside of the flow may have put a unit at the very end: who was to get it may have been
+// told that there are none.
+void TypedPool::take_unit(std::uint64_t address, std::unique_ptr<Rule> unit) {
   auto& getting = *std::bit_cast<Getting*>(address);
-  getting.unit = std::move(unit);
+  if (units_are_over_ && std::ranges::find(getting_, &getting) == getting_.end()) {
+    put(unit);
+    return;
+  }
+  getting.unit = std::move(unit->args()[0].value);
   if (!std::exchange(getting.sleeps, false)) return;
   std::erase(getting_, &getting);
   wake(*getting.waiter);
@@ -329,6 +334,10 @@ void put_unit(std::uint32_t kind, Value value, const UnitOptions& options, Porta
   if (options.core != kAnyCore && options.core >= shape.n_cores_total()) {
     throw Error("a unit for core " + std::to_string(options.core) + ": expected less than " +
                 std::to_string(shape.n_cores_total()));
+  }
+  if (options.core != kAnyCore && options.node != kAnyNode) {
+    throw Error("a unit for core " + std::to_string(options.core) + " and for node " +
+                std::to_string(options.node) + ": expected one of them");
   }
   if (options.node != kAnyNode && options.node >= shape.n_nodes) {
     throw Error("a unit for node " + std::to_string(options.node) + ": expected less than " +

@@ -1,5 +1,6 @@
 // Units that tasks put and get by themselves.
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -152,6 +153,59 @@ TEST(Units, are_not_the_end_of_what_gets_them) {
   });
 }
 
+// Whoever has heard that there are no more puts one: nobody gets it, on whatever core it is kept.
+TEST(Units, of_those_who_have_heard_of_the_end_are_nobody_s) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 3);
+    const auto n_cores = static_cast<std::uint32_t>(1 + seed / 3 % 4);
+    static int n_got;
+    n_got = 0;
+    FlowResult result;
+    const auto get_and_put = [] {
+      while (kNumbers.get())
+        ++n_got;
+      kNumbers.put(1);
+    };
+    global::simulate_seed(n_nodes, n_cores, seed, [&] {
+      result = run([&] {
+        for (CoreId core = 0; core < global::n_cores(); ++core)
+          async(get_and_put, {.core = core})();
+        kNumbers.put(0);
+      });
+    });
+    EXPECT_EQ(n_got, 1) << "seed " << seed;
+    EXPECT_EQ(result.n_failures, 0U) << "seed " << seed;
+    EXPECT_FALSE(result.waiting.empty()) << "seed " << seed;
+  }
+}
+
+// What another node is given is of all priorities.
+TEST(Units, of_the_best_priorities_are_not_all_given_away) {
+  static std::array<std::vector<std::int64_t>, 2> got;  // by cores
+  const auto get_all = [] {
+    while (const auto number = kNumbers.get()) {
+      CoreContext& here = CoreContext::here();
+      got.at(here.core()).push_back(*number);
+      here.charge(kMillisecond);
+      here.yield();
+    }
+  };
+  global::simulate_seed(2, 1, 1, [&] {
+    const FlowResult result = run([&] {
+      for (std::int32_t i = 1; i <= 100; ++i)
+        kNumbers.put(i, {.priority = i});
+      for (CoreId core = 0; core < 2; ++core)
+        async(get_all, {.core = core})();
+    });
+    EXPECT_EQ(result.text(), "");
+  });
+  for (const auto& of_core : got) {
+    ASSERT_GT(of_core.size(), 20U);
+    // A fifth in, none is among the lowest fifth.
+    EXPECT_GT(*std::min_element(of_core.begin(), of_core.begin() + 20), 20);
+  }
+}
+
 TEST(Units, that_nobody_gets_are_said) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
@@ -244,6 +298,7 @@ TEST(Units, are_not_got_within_a_finish_scope_of_a_task) {
     global::finish([] { EXPECT_THROW(static_cast<void>(kNumbers.get()), Error); });
     EXPECT_THROW(kNumbers.put(1, {.core = 1000}), Error);
     EXPECT_THROW(kNumbers.put(1, {.node = 1000}), Error);
+    EXPECT_THROW(kNumbers.put(1, {.core = 0, .node = 0}), Error);
   });
   EXPECT_EQ(result.text(), "");
 }
