@@ -6,6 +6,7 @@
 #include "rubato/flow/interpret/builtin_calls.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
 #include "rubato/flow/program/program_task.hpp"
+#include "rubato/flow/tic/builtins.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -13,6 +14,25 @@ namespace rubato::flow {
 using tic::Expr;
 
 namespace {
+
+// A word of a command: text with names of outputs in it. The program is given other names for them,
+// so they are kept apart from the text, which may have the same bytes by chance.
+struct Word {
+  std::vector<std::string> texts = {""};  // before each output, and behind the last
+  std::vector<std::string> outputs = {};
+
+  void add(const std::string& text) { texts.back() += text; }
+  void add_output(const std::string& name) {
+    outputs.push_back(name);
+    texts.emplace_back();
+  }
+  void add(const Word& word) {
+    for (std::size_t i = 0; i < word.texts.size(); ++i) {
+      if (i > 0) add_output(word.outputs[i - 1]);
+      add(word.texts[i]);
+    }
+  }
+};
 
 // A call of an app: the frame in which its words are evaluated, and its words so far.
 class AppCall {
@@ -68,25 +88,67 @@ class AppCall {
       }
       return;
     }
-    add_text(word.type.is(tic::Kind::file) ? path(word) : text(word));
-  }
-  // Where a word names an output, the program gets the name that it is to write to.
-  void add_text(const std::string& word) {
-    for (std::size_t i = 0; i < callable_.outputs.size(); ++i) {
-      const Value& name = frame_.slot(static_cast<int>(callable_.inputs.size() + i)).name;
-      if (name.kind() == Kind::none) continue;
-      const std::size_t at = word.find(name.as_text());
-      if (at == std::string::npos) continue;
-      const std::string before = word.substr(0, at);
-      const std::string behind = word.substr(at + name.as_text().size());
-      if (before.empty() && behind.empty()) {
-        task_.add(output(name.as_text()));
-      } else {
-        task_.add(joined(before, output(name.as_text()), behind));
-      }
+    const Word parts = word_of(word);
+    const bool is_output =
+        parts.outputs.size() == 1 && parts.texts[0].empty() && parts.texts[1].empty();
+    if (is_output) {
+      task_.add(output(parts.outputs[0]));
       return;
     }
-    task_.add(word);
+    task_.add(parts.texts[0]);
+    for (std::size_t i = 0; i < parts.outputs.size(); ++i)
+      task_.add_part(output(parts.outputs[i])).add_part(parts.texts[i + 1]);
+  }
+  // Outputs stay such where they are named as a whole: as a word, by filename(), in what is joined,
+  // and in what takes the place of another text. Elsewhere their names are text.
+  Word word_of(const Expr& e) {
+    Word word;
+    if (is_output(e)) {
+      word.add_output(path(e));
+      return word;
+    }
+    const auto* binary = e.as<tic::Binary>();
+    if (binary != nullptr && binary->op == tic::BinaryOp::concatenate) {
+      word = word_of(*binary->left);
+      word.add(word_of(*binary->right));
+      return word;
+    }
+    if (const auto* call = e.as<tic::CallExpr>()) {
+      const tic::BuiltinId id = tic::builtins()[static_cast<std::size_t>(call->builtin)].id;
+      const bool is_same = id == tic::BuiltinId::filename || id == tic::BuiltinId::to_string;
+      if (is_same && is_text(call->arguments[0])) return word_of(call->arguments[0]);
+      if (id == tic::BuiltinId::replace) return replaced(e, call->arguments);
+    }
+    word.add(e.type.is(tic::Kind::file) ? path(e) : text(e));
+    return word;
+  }
+  Word replaced(const Expr& whole, const std::vector<Expr>& arguments) {
+    Word word;
+    const Word by = word_of(arguments[2]);
+    const Word from = word_of(arguments[0]);
+    const std::string part = text(arguments[1]);
+    if (by.outputs.empty() || !from.outputs.empty() || part.empty()) {
+      word.add(text(whole));
+      return word;
+    }
+    const std::string& all = from.texts[0];
+    std::size_t at = 0;
+    for (std::size_t next = all.find(part); next != std::string::npos; next = all.find(part, at)) {
+      word.add(all.substr(at, next - at));
+      word.add(by);
+      at = next + part.size();
+    }
+    word.add(all.substr(at));
+    return word;
+  }
+  static bool is_text(const Expr& e) {
+    return e.type.is(tic::Kind::file) || e.type.is(tic::Kind::string);
+  }
+  // A file that the program is to write.
+  [[nodiscard]] bool is_output(const Expr& e) {
+    const auto* name = e.as<tic::NameRef>();
+    return name != nullptr && name->variable >= static_cast<int>(callable_.inputs.size()) &&
+           frame_.slot(name->variable).name.kind() != Kind::none;
   }
 
   const Compiled& compiled_;

@@ -152,7 +152,13 @@ class ProgramTask {
     put(detail::Role::word, detail::Kept<A>(std::forward<A>(item)));
     return *this;
   }
-  // The same of an argument of a rule, whose reference is the task's from now on; a value that is
+  // Goes on with the last word, which is then one of several parts, as by joined().
+  template <class A>
+  ProgramTask& add_part(A&& item) {
+    put(detail::Role::part_of_word, detail::Kept<A>(std::forward<A>(item)));
+    return *this;
+  }
+  // As add(), of an argument of a rule, whose reference is the task's from now on; a value that is
   // no word is a failure of the task when it runs.
   ProgramTask& add_input(Arg input) {
     put_input(detail::Role::word, std::move(input));

@@ -1,0 +1,84 @@
+// Commands of apps: where their outputs stand in the words, and what their streams set.
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "rubato/flow/interpret/run_script_test.hpp"
+#include "rubato/flow/program/detail/testing.hpp"
+
+namespace rubato::flow {
+namespace {
+
+using program_testing::content_of;
+using program_testing::TempFolder;
+
+// A script with FOLDER as the folder.
+Ran run_in(const TempFolder& folder, std::string text, std::uint64_t seed = 1) {
+  for (std::size_t at = text.find("FOLDER"); at != std::string::npos; at = text.find("FOLDER"))
+    text.replace(at, 6, folder.path());
+  return run_text(seed, text);
+}
+
+// The files that are there, and what is in them.
+std::string files_of(const TempFolder& folder) {
+  std::string all;
+  for (const std::string& name : folder.names())
+    all += name + ": " + content_of(folder / name) + "\n";
+  return all;
+}
+
+// In a folder, where names are short.
+class Apps : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::current_path(folder_.path()); }
+  void TearDown() override { std::filesystem::current_path(before_); }
+
+  std::filesystem::path before_ = std::filesystem::current_path();
+  TempFolder folder_;
+};
+
+TEST_F(Apps, names_of_outputs_are_no_text_of_other_words) {
+  folder_.file("s1.csv", "in");
+  const Ran ran = run_in(folder_, R"(
+app copy(file i) to (file o) { "cat" i stdout=o }
+app say(string text) to (file o) { "printf" "%s" "--format=output" text stdout=o }
+app write(file i) to (file o) { "cp" i o }
+file i "s1.csv"
+file o "a" part "s1" out "out"
+when {i} then {o} from {copy i}
+when {i} then {part} from {write i}
+when { } then {out} from {say "without"}
+print(read(o), read(part), read(out))
+)");
+  EXPECT_EQ(ran.result.text(), "");
+  EXPECT_EQ(ran.out, "in in --format=outputwithout\n");
+}
+
+TEST_F(Apps, outputs_stand_in_words_as_often_as_they_are_named) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const Ran ran = run_in(folder_, R"(
+app twice(string text) to (file o) {
+  "sh" "-c" ("printf " ++ text ++ " > " ++ filename(o) ++ "; printf 2 >> " ++ string(filename(o)))
+}
+app both() to (file a, file b) {
+  "sh" "-c" ("printf a > " ++ filename(a) ++ " && printf b > " ++ filename(b))
+}
+app template(string command) to (file o) { "sh" "-c" replace(command, "@", filename(o)) }
+app derived() to (file o) { "sh" "-c" "printf $0 > $1" replace(filename(o), ".txt", ".csv") o }
+file o "o" a "a" ab "ab" t "t" d "d.txt"
+when { } then {o} from {twice "1"}
+when { } then {a ab} from {both}
+when { } then {t} from {template "printf x > @; cat @ @ > @2; mv @2 @"}
+when { } then {d} from {derived}
+print(read(o), read(a), read(ab), read(t), read(d))
+)",
+                           seed);
+    ASSERT_EQ(ran.result.text(), "") << seed;
+    ASSERT_EQ(ran.out, "12 a b xx d.csv\n") << seed;
+    ASSERT_EQ(files_of(folder_), "a: a\nab: b\nd.txt: d.csv\no: 12\nt: xx\n") << seed;
+  }
+}
+
+}  // namespace
+}  // namespace rubato::flow
