@@ -41,10 +41,10 @@ class AppCall {
           ProgramTaskOptions options, SourcePlace at)
       : compiled_(compiled), callable_(callable), frame_(frame), task_(std::move(options), at) {}
 
-  // What is asked for as standard output, if it is a string: its output's number.
-  [[nodiscard]] static int text_output(const tic::Callable& callable) {
-    const auto& out = callable.command.standard_output;
-    const auto* name = out ? out->as<tic::NameRef>() : nullptr;
+  // What a stream sets, if it is a string: its output's number.
+  [[nodiscard]] static int text_output(const tic::Callable& callable,
+                                       const tic::Box<Expr>& stream) {
+    const auto* name = stream ? stream->as<tic::NameRef>() : nullptr;
     if (name == nullptr) return -1;
     const int output = name->variable - static_cast<int>(callable.inputs.size());
     if (output < 0) return -1;
@@ -57,9 +57,11 @@ class AppCall {
       add_word(word);
     const tic::Command& command = callable_.command;
     if (command.standard_input) task_.add(stdin_from(FileName{text(*command.standard_input)}));
-    if (command.standard_output && text_output(callable_) < 0)
-      task_.add(stdout_to(path(*command.standard_output)));
-    if (command.standard_error) task_.add(stderr_to(path(*command.standard_error)));
+    const auto is_file = [&](const tic::Box<Expr>& stream) {
+      return stream && text_output(callable_, stream) < 0;
+    };
+    if (is_file(command.standard_output)) task_.add(stdout_to(path(*command.standard_output)));
+    if (is_file(command.standard_error)) task_.add(stderr_to(path(*command.standard_error)));
     // A word may name a file as a part of it.
     for (std::size_t i = 0; i < callable_.inputs.size(); ++i) {
       const Value& name = frame_.slot(static_cast<int>(i)).name;
@@ -190,15 +192,20 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
   }
   if (is_dry()) return plan_app(rule, call, callable, frame, environment);
   ProgramTaskOptions options = program_options(rule, callable, frame, environment);
-  const int text_output = AppCall::text_output(callable);
-  options.captures_stdout = text_output >= 0;
+  const int text = AppCall::text_output(callable, callable.command.standard_output);
+  const int errors = AppCall::text_output(callable, callable.command.standard_error);
+  options.captures_stdout = text >= 0;
+  options.text_has_errors = text >= 0 && text == errors;
+  options.captures_stderr = errors >= 0 && text != errors;
   const SourcePlace at{kScriptFile, call.place.line};
   StartedProgram started = AppCall(compiled_, callable, frame, options, at).start();
   for (std::size_t i = 0; i < rule.outputs.size(); ++i) {
     Arg value{Arg::Mode::wait, {}, {}, nullptr};
     const tic::Type& type = callable.outputs[i].type;
-    if (static_cast<int>(i) == text_output) {
+    if (static_cast<int>(i) == text) {
       value.ref = started.text.take();
+    } else if (static_cast<int>(i) == errors) {
+      value.ref = started.errors.take();
     } else if (type.is(tic::Kind::file)) {
       const Slot& slot = frame.slot(static_cast<int>(inputs.size() + i));
       value.ref = flow_.share(started.file(slot.name.as_text()).ref(), false);

@@ -80,5 +80,53 @@ print(read(o), read(a), read(ab), read(t), read(d))
   }
 }
 
+TEST_F(Apps, set_strings_to_standard_error) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const Ran ran = run_in(folder_, R"(
+app errors() to (string e) { "sh" "-c" "printf out >&2" stderr=e }
+app both() to (string s, string e) { "sh" "-c" "printf out; printf error >&2" stdout=s stderr=e }
+app one() to (string s) { "sh" "-c" "printf 1; printf 2 >&2; printf 3" stdout=s stderr=s }
+app mixed() to (file f, string e) { "sh" "-c" "printf out; printf error >&2" stdout=f stderr=e }
+app fails() to (string e) { "sh" "-c" "echo the reason >&2; false" stderr=e }
+string a b c d e g
+file f "f"
+when { } then {a} from {errors}
+when { } then {b c} from {both}
+when { } then {d} from {one}
+when { } then {f e} from {mixed}
+when { } then {g} from {fails}
+print(a, b, c, d, e, read(f))
+print(g)
+)",
+                           seed);
+    ASSERT_EQ(ran.out, "out out error 123 error out\n") << seed << ran.result.text();
+    ASSERT_EQ(ran.result.n_failures, 1U) << ran.result.text();
+    const std::string text = ran.result.text();
+    ASSERT_NE(text.find("the last lines of its errors:\nthe reason"), std::string::npos) << text;
+    ASSERT_EQ(ran.result.n_data_held, 0U);
+  }
+}
+
+TEST_F(Apps, set_strings_to_standard_error_as_a_journal_has_it) {
+  const std::string text = R"(
+app both() to (string s, string e) {
+  "sh" "-c" "echo ran >> ran; printf out; printf error >&2" stdout=s stderr=e
+}
+string s e
+when { } then {s e} from {both}
+assert(s == "out" and e == "error", s ++ " " ++ e)
+)";
+  for (const bool resume : {false, true}) {
+    RunOptions options;
+    options.journal.folder = folder_ / "journal";
+    options.journal.resume = resume;
+    FlowResult result;
+    global::run_here(1, [&] { result = run_script(text, "test.tic", {}, options); });
+    EXPECT_EQ(result.text(), "");
+    EXPECT_EQ(result.journal.n_done, resume ? 1U : 0U);
+  }
+  EXPECT_EQ(content_of("ran"), "ran\n");
+}
+
 }  // namespace
 }  // namespace rubato::flow

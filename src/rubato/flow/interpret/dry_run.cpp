@@ -144,7 +144,8 @@ class PlannedCommand {
     if (command.standard_input) add("< " + text(*command.standard_input));
     if (command.standard_output && !is_captured(*command.standard_output))
       add("> " + text(*command.standard_output));
-    if (command.standard_error) add("2> " + text(*command.standard_error));
+    if (command.standard_error && !is_captured(*command.standard_error))
+      add("2> " + text(*command.standard_error));
     return std::move(line_);
   }
 

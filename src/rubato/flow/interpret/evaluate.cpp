@@ -38,9 +38,10 @@ class Evaluator {
   }
   // split(text)[2]
   Value member_of_computed(const Expr& e) {
-    const auto& member = std::get<tic::MemberRef>(e.form);
-    const Value key = value(*member.key);
-    for (const auto& [k, v] : evaluate_members(*member.container, compiled_, environment_)) {
+    const auto* member = e.as<tic::MemberRef>();
+    if (member == nullptr) fail(e, "it has no value yet where it is read");
+    const Value key = value(*member->key);
+    for (const auto& [k, v] : evaluate_members(*member->container, compiled_, environment_)) {
       if (k == key) return v;
     }
     fail(e, "there is no member " + key_text(key));

@@ -14,9 +14,11 @@ using program_detail::CorePrograms;
 using program_detail::PlanEnd;
 using program_detail::ProgramPlan;
 
-// The arguments of a rule: the outputs, what is done, the text if it is captured, the inputs.
+// The arguments of a rule: the outputs, what is done, the texts that are captured, the inputs.
 std::size_t n_results(const ProgramPlan& plan) {
-  return plan.outputs.size() + 1 + (plan.options.captures_stdout ? 1U : 0U);
+  const auto n_texts = [](bool is_captured) -> std::size_t { return is_captured ? 1 : 0; };
+  return plan.outputs.size() + 1 + n_texts(plan.options.captures_stdout) +
+         n_texts(plan.options.captures_stderr);
 }
 
 // All of a rule that whoever called us is about to delete.
@@ -30,15 +32,16 @@ std::unique_ptr<Rule> taken(Rule& rule, const Bytes& closure) {
   return kept;
 }
 
-void set_results(Flow& flow, Rule& rule, const ProgramPlan& plan, std::string text) {
+void set_results(Flow& flow, Rule& rule, const ProgramPlan& plan, PlanEnd end) {
   const auto set = [&](std::size_t i, const Value& value) {
     flow.set(std::exchange(rule.args()[i].ref, {}), value, rule.at);
   };
-  const std::size_t n = plan.outputs.size();
-  for (std::size_t i = 0; i < n; ++i)
-    set(i, Codec<FileName>::put(plan.file_of(plan.outputs[i])));
-  set(n, Value::done());
-  if (plan.options.captures_stdout) set(n + 1, Codec<std::string>::put(std::move(text)));
+  std::size_t i = 0;
+  for (const std::string& output : plan.outputs)
+    set(i++, Codec<FileName>::put(plan.file_of(output)));
+  set(i++, Value::done());
+  if (plan.options.captures_stdout) set(i++, Codec<std::string>::put(std::move(end.text)));
+  if (plan.options.captures_stderr) set(i++, Codec<std::string>::put(std::move(end.errors)));
 }
 
 // Why it failed; "" if it ended well.
@@ -56,7 +59,7 @@ std::string run_to_end(Flow& flow, Rule& rule, ProgramPlan plan, CoreWatch::Span
     PlanEnd all = flow.run_native(
         [&] { return program_detail::run_plan(node.launcher(), plan, values, flow.journal()); });
     if (!all.end.well()) return all.end.problem;
-    set_results(flow, rule, plan, std::move(all.text));
+    set_results(flow, rule, plan, std::move(all));
     return "";
   } catch (const std::exception& error) {
     return error.what();
@@ -137,6 +140,10 @@ void ProgramTask::add_item(const Item& item) {
                 ": expected one file for each standard stream of a program, found "
                 "two for the same");
   }
+  const bool is_text = options_.captures_stderr || options_.text_has_errors;
+  if (item.role == detail::Role::errors && is_text) {
+    throw Error(at_.text() + ": expected stderr_to() or standard error as text, found both");
+  }
   if (item.role == detail::Role::out && options_.captures_stdout) {
     throw Error(at_.text() + ": expected stdout_to() or captures_stdout, found both");
   }
@@ -200,6 +207,7 @@ StartedProgram ProgramTask::start() {
     started.files.emplace_back(make(Kind::file));
   started.done = Future<void>(make(Kind::unit));
   if (options_.captures_stdout) started.text = Future<std::string>(make(Kind::string));
+  if (options_.captures_stderr) started.errors = Future<std::string>(make(Kind::string));
   for (Arg& input : inputs_)
     rule->args()[i++] = std::move(input);
   inputs_.clear();

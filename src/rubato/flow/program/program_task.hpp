@@ -54,6 +54,8 @@ struct ProgramTaskOptions {
   RetryPolicy retry = {};        // one try, if nothing is said
   bool durable = false;          // outputs are on the disk when their futures are set
   bool captures_stdout = false;  // into StartedProgram::text, kTextBytesMost at most
+  bool text_has_errors = false;  // that has what it writes to standard error, too
+  bool captures_stderr = false;  // into StartedProgram::errors, as much
 };
 inline constexpr std::size_t kTextBytesMost = std::size_t{64} << 20;
 inline constexpr std::uint32_t kUnderWay = 8;
@@ -63,6 +65,7 @@ struct StartedProgram {
   std::vector<std::string> paths;       // of its outputs, as they were asked for; "" of a future
   std::vector<Future<FileName>> files;  // [paths]: set when the program ended well
   Future<std::string> text;             // its standard output, all bytes of it, if captured
+  Future<std::string> errors;           // the same of standard error
   Future<void> done;                    // it ended well
 
   // The output of that path. Throws Error with the nearest one if there is none. REQUIRES: it was

@@ -59,6 +59,20 @@ TEST(ProgramTask, sets_its_outputs_for_those_that_need_them) {
   });
 }
 
+TEST(ProgramTask, captures_both_standard_streams) {
+  everywhere([] {
+    const auto say = [](ProgramTaskOptions options) {
+      return async_program(std::move(options))("sh", "-c", "echo 1; echo 2 >&2; echo 3");
+    };
+    const auto both = say({.captures_stdout = true, .captures_stderr = true});
+    EXPECT_EQ(both.text.get() + both.errors.get(), "1\n3\n2\n");
+    const auto one = say({.captures_stdout = true, .text_has_errors = true});
+    EXPECT_EQ(one.text.get(), "1\n2\n3\n");
+    ProgramTask twice({.captures_stderr = true});
+    EXPECT_NE(program_testing::error_of([&] { twice.add(stderr_to("file")); }), "");
+  });
+}
+
 TEST(ProgramTask, joins_standard_streams_by_files) {
   const TempFolder folder;
   everywhere([&folder] {

@@ -1,5 +1,6 @@
 #include "rubato/flow/program/detail/program_plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -91,7 +92,9 @@ ProgramCall call_of(const ProgramPlan& plan, const std::vector<Value>& values,
 // A file in memory for what a program says, which costs no disk and leaves nothing behind.
 class Captured {
  public:
-  Captured() : file_(::memfd_create("stdout of a program", MFD_CLOEXEC)) {
+  // `stream` for people.
+  explicit Captured(const char* stream)
+      : stream_(stream), file_(::memfd_create("output of a program", MFD_CLOEXEC)) {
     if (!file_.open()) {
       throw Error(std::string("memory for the output of a program: ") + std::strerror(errno),
                   ExitCode::failed);
@@ -101,15 +104,28 @@ class Captured {
   [[nodiscard]] std::string text() const {
     const off_t n_bytes = ::lseek(file_.get(), 0, SEEK_END);
     if (n_bytes < 0 || static_cast<std::size_t>(n_bytes) > kTextBytesMost) {
-      throw Error("its standard output, taken as text: expected at most " +
+      throw Error(std::string(stream_) + ", taken as text: expected at most " +
                   std::to_string(kTextBytesMost) + " bytes, found " + std::to_string(n_bytes) +
-                  "; give it a file with stdout_to()");
+                  "; give it a file");
     }
-    std::string text(static_cast<std::size_t>(n_bytes), '\0');
+    return text_from(0, static_cast<std::size_t>(n_bytes));
+  }
+  // Of a program that failed, for people.
+  [[nodiscard]] std::string last_bytes() const {
+    const off_t n_bytes = std::max<off_t>(0, ::lseek(file_.get(), 0, SEEK_END));
+    const off_t n = std::min<off_t>(n_bytes, kLastBytes);
+    return text_from(n_bytes - n, static_cast<std::size_t>(n));
+  }
+
+ private:
+  static constexpr off_t kLastBytes = 4096;  // as of what is not captured
+
+  [[nodiscard]] std::string text_from(off_t from, std::size_t n_bytes) const {
+    std::string text(n_bytes, '\0');
     std::size_t n_read = 0;
     while (n_read < text.size()) {
       const ssize_t n = ::pread(file_.get(), text.data() + n_read, text.size() - n_read,
-                                static_cast<off_t>(n_read));
+                                from + static_cast<off_t>(n_read));
       if (n <= 0) break;
       n_read += static_cast<std::size_t>(n);
     }
@@ -117,8 +133,38 @@ class Captured {
     return text;
   }
 
- private:
+  const char* stream_;
   Descriptor file_;
+};
+
+// The standard streams of a program that become values.
+class CapturedStreams {
+ public:
+  explicit CapturedStreams(const ProgramTaskOptions& options) : options_(options) {
+    if (options.captures_stdout) out_.emplace("its standard output");
+    if (options.captures_stderr) errors_.emplace("its standard error");
+  }
+  void redirect(ProgramCall& call) const {
+    if (out_) call.stdout_path = out_->path();
+    if (errors_) call.stderr_path = errors_->path();
+    if (options_.text_has_errors) call.stderr_path = call.stdout_path;
+  }
+  void take(PlanEnd& all) const {
+    if (all.end.well()) {
+      if (out_) all.text = out_->text();
+      if (errors_) all.errors = errors_->text();
+      return;
+    }
+    // Nobody gets the texts; why it failed may stand there.
+    const auto& said = options_.text_has_errors ? out_ : errors_;
+    const std::string last = said && all.end.started ? said->last_bytes() : "";
+    if (!last.empty()) all.end.problem += "; the last lines of its errors:\n" + last;
+  }
+
+ private:
+  const ProgramTaskOptions& options_;
+  std::optional<Captured> out_;
+  std::optional<Captured> errors_;
 };
 
 }  // namespace
@@ -128,6 +174,8 @@ Bytes ProgramPlan::to_bytes() const {
   out.put(static_cast<std::uint8_t>(was_dealt ? 1 : 0));
   out.put(static_cast<std::uint8_t>(options.durable ? 1 : 0));
   out.put(static_cast<std::uint8_t>(options.captures_stdout ? 1 : 0));
+  out.put(static_cast<std::uint8_t>(options.text_has_errors ? 1 : 0));
+  out.put(static_cast<std::uint8_t>(options.captures_stderr ? 1 : 0));
   out.put(static_cast<std::uint8_t>(options.retry.after_timeout ? 1 : 0));
   out.put(options.retry.n_tries);
   out.put(options.retry.pause);
@@ -159,6 +207,8 @@ ProgramPlan ProgramPlan::from_bytes(ByteView bytes) {
   plan.was_dealt = in.get<std::uint8_t>() != 0;
   plan.options.durable = in.get<std::uint8_t>() != 0;
   plan.options.captures_stdout = in.get<std::uint8_t>() != 0;
+  plan.options.text_has_errors = in.get<std::uint8_t>() != 0;
+  plan.options.captures_stderr = in.get<std::uint8_t>() != 0;
   plan.options.retry.after_timeout = in.get<std::uint8_t>() != 0;
   plan.options.retry.n_tries = in.get<std::uint32_t>();
   plan.options.retry.pause = in.get<Nanos>();
@@ -255,6 +305,9 @@ TaskIdentity identity_of(const ProgramPlan& plan, const std::vector<Value>& valu
   for (const std::string& name : plan.options.environment_removed)
     task.add(name);
   task.add(Value::boolean(plan.options.captures_stdout));
+  // Only if so: journals from before that was possible stand for the same tasks.
+  if (plan.options.text_has_errors) task.add("text has errors");
+  if (plan.options.captures_stderr) task.add("captures stderr");
   for (const ProgramPlan::Item& item : plan.items) {
     const Value& value = item.is_output ? Value::integer(item.index) : values[item.index];
     task.add(Value::integer(static_cast<std::int64_t>(item.role) * 2 + (item.is_output ? 1 : 0)));
@@ -276,26 +329,27 @@ PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan, const std::vector<
     task.emplace(identity_of(plan, values, *journal));
     if (const auto done = journal->find(*task)) {
       PlanEnd all;
-      if (plan.options.captures_stdout) all.text = done->at(0).as_text();
+      if (plan.options.captures_stdout) all.text = done->front().as_text();
+      if (plan.options.captures_stderr) all.errors = done->back().as_text();
       return all;
     }
   }
-  std::optional<Captured> captured;
-  if (plan.options.captures_stdout) captured.emplace();
+  const CapturedStreams captured(plan.options);
   Leaf leaf;
   leaf.outputs = plan.outputs;
   leaf.options = {plan.options.folder, plan.options.durable};
   leaf.retry = plan.options.retry;
   leaf.call = [&](const OutputNames& names) {
     ProgramCall call = call_of(plan, values, names);
-    if (captured) call.stdout_path = captured->path();
+    captured.redirect(call);
     return call;
   };
-  PlanEnd all{run_leaf(launcher, leaf), {}};
-  if (captured && all.end.well()) all.text = captured->text();
+  PlanEnd all{run_leaf(launcher, leaf), {}, {}};
+  captured.take(all);
   if (task && all.end.well()) {
     std::vector<Value> kept;
-    if (captured) kept.push_back(Value::text(Kind::string, all.text));
+    if (plan.options.captures_stdout) kept.push_back(Value::text(Kind::string, all.text));
+    if (plan.options.captures_stderr) kept.push_back(Value::text(Kind::string, all.errors));
     journal->add(*task, kept);
   }
   return all;

@@ -33,10 +33,11 @@ struct ProgramPlan {
   [[nodiscard]] FileName file_of(const std::string& output) const;
 };
 
-// What came of it: standard output if it is captured.
+// What came of it: what is captured of what it wrote.
 struct PlanEnd {
   ProgramEnd end;
   std::string text;
+  std::string errors;
 };
 
 // The command, with the names that its outputs are to have. A value that is no word is "?".
