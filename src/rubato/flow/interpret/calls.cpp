@@ -10,7 +10,7 @@
 #include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
-#include "rubato/flow/pool/team_task.hpp"
+#include "rubato/flow/interpret/leaf_runs.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -18,116 +18,6 @@ namespace rubato::flow {
 using tic::Expr;
 
 namespace {
-
-// Of what a value of that type is; none: of more than one.
-Kind kind_of(const tic::Type& type) {
-  switch (type.kind) {
-    case tic::Kind::integer:
-      return Kind::integer;
-    case tic::Kind::floating:
-      return Kind::floating;
-    case tic::Kind::string:
-      return Kind::string;
-    case tic::Kind::boolean:
-      return Kind::boolean;
-    case tic::Kind::void_type:
-      return Kind::unit;
-    case tic::Kind::blob:
-      return Kind::blob;
-    case tic::Kind::file:
-      return Kind::file;
-    default:
-      return Kind::none;
-  }
-}
-
-// What decides what a leaf does; nothing, if some of it is only a reference.
-std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const tic::Callable& callable,
-                                        const Journal& journal) {
-  TaskIdentity task(leaf.name, journal.temporary_folder());
-  std::vector<Value> inputs;
-  for (std::size_t i = 0; i < leaf.inputs.size(); ++i) {
-    inputs.push_back(leaf.inputs[i]);
-    inputs.push_back(Value::integer(static_cast<std::int64_t>(leaf.containers[i].size())));
-    for (const auto& [key, value] : leaf.containers[i]) {
-      inputs.push_back(key);
-      inputs.push_back(value);
-    }
-  }
-  for (const Value& input : inputs) {
-    if (input.is_reference()) return {};
-    if (input.kind() == Kind::file) task.add_input(input.as_text());
-  }
-  for (const Value& output : leaf.outputs) {
-    if (output.kind() == Kind::file) task.add_output(output.as_text());
-  }
-  task.add("leaf");
-  task.add(leaf.name);
-  for (const Value& input : inputs) {
-    task.add(Value::integer(static_cast<std::int64_t>(input.kind())));
-    if (input.kind() != Kind::file) task.add(input);
-  }
-  for (const tic::Parameter& output : callable.outputs)
-    task.add(type_text(output.type));
-  return task;
-}
-
-// A leaf and the journal, which may be null: what that says is done is not run.
-class JournalledLeaf {
- public:
-  JournalledLeaf(LeafCall& leaf, Journal* journal) : leaf_(leaf), journal_(journal) {}
-
-  // Before it runs; by a team of so many cores, or by none. True if it is done: its outputs are set.
-  // Reads files.
-  [[nodiscard]] bool find(const tic::Callable& callable, std::uint32_t n_cores) {
-    if (journal_ == nullptr) return false;
-    task_ = identity_of(leaf_, callable, *journal_);
-    if (!task_) return false;
-    if (n_cores > 0) task_->add(Value::integer(n_cores));
-    const auto done = journal_->find(*task_);
-    if (!done) return false;
-    for (std::size_t i = 0; i < leaf_.outputs.size(); ++i) {
-      if (leaf_.outputs[i].kind() != Kind::file) leaf_.outputs[i] = done->at(i);
-    }
-    return true;
-  }
-  // It has ended well, unless an output is not set. Writes.
-  void add() const {
-    const auto is_set = [](const Value& value) { return value.kind() != Kind::none; };
-    if (task_ && std::ranges::all_of(leaf_.outputs, is_set)) journal_->add(*task_, leaf_.outputs);
-  }
-
- private:
-  LeafCall& leaf_;
-  Journal* journal_;
-  std::optional<TaskIdentity> task_;
-};
-
-void run_leaf(const LeafFunction& function, LeafCall& leaf, const tic::Callable& callable,
-              Journal* journal) {
-  JournalledLeaf journalled(leaf, journal);
-  if (journalled.find(callable, 0)) return;
-  function.run(leaf);
-  // One that was told to end may have done a part of it.
-  if (!time_is_up()) journalled.add();
-}
-
-// By all members; the first asks the journal for all of them, and writes when they have ended.
-void run_leaf_by_team(Flow& flow, TeamTask& team, const LeafFunction& function, LeafCall& leaf,
-                      const tic::Callable& callable) {
-  Journal* const journal = flow.journal();
-  JournalledLeaf journalled(leaf, journal);
-  bool is_done = false;
-  if (journal != nullptr) {
-    if (team.is_first) {
-      is_done = flow.run_native([&] { return journalled.find(callable, team.team.size()); });
-    }
-    is_done = team.team.broadcast(std::uint32_t{is_done}) != 0;
-  }
-  if (!is_done) function.run_by_team(leaf, team.team);
-  team.settle();
-  if (journal != nullptr && team.is_first && !is_done) flow.run_native([&] { journalled.add(); });
-}
 
 // For a leaf whose time was over, if it is to be tried again: as a program has from SIGTERM on.
 constexpr Nanos kPatience = 2 * kSecond;
@@ -353,21 +243,6 @@ void Interpreter::run_function(Rule& rule) {
   }
 }
 
-// What a leaf sets is of the type that the script says.
-void Interpreter::check_output(const tic::Callable& callable, std::size_t i, const Value& value) {
-  const tic::Parameter& output = callable.outputs[i];
-  const std::string what = "leaf " + callable.name + " set ";
-  if (value.kind() == Kind::none)
-    throw Error(what + "no value for its output '" + output.name.text + "'");
-  const Kind expected = kind_of(output.type);
-  const auto are = [&](Kind a, Kind b) { return expected == a && value.kind() == b; };
-  const bool converts = are(Kind::floating, Kind::integer) || are(Kind::string, Kind::blob) ||
-                        are(Kind::blob, Kind::string);
-  if (expected == Kind::none || expected == value.kind() || converts) return;
-  throw Error(what + "its output '" + output.name.text + "' to a value of kind " +
-              std::string(name_of(value.kind())) + ", expected " + type_text(output.type));
-}
-
 Nanos Interpreter::timeout_of(const tic::Options& of_rule, Environment& environment,
                               const tic::Options& of_callable, Environment& frame) const {
   if (!of_rule.timeout && !of_callable.timeout) return kNever;
@@ -392,26 +267,35 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
     run_leaf_by_team(flow_, *team_, function, leaf, callable);
     return true;
   }
+  Journal* const journal = flow_.journal();
+  JournalledLeaf journalled(leaf, journal);
+  // Once, and in no time of the leaf's own.
+  if (journal != nullptr && flow_.run_native([&] { return journalled.find(callable, 0); }))
+    return true;
   const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
   const std::vector<Value> outputs = leaf.outputs;
-  const auto run = [&, journal = flow_.journal()] { run_leaf(function, leaf, callable, journal); };
+  bool is_whole = true;
+  const auto run = [&] { is_whole = run_leaf(function, leaf, callable); };
   const auto give_up = [&](const std::string& why) { fail(statement, environment, why); };
   const std::string who =
       "task '" + callable.name + "' of " + place_text(compiled_, statement.statement->place);
   for (std::uint32_t i = 1;; ++i) {
     try {
+      EndedIn ended = EndedIn::time;
       if (timeout == kNever) {
         flow_.run_native(run);
-        return true;
+      } else {
+        ended = run_in_time(flow_, {timeout, i < n ? kPatience : 0}, who, run, give_up);
       }
-      const TimeLimit limit{timeout, i < n ? kPatience : 0};
-      const EndedIn ended = run_in_time(flow_, limit, who, run, give_up);
-      if (ended != EndedIn::patience) return ended == EndedIn::time;
+      if (ended == EndedIn::nothing) return false;
+      if (ended == EndedIn::time) break;
     } catch (const std::exception&) {
       if (i >= n) throw;
     }
     leaf.outputs = outputs;
   }
+  if (journal != nullptr && is_whole) flow_.run_native([&] { journalled.add(); });
+  return true;
 }
 
 void Interpreter::call_leaf(const CompiledStatement& statement, const tic::Rule& rule,
@@ -435,8 +319,6 @@ void Interpreter::call_leaf(const CompiledStatement& statement, const tic::Rule&
     leaf.outputs[i] = output_name(rule.outputs[i], environment);
   if (!run_leaf_function(statement, rule, callable, environment, leaf)) return;
   if (team_ != nullptr && !team_->is_first) return;
-  for (std::size_t i = 0; i < leaf.outputs.size(); ++i)
-    check_output(callable, i, leaf.outputs[i]);
   for (std::size_t i = 0; i < rule.outputs.size(); ++i)
     set_target(rule.outputs[i], std::move(leaf.outputs[i]), environment);
 }

@@ -97,7 +97,6 @@ class Interpreter {
                     Environment& environment);
   void call_function(const tic::Rule& rule, const tic::RuleCall& call,
                      const tic::Callable& callable, Environment& environment);
-  static void check_output(const tic::Callable& callable, std::size_t i, const Value& value);
   [[nodiscard]] bool run_leaf_function(const CompiledStatement& statement, const tic::Rule& rule,
                                        const tic::Callable& callable, Environment& environment,
                                        LeafCall& leaf);

@@ -75,7 +75,8 @@ struct RubatoApi {
   void (*set_string)(RubatoCall* call, int32_t i, const char* bytes, size_t n_bytes);
   void (*set_blob)(RubatoCall* call, int32_t i, const void* bytes, size_t n_bytes);
   void (*set_done)(RubatoCall* call, int32_t i); /* void */
-  /* The name that a file is to have; it is set already. "" of another type. */
+  /* Where to write a file, which is set already: it gets its own name when the leaf has ended well.
+   * "" of another type. */
   const char* (*output_file)(RubatoCall* call, int32_t i);
 
   /* The call fails, and what needs its outputs; the first text counts. */

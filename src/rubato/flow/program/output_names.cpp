@@ -138,7 +138,7 @@ OutputNames::Output OutputNames::output_of(const std::string& path, const Output
 }
 
 OutputNames::OutputNames(const std::vector<std::string>& paths, const OutputOptions& options)
-    : durable_(options.durable) {
+    : durable_(options.durable), writer_(options.writer) {
   // Canonical names: a/../b and b are one file.
   std::vector<std::string> names;
   for (const std::string& path : paths) {
@@ -162,19 +162,36 @@ OutputNames::~OutputNames() {
   discard();
 }
 
-const std::string& OutputNames::temporary(const std::string& path) const {
+std::size_t OutputNames::index_of(const std::string& path) const {
   std::vector<std::string> names;
-  for (const Output& output : outputs_) {
-    if (output.path == path) return output.temporary;
-    names.push_back(output.path);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].path == path) return i;
+    names.push_back(outputs_[i].path);
   }
   throw output_error(path, "it is not among the outputs of this task" + did_you_mean(path, names));
 }
 
-void OutputNames::check_is_written(const Output& output) {
+const std::string& OutputNames::temporary(const std::string& path) const {
+  return outputs_[index_of(path)].temporary;
+}
+
+bool OutputNames::was_written_itself(const std::string& path) const {
+  const Output& output = outputs_[index_of(path)];
+  std::error_code ignored;
+  return !output.direct && !fs::exists(fs::symlink_status(output.written, ignored)) &&
+         identity_of(output.target) != output.before;
+}
+
+void OutputNames::leave(const std::string& path) {
+  const auto output = outputs_.begin() + static_cast<std::ptrdiff_t>(index_of(path));
+  discard(*output);
+  outputs_.erase(output);
+}
+
+void OutputNames::check_is_written(const Output& output) const {
   std::error_code ignored;
   const fs::file_status status = fs::status(output.written, ignored);
-  const std::string expected = "expected that the program writes it as " + output.temporary;
+  const std::string expected = "expected that " + writer_ + " writes it as " + output.temporary;
   if (fs::is_directory(status)) throw output_error(output.path, expected + ", found a folder");
   if (fs::exists(status)) return;
   const fs::path written(output.written);
@@ -225,17 +242,20 @@ void OutputNames::rename_all() {
   }
 }
 
+void OutputNames::discard(const Output& output) {
+  if (output.direct) return;
+  const fs::path written(output.written);
+  const std::string hidden = written.filename().string();
+  std::error_code ignored;
+  // With what the program made of the name: a.png.part, a folder of its own.
+  for (const std::string& name : names_in(written.parent_path()))
+    if (is_made_of(name, hidden)) fs::remove_all(written.parent_path() / name, ignored);
+}
+
 void OutputNames::discard() noexcept {
   try {
-    for (const Output& output : outputs_) {
-      if (output.direct) continue;
-      const fs::path written(output.written);
-      const std::string hidden = written.filename().string();
-      std::error_code ignored;
-      // With what the program made of the name: a.png.part, a folder of its own.
-      for (const std::string& name : names_in(written.parent_path()))
-        if (is_made_of(name, hidden)) fs::remove_all(written.parent_path() / name, ignored);
-    }
+    for (const Output& output : outputs_)
+      discard(output);
   } catch (const std::exception&) {
     // No memory for names: hidden files stay, which nobody takes for results.
   }

@@ -26,6 +26,8 @@ struct OutputOptions {
   // Whether commit() waits until the bytes are on the disk: what has to outlive a crash of the
   // machine; and some file systems say only then that they are full.
   bool durable = false;
+  // Who writes them, for people.
+  std::string writer = "the program";
 };
 
 class OutputNames {
@@ -41,6 +43,11 @@ class OutputNames {
   // What the program is to write in the place of `path`: relative to the folder if `path` is.
   // Throws Error with the nearest output if `path` is none of them.
   [[nodiscard]] const std::string& temporary(const std::string& path) const;
+
+  // `path` was made anew since, and its temporary name was not written.
+  [[nodiscard]] bool was_written_itself(const std::string& path) const;
+  // Nothing is expected of that output any more; what was written under its temporary name goes.
+  void leave(const std::string& path);
 
   // Gives all outputs their names. Throws Error, and removes all, if one of them was not written:
   // it names what is there in its place. Each appears whole; several do not appear at one moment.
@@ -66,12 +73,15 @@ class OutputNames {
 
   [[nodiscard]] static Identity identity_of(const std::string& path);
   [[nodiscard]] static Output output_of(const std::string& path, const OutputOptions& options);
-  static void check_is_written(const Output& output);
+  [[nodiscard]] std::size_t index_of(const std::string& path) const;
+  void check_is_written(const Output& output) const;
   void rename_all();
+  static void discard(const Output& output);
   void discard() noexcept;
 
   std::vector<Output> outputs_;
   bool durable_;
+  std::string writer_;
 };
 
 }  // namespace rubato::flow

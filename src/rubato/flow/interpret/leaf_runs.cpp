@@ -1,0 +1,192 @@
+#include "rubato/flow/interpret/leaf_runs.hpp"
+
+#include <algorithm>
+
+#include "rubato/flow/in_time.hpp"
+
+namespace rubato::flow {
+namespace {
+
+// Of what a value of that type is; none: of more than one.
+Kind kind_of(const tic::Type& type) {
+  switch (type.kind) {
+    case tic::Kind::integer:
+      return Kind::integer;
+    case tic::Kind::floating:
+      return Kind::floating;
+    case tic::Kind::string:
+      return Kind::string;
+    case tic::Kind::boolean:
+      return Kind::boolean;
+    case tic::Kind::void_type:
+      return Kind::unit;
+    case tic::Kind::blob:
+      return Kind::blob;
+    case tic::Kind::file:
+      return Kind::file;
+    default:
+      return Kind::none;
+  }
+}
+
+// What decides what a leaf does; nothing, if some of it is only a reference.
+std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const tic::Callable& callable,
+                                        const Journal& journal) {
+  TaskIdentity task(leaf.name, journal.temporary_folder());
+  std::vector<Value> inputs;
+  for (std::size_t i = 0; i < leaf.inputs.size(); ++i) {
+    inputs.push_back(leaf.inputs[i]);
+    inputs.push_back(Value::integer(static_cast<std::int64_t>(leaf.containers[i].size())));
+    for (const auto& [key, value] : leaf.containers[i]) {
+      inputs.push_back(key);
+      inputs.push_back(value);
+    }
+  }
+  for (const Value& input : inputs) {
+    if (input.is_reference()) return {};
+    if (input.kind() == Kind::file) task.add_input(input.as_text());
+  }
+  for (const Value& output : leaf.outputs) {
+    if (output.kind() == Kind::file) task.add_output(output.as_text());
+  }
+  task.add("leaf");
+  task.add(leaf.name);
+  for (const Value& input : inputs) {
+    task.add(Value::integer(static_cast<std::int64_t>(input.kind())));
+    if (input.kind() != Kind::file) task.add(input);
+  }
+  for (const tic::Parameter& output : callable.outputs)
+    task.add(type_text(output.type));
+  return task;
+}
+
+// What a leaf sets is of the type that the script says.
+void check_output(const tic::Callable& callable, std::size_t i, const Value& value) {
+  const tic::Parameter& output = callable.outputs[i];
+  const std::string what = "leaf " + callable.name + " set ";
+  if (value.kind() == Kind::none)
+    throw Error(what + "no value for its output '" + output.name.text + "'");
+  const Kind expected = kind_of(output.type);
+  const auto are = [&](Kind a, Kind b) { return expected == a && value.kind() == b; };
+  const bool converts = are(Kind::floating, Kind::integer) || are(Kind::string, Kind::blob) ||
+                        are(Kind::blob, Kind::string);
+  if (expected == Kind::none || expected == value.kind() || converts) return;
+  throw Error(what + "its output '" + output.name.text + "' to a value of kind " +
+              std::string(name_of(value.kind())) + ", expected " + type_text(output.type));
+}
+
+// For the others of a team.
+Bytes packed(const std::vector<Value>& names) {
+  Writer out;
+  for (const Value& name : names)
+    out.put_string(name.kind() == Kind::file ? name.as_text() : "");
+  return out.take();
+}
+void unpack(const Bytes& bytes, std::vector<Value>& names) {
+  Reader in(bytes);
+  for (Value& name : names) {
+    std::string text = in.get_string();
+    if (name.kind() == Kind::file) name = Value::text(Kind::file, std::move(text));
+  }
+}
+
+bool has_files(const LeafCall& leaf) {
+  return std::ranges::any_of(leaf.outputs, [](const Value& v) { return v.kind() == Kind::file; });
+}
+
+}  // namespace
+
+void check_outputs(const LeafCall& leaf, const tic::Callable& callable) {
+  for (std::size_t i = 0; i < leaf.outputs.size(); ++i)
+    check_output(callable, i, leaf.outputs[i]);
+}
+
+// --- what it writes
+
+LeafFiles::LeafFiles(LeafCall& leaf) : leaf_(leaf), names_(leaf.outputs) {
+  if (!has_files(leaf)) return;
+  std::vector<std::string> paths;
+  for (const Value& name : names_) {
+    if (name.kind() == Kind::file) paths.push_back(name.as_text());
+  }
+  files_.emplace(paths, OutputOptions{.writer = "the leaf"});
+  for (Value& output : leaf.outputs) {
+    if (output.kind() == Kind::file)
+      output = Value::text(Kind::file, files_->temporary(output.as_text()));
+  }
+}
+
+void LeafFiles::commit() {
+  if (!files_) return;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (names_[i].kind() != Kind::file) continue;
+    const std::string& path = names_[i].as_text();
+    Value& output = leaf_.outputs.at(i);
+    const bool is_own = output != Value::text(Kind::file, files_->temporary(path));
+    if (is_own || files_->was_written_itself(path)) files_->leave(path);
+    if (!is_own) output = names_[i];
+  }
+  files_->commit();
+}
+
+// --- what is done already
+
+bool JournalledLeaf::find(const tic::Callable& callable, std::uint32_t n_cores) {
+  if (journal_ == nullptr) return false;
+  task_ = identity_of(leaf_, callable, *journal_);
+  if (!task_) return false;
+  if (n_cores > 0) task_->add(Value::integer(n_cores));
+  const auto done = journal_->find(*task_);
+  if (!done) return false;
+  for (std::size_t i = 0; i < leaf_.outputs.size(); ++i) {
+    if (leaf_.outputs[i].kind() != Kind::file) leaf_.outputs[i] = done->at(i);
+  }
+  return true;
+}
+
+void JournalledLeaf::add() const {
+  const auto is_set = [](const Value& value) { return value.kind() != Kind::none; };
+  if (task_ && std::ranges::all_of(leaf_.outputs, is_set)) journal_->add(*task_, leaf_.outputs);
+}
+
+// --- runs
+
+bool run_leaf(const LeafFunction& function, LeafCall& leaf, const tic::Callable& callable) {
+  LeafFiles files(leaf);
+  function.run(leaf);
+  // One that was told to end may have done a part of it.
+  const bool is_whole = !time_is_up();
+  if (!is_whole && files.any()) throw Error("leaf " + leaf.name + " was told to end");
+  check_outputs(leaf, callable);
+  files.commit();
+  return is_whole;
+}
+
+void run_leaf_by_team(Flow& flow, TeamTask& team, const LeafFunction& function, LeafCall& leaf,
+                      const tic::Callable& callable) {
+  Journal* const journal = flow.journal();
+  JournalledLeaf journalled(leaf, journal);
+  bool is_done = false;
+  if (journal != nullptr) {
+    if (team.is_first) {
+      is_done = flow.run_native([&] { return journalled.find(callable, team.team.size()); });
+    }
+    is_done = team.team.broadcast(std::uint32_t{is_done}) != 0;
+  }
+  std::optional<LeafFiles> files;
+  if (!is_done) {
+    if (has_files(leaf)) {
+      if (team.is_first) flow.run_native([&] { files.emplace(leaf); });
+      const Bytes names = team.team.broadcast(packed(leaf.outputs));
+      if (!team.is_first) unpack(names, leaf.outputs);
+    }
+    function.run_by_team(leaf, team.team);
+  }
+  team.settle();
+  if (!team.is_first || is_done) return;
+  check_outputs(leaf, callable);
+  if (files) flow.run_native([&] { files->commit(); });
+  if (journal != nullptr) flow.run_native([&] { journalled.add(); });
+}
+
+}  // namespace rubato::flow
