@@ -190,6 +190,7 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
       slot.name = Value::text(Kind::file, temporary);
     }
   }
+  claim_names(rule, environment);
   if (is_dry()) return plan_app(rule, call, callable, frame, environment);
   ProgramTaskOptions options = program_options(rule, callable, frame, environment);
   const int text = AppCall::text_output(callable, callable.command.standard_output);

@@ -1,5 +1,6 @@
 #include "rubato/flow/interpret/file_names.hpp"
 
+#include <bit>
 #include <filesystem>
 #include <functional>
 #include <unordered_map>
@@ -12,47 +13,78 @@ struct ClaimedNames {
   std::unordered_map<std::string, std::string> files;
 };
 
-// "out/a.txt" of "./out//b/../a.txt".
+// "/folder/out/a.txt" of "./out//b/../a.txt" in /folder.
 std::string plain(const std::string& name) {
-  return std::filesystem::path(name).lexically_normal().string();
+  return std::filesystem::absolute(name).lexically_normal().string();
 }
 
-void claim_here(Flow& flow, Ref writer, const std::string& name, const std::string& file,
-                PortablePlace at) {
-  auto& files = flow.core().local_or_make<ClaimedNames>().files;
-  const auto [found, is_first] = files.try_emplace(plain(name), file);
-  if (is_first) return flow.set(writer, Value::text(Kind::file, name), at);
-  std::string what = file;
-  what.append(": found the name ").append(name).append(", which ").append(found->second);
-  what.append(" has, expected one of its own");
-  const Value failure = Value::failed(what);
-  flow.note_failed_body(std::move(what));
-  flow.give_back_writer(writer, &failure);
+bool is_device(const std::string& known_as) {
+  return known_as.starts_with("/dev/") && !known_as.starts_with("/dev/shm/");
 }
 
-struct ClaimName {
-  Ref writer;
-  PortablePlace at;
-  void apply(CoreContext& /*here*/, ByteView bytes) const {
-    Reader in(bytes);
-    const std::string name = in.get_string();
-    claim_here(Flow::here(), writer, name, in.get_string(), at);
+// Who has the name, if not `file` from now on; "" then.
+std::string claim_here(CoreContext& here, const std::string& known_as, const std::string& file) {
+  const auto [found, is_first] =
+      here.local_or_make<ClaimedNames>().files.try_emplace(known_as, file);
+  return is_first ? "" : found->second;
+}
+
+// A claim that is under way; lies on the stack of the task that waits for it.
+struct Claim {
+  core::Worker* waiter = nullptr;
+  bool is_done = false;
+  std::string holder;
+};
+
+struct EndClaim {
+  std::uint64_t claim;  // its address, here
+  void apply(CoreContext& here, ByteView holder) const {
+    auto& waiting = *std::bit_cast<Claim*>(claim);
+    waiting.holder.assign(reinterpret_cast<const char*>(holder.data()), holder.size());
+    waiting.is_done = true;
+    here.tasks().wake(*waiting.waiter);
   }
 };
 
+struct BeginClaim {
+  std::uint64_t claim;
+  void apply(CoreContext& here, ByteView bytes) const {
+    Reader in(bytes);
+    const std::string known_as = in.get_string();
+    const std::string holder = claim_here(here, known_as, in.get_string());
+    here.post(here.source(), EndClaim{claim}, std::as_bytes(std::span(holder)));
+  }
+};
+
+std::string claim_there(CoreContext& here, CoreId home, const std::string& known_as,
+                        const std::string& file) {
+  Writer out;
+  out.put_string(known_as);
+  out.put_string(file);
+  Claim claim;
+  claim.waiter = &here.tasks().running();
+  here.check_may_block();
+  here.post(home, BeginClaim{std::bit_cast<std::uint64_t>(&claim)}, out.view());
+  while (!claim.is_done)
+    here.tasks().suspend("the name of a file");
+  return claim.holder;
+}
+
 }  // namespace
 
-void claim_file_name(Flow& flow, Ref writer, const std::string& name, const std::string& file,
-                     PortablePlace at) {
+void claim_file_name(const std::string& name, const std::string& file) {
   const std::string known_as = plain(name);
-  if (known_as.starts_with("/dev/")) return flow.set(writer, Value::text(Kind::file, name), at);
-  const std::uint64_t n_cores = flow.core().shape().n_cores_total();
-  const auto home = static_cast<CoreId>(std::hash<std::string>()(known_as) % n_cores);
-  if (home == flow.core().core()) return claim_here(flow, writer, name, file, at);
-  Writer out;
-  out.put_string(name);
-  out.put_string(file);
-  flow.core().post(home, ClaimName{writer, at}, out.view());
+  if (is_device(known_as)) return;
+  CoreContext& here = CoreContext::here();
+  const auto home =
+      static_cast<CoreId>(std::hash<std::string>()(known_as) % here.shape().n_cores_total());
+  const std::string holder = home == here.core() ? claim_here(here, known_as, file)
+                                                 : claim_there(here, home, known_as, file);
+  if (holder.empty()) return;
+  std::string what = file;
+  what.append(": found the name ").append(name).append(", which ").append(holder);
+  what.append(" has, expected one of its own");
+  throw Error(what);
 }
 
 void forget_file_names(CoreContext& here) {

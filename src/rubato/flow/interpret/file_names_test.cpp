@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include <unistd.h>
+
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/run_script_test.hpp"
 #include "rubato/flow/program/detail/testing.hpp"
@@ -45,8 +47,10 @@ std::string in_folder(const TempFolder& folder, std::string text) {
 // The names of the files that are there, and what is in them, apart from FOLDER in it.
 std::string files_of(const TempFolder& folder) {
   std::string all;
-  for (const std::string& name : folder.names())
-    all += name + ": " + content_of(folder / name) + "\n";
+  for (const std::string& name : folder.names()) {
+    if (std::filesystem::is_regular_file(folder / name))
+      all += name + ": " + content_of(folder / name) + "\n";
+  }
   return all;
 }
 
@@ -185,6 +189,54 @@ wait (d e) { print("devices") }
     ASSERT_TRUE(has("file 'c' of test.tic:18:8: found the name " + folder / "3" +
                     ", which file 'c' of test.tic:18:8 has"))
         << text;
+    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
+TEST(FileNames, that_are_relative_are_those_of_the_folder_of_the_run) {
+  const TempFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Ran ran = run_text(seed, in_folder(folder, R"(
+file a "same"
+file b "FOLDER/same"
+when { } then {a} from {put "one"}
+when { } then {b} from {put "one"}
+)"));
+    EXPECT_EQ(ran.result.n_failures, 1U) << ran.result.text();
+    EXPECT_NE(ran.result.text().find(" has, expected one of its own"), std::string::npos);
+  }
+  std::filesystem::current_path(before);
+}
+
+TEST(FileNames, in_shared_memory_are_names_of_files) {
+  const std::string path = "/dev/shm/rubato-file-names-" + std::to_string(::getpid());
+  const Ran ran = run_text(3, kCallables + ("file a \"" + path + "\"\nfile b \"" + path +
+                                            "\"\n"
+                                            "when { } then {a} from {put \"one\"}\n"
+                                            "when { } then {b} from {put \"one\"}\n"));
+  EXPECT_EQ(ran.result.n_failures, 1U) << ran.result.text();
+  EXPECT_EQ(content_of(path), "one");
+  std::filesystem::remove(path);
+}
+
+TEST(FileNames, belong_to_the_file_that_is_written) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const TempFolder folder;
+    const Ran ran = run_text(seed, in_folder(folder, R"(
+function write(string text) to (file f) { when {text} then {f} from {put text} }
+file a "FOLDER/z" b "FOLDER/z"
+file c "FOLDER/y" d "FOLDER/y"
+integer n
+when { } then {n} from {thrice 1}
+if n == 3 { when { } then {a} from {put "a"} } else { when { } then {b} from {put "b"} }
+if n == 4 { when { } then {c} from {write "c"} } else { when { } then {d} from {write "d"} }
+print(read(a), read(d))
+)"));
+    ASSERT_EQ(ran.result.n_failures, 0U) << ran.result.text();
+    ASSERT_EQ(ran.out, "a d\n") << seed << ran.result.text();
+    ASSERT_EQ(files_of(folder), "y: d\nz: a\n");
     ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
   }
 }

@@ -141,12 +141,21 @@ void Interpreter::perform_name(const tic::Declared& declared, Environment& envir
   const std::string name = evaluate(*declared.mapped, compiled_, environment).as_text();
   const Ref writer = std::exchange(slot.writer.ref, {});
   slot.name = Value::text(Kind::file, name);
-  if (compiled_.is_written(environment.frame(), declared.variable)) {
-    claim_file_name(flow_, writer, name,
-                    "file '" + declared.name + "' of " + place_text(compiled_, declared.place),
-                    place(declared));
-  } else {
-    flow_.set(writer, slot.name, place(declared));
+  flow_.set(writer, slot.name, place(declared));
+}
+
+// Of the files that a rule is about to write, as far as the script names them: others have names of
+// their own.
+void Interpreter::claim_names(const tic::Rule& rule, const Environment& environment) const {
+  for (const Expr& output : rule.outputs) {
+    const auto* name = output.as<tic::NameRef>();
+    if (name == nullptr || !environment.slot(name->variable).named.id) continue;
+    const Value file = output_name(output, environment);
+    if (file.kind() != Kind::file) continue;
+    const tic::Variable& declared =
+        environment.frame().variables[static_cast<std::size_t>(name->variable)];
+    claim_file_name(file.as_text(),
+                    "file '" + declared.name + "' of " + place_text(compiled_, declared.place));
   }
 }
 

@@ -75,6 +75,7 @@ class Interpreter {
                      std::vector<Operand>& to) const;
   // Of a file that a rule writes; none, if it has no name of its own.
   [[nodiscard]] static Value output_name(const tic::Expr& output, const Environment& environment);
+  void claim_names(const tic::Rule& rule, const Environment& environment) const;
   // The same as the last argument of a parameter of a function.
   [[nodiscard]] static Arg name_argument(const tic::Expr& e, Environment& environment);
   [[nodiscard]] bool is_known(const Operand& operand, const Environment& environment) const;
