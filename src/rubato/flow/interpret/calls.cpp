@@ -301,7 +301,6 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
 void Interpreter::call_leaf(const CompiledStatement& statement, const tic::Rule& rule,
                             const tic::RuleCall& call, const tic::Callable& callable,
                             Environment& environment) {
-  static_cast<void>(leaf_function(callable.name));  // it is to be there, even if it is not run
   // The first of a team does it for all; if it cannot, others are told.
   if (team_ == nullptr || team_->is_first) claim_names(rule, environment);
   if (is_dry()) return plan_leaf(rule, call, callable, environment);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/tic/check.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
@@ -181,6 +182,30 @@ void Compiled::check_types(const Workers& workers) const {
     if (const auto* rule = std::get_if<tic::Rule>(&compiled.statement->form))
       check(rule->options, *compiled.statement);
   }
+}
+
+void Compiled::check_leaves() const {
+  std::set<int> called;
+  for (const CompiledStatement& compiled : statements_) {
+    const auto* rule = std::get_if<tic::Rule>(&compiled.statement->form);
+    const auto* call = rule != nullptr ? std::get_if<tic::RuleCall>(&rule->action) : nullptr;
+    if (call != nullptr && call->callee_kind == tic::CalleeKind::callable)
+      called.insert(call->index);
+  }
+  std::string problems;
+  for (const int index : called) {
+    const tic::Callable& callable = program_.callables[static_cast<std::size_t>(index)];
+    if (callable.kind != tic::CallableKind::leaf) continue;
+    try {
+      static_cast<void>(leaf_function(callable.name));
+    } catch (const Error& error) {
+      problems.append(problems.empty() ? "" : "\n").append(program_.file_name);
+      problems.append(":").append(std::to_string(callable.place.line));
+      problems.append(":").append(std::to_string(callable.place.column));
+      problems.append(": ").append(error.what());
+    }
+  }
+  if (!problems.empty()) throw Error(problems, ExitCode::bad_input);
 }
 
 void Compiled::add_block(const Block& block, const tic::Frame& frame, int loop) {

@@ -56,6 +56,8 @@ class Compiled {
   }
   // Throws Error, with the place, if it names a type of work that has no workers.
   void check_types(const Workers& workers) const;
+  // Throws Error, with the places, if it calls leaves that the program does not have.
+  void check_leaves() const;
   // Main's own block: containers that are declared there are spread over all cores.
   [[nodiscard]] bool is_main(const tic::Block& block) const noexcept {
     return &block == &program_.main.body;

@@ -78,6 +78,7 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
   here.finish([&] { here.post(here.core(), LoadScript{}, script); });
   if (problem) throw Error(*problem);  // it would be the same on all cores
   Interpreter::here().compiled().check_types(options.workers);
+  Interpreter::here().compiled().check_leaves();
   here.finish([&] {
     here.multicast(0, here.core(), LoadScript{}, script);
     const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());

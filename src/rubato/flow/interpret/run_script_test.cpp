@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/program/detail/testing.hpp"
 
@@ -449,6 +450,44 @@ wait (held names) { print(size(held), trim(names[3])) }
               std::string::npos)
         << error.what();
     EXPECT_EQ(error.code(), ExitCode::bad_input);
+  }
+}
+
+// What a script is refused with, and what it has printed.
+std::string refusal_of(const std::string& text, bool is_dry) {
+  std::string what;
+  testing::internal::CaptureStdout();
+  try {
+    global::run_here(1, [&] {
+      is_dry ? static_cast<void>(plan_script(text, "test.tic", {}))
+             : static_cast<void>(run_script(text, "test.tic", {}));
+    });
+  } catch (const Error& error) {
+    what = error.what();
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+  }
+  return what + testing::internal::GetCapturedStdout();
+}
+
+TEST(RunScript, tells_leaves_that_are_not_there_before_it_runs) {
+  const std::string text = R"(
+leaf half(float x) to (float y)
+leaf hafl(float x) to (float y)
+leaf never_called(float x) to (float y)
+leaf nothing_like_it(float x) to (float y)
+print("runs")
+float x y
+if n_args() > 100 { when { } then {x} from {hafl 1.0} } else { x = 1.0 }
+when {x} then {y} from {nothing_like_it x}
+)";
+  for (const bool is_dry : {false, true}) {
+    const std::string what = refusal_of(text, is_dry);
+    EXPECT_NE(what.find("test.tic:3:6: the program has no leaf 'hafl' (did you mean \"half\"?)\n"
+                        "test.tic:5:6: the program has no leaf 'nothing_like_it'"),
+              std::string::npos)
+        << what;
+    EXPECT_EQ(what.find("never_called"), std::string::npos) << what;
+    EXPECT_EQ(what.find("runs"), std::string::npos) << what;
   }
 }
 

@@ -56,6 +56,15 @@ TEST(FlowCommand, EndsWithTheCodeOfWhatWentWrong) {
   EXPECT_EQ(wrong.code, 3) << wrong.err;
   EXPECT_NE(wrong.err.find("did you mean \"alpha\"?"), std::string::npos) << wrong.err;
   EXPECT_EQ(call({"flow", "run", "/no/such/script.tic"}).code, 3);
+  const std::string leaf = script("leaf.tic",
+                                  "leaf nowhere() to (integer n)\ninteger n\n"
+                                  "when { } then {n} from {nowhere}\nprint(n)\n");
+  EXPECT_EQ(call({"flow", "check", leaf}).code, 0);
+  EXPECT_EQ(call({"flow", "run", "--dry-run", leaf}).code, 3);
+  const Answer unknown = call({"flow", "run", leaf});
+  EXPECT_EQ(unknown.code, 3) << unknown.err;
+  EXPECT_NE(unknown.err.find("leaf.tic:1:6: the program has no leaf 'nowhere'"), std::string::npos)
+      << unknown.err;
   EXPECT_EQ(call({"flow", "run", script("n.tic", "print(1)\n"), "--arg", "n"}).code, 2);
   EXPECT_EQ(call({"flow", "walk", "n.tic"}).code, 2);
   const Answer stuck = call({"flow", "run",
