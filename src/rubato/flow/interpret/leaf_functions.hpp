@@ -29,7 +29,7 @@ struct LeafCall {
   std::string name;
   std::vector<Value> inputs;        // [inputs of the leaf]; none where it is a container
   std::vector<Members> containers;  // [inputs of the leaf]; empty where it is none
-  std::vector<Value> outputs;       // [outputs of the leaf]; of a file it begins as where to write it
+  std::vector<Value> outputs;       // [outputs of the leaf]; a file's begins as where to write it
 };
 
 struct LeafFunction {

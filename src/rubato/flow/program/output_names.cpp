@@ -6,7 +6,9 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <mutex>
 #include <string_view>
+#include <unordered_set>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,6 +17,7 @@
 #include "rubato/base/error.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/flow/program/detail/descriptor.hpp"
+#include "rubato/flow/program/leftovers.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -24,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kNameBytes = 255;      // of a file system's name
 constexpr std::size_t kExtensionBytes = 32;  // what is longer is no extension
 constexpr int kLinksMax = 40;                // as the kernel
+constexpr const char* kTag = ".rubato-";
 
 Error output_error(const std::string& path, const std::string& what) {
   return Error("output " + path + ": " + what, ExitCode::some_tasks_failed);
@@ -56,12 +60,23 @@ std::string extension_of(const std::string& name) {
 std::string hidden_name(const fs::path& folder, const std::string& name) {
   static std::atomic<std::uint64_t> counter{0};
   while (true) {
-    const std::string tail = ".rubato-" + std::to_string(::getpid()) + "-" +
-                             std::to_string(counter.fetch_add(1)) + extension_of(name);
+    const std::string tail =
+        kTag + process_mark() + "-" + std::to_string(counter.fetch_add(1)) + extension_of(name);
     std::string hidden = "." + name.substr(0, kNameBytes - 1 - tail.size()) + tail;
     std::error_code ignored;
     if (!fs::exists(fs::symlink_status(folder / hidden, ignored))) return hidden;
   }
+}
+
+// Once for each folder: to look through it for each output costs too much where there are many.
+void remove_leftovers_once(const fs::path& folder) {
+  static std::mutex mutex;
+  static std::unordered_set<std::string> done;
+  {
+    const std::lock_guard lock(mutex);
+    if (!done.insert((fs::current_path() / folder).string()).second) return;
+  }
+  remove_leftovers(folder, kTag);
 }
 
 void make_folder(const fs::path& folder, const std::string& path) {
@@ -87,7 +102,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 // `name` was made by a program of the hidden name `hidden`, to which it put something.
 bool is_made_of(std::string_view name, std::string_view hidden) {
-  const std::size_t mark = hidden.rfind(".rubato-");
+  const std::size_t mark = hidden.rfind(kTag);
   const std::size_t end = std::min(hidden.find('.', mark + 1), hidden.size());
   const std::string_view stem = hidden.substr(0, end);
   if (!name.starts_with(stem)) return false;
@@ -129,6 +144,7 @@ OutputNames::Output OutputNames::output_of(const std::string& path, const Output
     output.written = output.target;
     return output;
   }
+  remove_leftovers_once(target.parent_path());
   const std::string name = hidden_name(target.parent_path(), target.filename().string());
   output.written = (target.parent_path() / name).string();
   // Beside the file that a link names: that folder the program may see under another name.

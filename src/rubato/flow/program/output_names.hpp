@@ -6,10 +6,11 @@
 //   ... run("draw", "-o", outputs.temporary("map.png")) ...
 //   outputs.commit();                                      else: all is removed
 //
-// The hidden name is `.NAME.rubato-PID-N` with the extension of NAME once more, since programs
+// The hidden name is `.NAME.rubato-PID-MACHINE-N` with the extension of NAME once more, since programs
 // choose a format by it. It is in the same folder, so that the rename costs nothing and cannot cut
 // a file; a disk that gets full or a program that dies leaves the old file as it was. A job that is
-// killed leaves hidden files, which no later one takes for its own.
+// killed leaves hidden files, which no later one takes for its own; the next process of the same
+// machine that has outputs in the folder removes them (leftovers.hpp).
 //
 // An output that is a link stays one, and the file that it names is replaced; a device or a pipe is
 // written directly. Objects are used by one thread. All calls block on the disk.

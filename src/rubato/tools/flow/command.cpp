@@ -21,6 +21,7 @@
 #include "rubato/flow/observe/flow_report.hpp"
 #include "rubato/flow/observe/progress_engine.hpp"
 #include "rubato/flow/plugin/plugin.hpp"
+#include "rubato/flow/program/leftovers.hpp"
 #include "rubato/flow/tic/check.hpp"
 #include "rubato/flow/tic/parse.hpp"
 #include "rubato/flow/tic/print.hpp"
@@ -91,7 +92,11 @@ global::ProgramOptions program_options() {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "rubato-flow-XXXXXX").string();
+    // Of runs that were killed, first.
+    constexpr const char* kTag = "rubato-flow-";
+    const std::filesystem::path folder = std::filesystem::temp_directory_path();
+    flow::remove_leftovers(folder, kTag);
+    std::string name = (folder / (kTag + flow::process_mark() + "-XXXXXX")).string();
     if (::mkdtemp(name.data()) == nullptr)
       throw Error("cannot make the folder " + name, ExitCode::failed);
     path_ = name;
