@@ -61,6 +61,7 @@ void FlowCounters::add(const FlowCounters& other) noexcept {
   n_run += other.n_run;
   n_failed += other.n_failed;
   n_skipped += other.n_skipped;
+  n_never_set += other.n_never_set;
   n_data += other.n_data;
   n_freed += other.n_freed;
 }
@@ -228,8 +229,7 @@ void Flow::give_back_writer_here(Ref writer, const Value* failure) {
   if (mine.writers > 0 || !is_open) return free_if_unused(writer.id, mine);
   if (mine.closing == Closing::counted) return close_counted(writer.id, mine);
   // Nobody is left who could. If nobody reads it either, that is nobody's loss.
-  close(writer.id, mine,
-        Value::failed("the datum of " + mine.made_at.place().text() + " was never set"),
+  close(writer.id, mine, Value::never_set("the datum of " + mine.made_at.place().text()),
         mine.made_at);
 }
 
@@ -316,7 +316,8 @@ bool Flow::take_container(std::unique_ptr<Rule>& rule, Arg& arg) {
   }
   if (mine.value.is_failed()) {
     const Value failure = mine.value;
-    skip(std::move(rule), failure);
+    const std::size_t argument = rule->at_arg;
+    skip(std::move(rule), argument, failure);
     return false;
   }
   arg.mode = Arg::Mode::reader;
@@ -330,10 +331,10 @@ void Flow::move_to(CoreId core, std::unique_ptr<Rule> rule) {
 void Flow::dispatch(std::unique_ptr<Rule> rule) {
   const Action& action = action_at(rule->action);
   if (!action.takes_failures) {
-    for (const Arg& arg : rule->args()) {
-      if (!arg.value.is_failed()) continue;
-      const Value failure = arg.value;
-      return skip(std::move(rule), failure);
+    for (std::size_t i = 0; i < rule->args().size(); ++i) {
+      if (!rule->args()[i].value.is_failed()) continue;
+      const Value failure = rule->args()[i].value;
+      return skip(std::move(rule), i, failure);
     }
   }
   if (action.in_place || (action.is_start && here_.may_wait())) return run(*rule);
@@ -444,9 +445,9 @@ std::string Flow::run_part(Rule& rule) {
   return failure;
 }
 
-void Flow::skip(std::unique_ptr<Rule> rule, const Value& failure) {
+void Flow::skip(std::unique_ptr<Rule> rule, std::size_t argument, const Value& failure) {
   if (action_at(rule->action).takes_failures) {
-    Arg& arg = rule->args()[rule->at_arg];
+    Arg& arg = rule->args()[argument];
     give_back_reader(std::exchange(arg.ref, {}));
     arg.mode = Arg::Mode::value;
     arg.value = failure;
@@ -454,7 +455,20 @@ void Flow::skip(std::unique_ptr<Rule> rule, const Value& failure) {
   }
   ++counters_.n_skipped;
   if (watch_ != nullptr) watch_->note_gone();
-  give_back(*rule, &failure);
+  const Value reason = told(*rule, argument, failure);
+  give_back(*rule, &reason);
+}
+
+Value Flow::told(const Rule& rule, std::size_t argument, const Value& failure) {
+  if (!failure.is_never_set()) return failure;
+  const auto describe = action_at(rule.action).describe_input;
+  const std::string name = describe != nullptr ? describe(rule, argument) : "";
+  std::string what = rule.text() +
+                     " did not run: " + (name.empty() ? "" : "it needs '" + name + "', and ") +
+                     failure.as_text();
+  ++counters_.n_never_set;
+  note_failure(std::move(what));
+  return Value::failed(failure.as_text());
 }
 
 // All references that the rule still has.

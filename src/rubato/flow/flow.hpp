@@ -41,7 +41,9 @@ struct FlowCounters {
   std::uint64_t n_run = 0;      // tasks that ran, failed ones included
   std::uint64_t n_failed = 0;   // that threw
   std::uint64_t n_skipped = 0;  // rules that did not run, since an input had failed
-  std::uint64_t n_data = 0;     // data that were made, containers included
+  // Of those, the first that needed what nobody has set: failures of the run, as n_failed are.
+  std::uint64_t n_never_set = 0;
+  std::uint64_t n_data = 0;  // data that were made, containers included
   std::uint64_t n_freed = 0;
 
   void add(const FlowCounters& other) noexcept;
@@ -146,6 +148,9 @@ class Flow final : public core::Combiner {
                                                    std::uint64_t n_all);
   // The references that the rule still has; with a failure, what it was to write has failed.
   void give_back(Rule& rule, const Value* failure);
+  // Why `rule` does not run, since that argument of it is `failure`. That something was never set is
+  // said here, once: what is passed on is a failure like any other.
+  [[nodiscard]] Value told(const Rule& rule, std::size_t argument, const Value& failure);
   // Says that a task failed, for the table at the end.
   void note_failure(std::string what);
   // The same, of one iteration of a loop.
@@ -161,8 +166,10 @@ class Flow final : public core::Combiner {
   // The first of them, in sentences; and how many there were.
   [[nodiscard]] const std::vector<std::string>& failures() const noexcept { return failures_; }
   [[nodiscard]] std::uint64_t n_failures() const noexcept { return n_failures_; }
-  // What waits though nothing goes on any more, in sentences; at most `n_most`.
-  [[nodiscard]] std::vector<std::string> leftovers(std::size_t n_most) const;
+  // What waits though nothing goes on any more, in sentences; at most `n_most`, and how many there
+  // are.
+  [[nodiscard]] std::vector<std::string> leftovers(std::size_t n_most,
+                                                   std::uint64_t* n_all = nullptr) const;
   // Forgets all of the last run.
   void begin_again();
   // The same of one that could not begin everywhere.
@@ -228,7 +235,7 @@ class Flow final : public core::Combiner {
   [[nodiscard]] CoreId owner_of(DataId id, const Value& key) const noexcept;
   [[nodiscard]] Shard& shard(DataId id);
   void wake_member(Shard& shard, const Value& key, const Value& value);
-  [[nodiscard]] static Value missing(const Value& key);
+  [[nodiscard]] static Value missing(const Value& key, const Value& failure);
   // New weight, which is given away only when its home knows of it: parts of it could come back
   // first. mint() waits; widen() calls then(ref) when the weight has come, in the caller's scope.
   void mint(Ref& ref, bool is_writer, std::uint64_t weight);
@@ -248,7 +255,7 @@ class Flow final : public core::Combiner {
   void label_running(const Rule& rule);
   void add_ready_to(ReadyQueue& queue, std::unique_ptr<Rule> rule);
   [[nodiscard]] std::unique_ptr<Rule> pop_best_here();
-  void skip(std::unique_ptr<Rule> rule, const Value& failure);
+  void skip(std::unique_ptr<Rule> rule, std::size_t argument, const Value& failure);
   [[nodiscard]] std::unique_ptr<Rule> empty_copy(const Rule& rule, std::uint32_t n_args_more) const;
   void close(DataId id, Datum& closed, const Value& value, PortablePlace at);
   void close_counted(DataId id, Datum& closed);

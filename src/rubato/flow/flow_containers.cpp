@@ -146,15 +146,19 @@ bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
     return true;
   }
   if (mine.is_closed) {
-    skip(std::move(rule), missing(key));
+    const std::size_t argument = rule->at_arg;
+    skip(std::move(rule), argument, missing(key, mine.failure));
   } else {
     mine.waiting_for(key).push(std::move(rule));
   }
   return false;
 }
 
-Value Flow::missing(const Value& key) {
-  return Value::failed("member " + key_text(key) + " was never set, and its container is closed");
+// Of a container that has failed, that is said already.
+Value Flow::missing(const Value& key, const Value& failure) {
+  const std::string member = "member " + key_text(key) + " of a container that is closed";
+  if (!failure.is_failed()) return Value::never_set(member);
+  return Value::failed(member + " was never set: " + failure.as_text());
 }
 
 // --- all members
@@ -381,9 +385,12 @@ void Flow::close_shard(DataId id, const Value* failure) {
   for (const auto& [word, writer] : std::exchange(mine.inner_writers, {}))
     give_back_writer(writer);
   mine.take_all_waiting([&](const Value& key, RuleList waiting) {
-    const Value never_set = missing(key);
-    while (!waiting.empty())
-      skip(waiting.pop(), never_set);
+    const Value never_set = missing(key, mine.failure);
+    while (!waiting.empty()) {
+      std::unique_ptr<Rule> rule = waiting.pop();
+      const std::size_t argument = rule->at_arg;
+      skip(std::move(rule), argument, never_set);
+    }
   });
   say_home(id, Homeward::What::counted, n_members, 1);
 }

@@ -4,10 +4,13 @@
 
 namespace rubato::flow {
 
-std::vector<std::string> Flow::leftovers(std::size_t n_most) const {
+std::vector<std::string> Flow::leftovers(std::size_t n_most, std::uint64_t* n_all) const {
   std::vector<std::string> all;
+  std::uint64_t n_found = 0;
   const auto add = [&](const RuleList& waiting, const std::string& what) {
-    if (waiting.empty() || all.size() >= n_most) return;
+    if (waiting.empty()) return;
+    ++n_found;
+    if (all.size() >= n_most) return;
     std::size_t n = 0;
     for (const Rule* rule = waiting.first(); rule != nullptr; rule = rule->next)
       ++n;
@@ -27,7 +30,9 @@ std::vector<std::string> Flow::leftovers(std::size_t n_most) const {
       add(waiting, "member " + key_text(key) + " of a container, which nobody has set");
     });
   }
+  const std::size_t n_told = all.size();
   typed_pool_.add_leftovers(all);
+  if (n_all != nullptr) *n_all = n_found + all.size() - n_told;
   return all;
 }
 

@@ -77,6 +77,11 @@ void BodyFailures::note(const Value& key, const char* what) {
   flow_.note_failed_body(std::move(text));
 }
 
+void BodyFailures::skip(const Value& failure) {
+  const Value reason = flow_.told(rule_, 0, failure);
+  if (!first_.is_failed()) first_ = reason;
+}
+
 void BodyFailures::settle() {
   if (first_.is_failed()) flow_.give_back(rule_, &first_);
 }

@@ -64,10 +64,8 @@ class BodyFailures {
       note(key, error.what());
     }
   }
-  // Of a body that does not run, since its member has failed: that is said already.
-  void skip(const Value& failure) {
-    if (!first_.is_failed()) first_ = failure;
-  }
+  // Of a body that does not run, since its member has failed.
+  void skip(const Value& failure);
   // Once, at the end.
   void settle();
 

@@ -126,7 +126,7 @@ TEST(Containers, hand_a_member_to_a_task_when_it_is_set) {
   });
 }
 
-TEST(Containers, fail_who_waits_for_a_member_that_was_never_set) {
+TEST(Containers, fail_who_waits_for_a_member_that_was_never_set_and_say_who_it_was) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       auto values = make_container<int>();
@@ -135,9 +135,18 @@ TEST(Containers, fail_who_waits_for_a_member_that_was_never_set) {
       EXPECT_THROW(static_cast<void>(early.get()), Error);
       EXPECT_THROW(static_cast<void>(values.container.get(10)), Error);
     });
-    EXPECT_EQ(result.n_failures, 0U) << result.text();
+    ASSERT_EQ(result.n_failures, 1U) << result.text();
+    EXPECT_EQ(result.counters.n_never_set, 1U);
     EXPECT_EQ(result.counters.n_skipped, 1U);
+    EXPECT_EQ(result.counters.n_failed, 0U);
     EXPECT_EQ(result.n_data_held, 0U);
+    EXPECT_FALSE(result.is_good());
+    const std::string text = result.text();
+    EXPECT_EQ(text.find("1 task needs what was never set:\n  task of "), 0U) << text;
+    EXPECT_NE(text.find("loop_test.cpp:"), std::string::npos) << text;
+    EXPECT_NE(text.find(" did not run: member 9 of a container that is closed was never set"),
+              std::string::npos)
+        << text;
   }
 }
 

@@ -43,7 +43,7 @@ FlowResult take_result() {
   mine.counters = flow.counters();
   mine.n_failures = flow.n_failures();
   mine.failures = flow.failures();
-  mine.waiting = flow.leftovers(kTextsKept);
+  mine.waiting = flow.leftovers(kTextsKept, &mine.n_waiting);
   mine.n_data_held = flow.n_data_held();
   mine.held = flow.held();
   const bool speaks_for_node = flow.core().core() == flow.core().shape().first_core();
@@ -169,10 +169,32 @@ RunOptions options_of_environment() {
   return options;
 }
 
-std::string lines(const std::vector<std::string>& texts, std::size_t n_most) {
+// The first of so many.
+std::string lines(const std::vector<std::string>& texts, std::uint64_t n_all) {
   std::string all;
-  for (std::size_t i = 0; i < texts.size() && i < n_most; ++i)
+  const std::size_t n_shown = std::min(texts.size(), kTextsShown);
+  for (std::size_t i = 0; i < n_shown; ++i)
     all += "\n  " + texts[i];
+  return n_all > n_shown ? all + "\n  and " + std::to_string(n_all - n_shown) + " more" : all;
+}
+
+// "3 tasks failed, 1 needs what was never set, 2 did not run since they need what failed"
+std::string counts_text(const FlowResult& result) {
+  const std::uint64_t n_never_set = result.counters.n_never_set;
+  const std::uint64_t n_failed = result.n_failures - n_never_set;
+  const std::uint64_t n_skipped =
+      result.counters.n_skipped - std::min(result.counters.n_skipped, n_never_set);
+  std::string all;
+  if (n_failed > 0)
+    all = std::to_string(n_failed) + (n_failed == 1 ? " task failed" : " tasks failed");
+  if (n_never_set > 0) {
+    all += (all.empty() ? "" : ", ") + std::to_string(n_never_set) +
+           (n_never_set == 1 ? " task needs" : " tasks need") + " what was never set";
+  }
+  if (n_skipped > 0) {
+    all += ", " + std::to_string(n_skipped) + " did not run since they need what " +
+           (n_failed > 0 ? "failed" : "these were to set");
+  }
   return all;
 }
 
@@ -212,6 +234,7 @@ FlowResult run(const std::function<void()>& main, const RunOptions& options) {
 void FlowResult::add(const FlowResult& other) {
   counters.add(other.counters);
   n_failures += other.n_failures;
+  n_waiting += other.n_waiting;
   n_data_held += other.n_data_held;
   held.add(other.held);
   add_texts(failures, other.failures);
@@ -222,6 +245,7 @@ void FlowResult::add(const FlowResult& other) {
 void FlowResult::put(Writer& out) const {
   out.put(counters);
   out.put(n_failures);
+  out.put(n_waiting);
   out.put(n_data_held);
   held.put(out);
   put_texts(out, failures);
@@ -233,6 +257,7 @@ FlowResult FlowResult::get(Reader& in) {
   FlowResult result;
   result.counters = in.get<FlowCounters>();
   result.n_failures = in.get<std::uint64_t>();
+  result.n_waiting = in.get<std::uint64_t>();
   result.n_data_held = in.get<std::uint64_t>();
   result.held = HeldPlaces::get(in);
   result.failures = get_texts(in);
@@ -244,16 +269,11 @@ FlowResult FlowResult::get(Reader& in) {
 std::string FlowResult::text() const {
   std::string all;
   if (n_failures > 0) {
-    all += std::to_string(n_failures) + (n_failures == 1 ? " task failed" : " tasks failed");
-    if (counters.n_skipped > 0) {
-      all += ", " + std::to_string(counters.n_skipped) + " did not run since they need what failed";
-    }
-    all += ":" + lines(failures, kTextsShown);
-    if (n_failures > std::min(failures.size(), kTextsShown)) all += "\n  ..";
+    all += counts_text(*this) + ":" + lines(failures, n_failures);
   }
   if (!waiting.empty()) {
     if (!all.empty()) all += "\n";
-    all += "nothing goes on any more, and these wait for ever:" + lines(waiting, kTextsShown);
+    all += "nothing goes on any more, and these wait for ever:" + lines(waiting, n_waiting);
   }
   return all;
 }

@@ -17,6 +17,9 @@ T read_closure(const Rule& rule) {
 std::string describe_statement(const Rule& rule) {
   return Interpreter::here().describe(read_closure<StatementId>(rule).number);
 }
+std::string describe_input(const Rule& rule, std::size_t argument) {
+  return Interpreter::here().describe_input(rule, argument);
+}
 std::string describe_loop(const Rule& rule) {
   return Interpreter::here().describe(
       static_cast<std::uint32_t>(read_closure<std::uint64_t>(rule)));
@@ -36,7 +39,8 @@ const ActionId kStatement = register_action(
     {.name = "statement",
      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_statement(rule); },
      .describe = &describe_statement,
-     .number = &number_of});
+     .number = &number_of,
+     .describe_input = &describe_input});
 const ActionId kDryStatement = register_action(
     {.name = "statement",
      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_statement(rule); },

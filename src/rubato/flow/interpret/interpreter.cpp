@@ -8,6 +8,7 @@
 #include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/file_names.hpp"
 #include "rubato/flow/pool/team_task.hpp"
+#include "rubato/flow/tic/print.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -54,6 +55,29 @@ std::string Interpreter::describe(std::uint32_t number) const {
                               "next",        "wait",       "call"};
   static_assert(kNames.size() == std::variant_size_v<decltype(tic::Statement::form)>);
   return kNames[statement.form.index()];
+}
+
+std::string Interpreter::describe_input(const Rule& rule, std::size_t argument) const {
+  const StatementId id = statement_of(rule);
+  const CompiledStatement& statement = compiled_.statement(id.number);
+  Environment environment(flow_, *statement.frame);
+  std::size_t at = 0;
+  // What its operands depend on; no references.
+  const auto look_at = [&](int variable) {
+    Slot& slot = environment.slot(variable);
+    slot.value = rule.args()[at].value;
+    slot.named.id = rule.args()[at + 3].ref.id;
+    slot.name = rule.args()[at + 3].value;
+    at += 4;
+  };
+  for (const int variable : statement.needs)
+    look_at(variable);
+  for (const int variable : own_variables(*statement.statement, id.stage))
+    look_at(variable);
+  const Stage stage = id.stage == Stage::ready ? Stage::begin : id.stage;
+  const std::vector<Operand> operands = operands_of(statement, environment, stage);
+  if (argument < at || argument - at >= operands.size()) return "";
+  return tic::print_expression(*operands[argument - at].expression);
 }
 
 PortablePlace Interpreter::place(const tic::Node& node) const noexcept {

@@ -41,6 +41,8 @@ class Interpreter {
   void run_each(Rule& rule);
   static void run_put(Flow& flow, Rule& rule);
   [[nodiscard]] std::string describe(std::uint32_t number) const;
+  // An operand that a statement's rule waits for, as it is written; "" of another argument.
+  [[nodiscard]] std::string describe_input(const Rule& rule, std::size_t argument) const;
 
  private:
   // What is waited for before a statement is done.

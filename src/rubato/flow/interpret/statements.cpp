@@ -321,7 +321,7 @@ void Interpreter::run_each(Rule& rule) {
   environment.unpack(statement, rule.args(), at);
   const auto run_body = [&](const Value& key, Value value) {
     if (value.is_failed() && is_dry()) return fail(statement, environment, value.as_text());
-    if (value.is_failed()) return fail_targets(statement, environment, value);
+    if (value.is_failed()) return fail_targets(statement, environment, flow_.told(rule, 0, value));
     if (loop.key) environment.slot(loop.key->variable).value = key;
     bind_member(loop.value.variable, std::move(value), environment);
     run_body_of(statement, loop.body, environment);

@@ -29,7 +29,7 @@ std::string text_of(const Value& value) {
 bool is_shown(const Arg& arg) {
   const Kind kind = arg.value.kind();
   return arg.mode == Arg::Mode::value && kind != Kind::none && kind != Kind::unit &&
-         kind != Kind::reference && kind != Kind::failed;
+         kind < Kind::reference;
 }
 
 constexpr auto kByTime = [](const SlowTask& a, const SlowTask& b) { return a.time > b.time; };

@@ -54,6 +54,7 @@ void put_result(io::JsonWriter& json, const FlowResult& result) {
   json.field("run", result.counters.n_run)
       .field("failed", result.counters.n_failed)
       .field("skipped", result.counters.n_skipped)
+      .field("never_set", result.counters.n_never_set)
       .field("data", result.counters.n_data);
   json.key("journal")
       .begin_object()
@@ -86,6 +87,7 @@ FlowReport* FlowReport::here() {
 void FlowReport::add_result(const FlowResult& result) {
   result_.counters.add(result.counters);
   result_.n_failures += result.n_failures;
+  result_.n_waiting += result.n_waiting;
   result_.n_data_held += result.n_data_held;
   result_.held.add(result.held);
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
@@ -139,7 +141,8 @@ void FlowReport::add(io::HtmlReport& page) const {
   const FlowCounters& counters = result_.counters;
   page.paragraph(std::to_string(counters.n_run) + " tasks ran, " +
                  std::to_string(counters.n_failed) + " failed, " +
-                 std::to_string(counters.n_skipped) + " did not run since they need what failed.");
+                 std::to_string(counters.n_skipped) +
+                 " did not run since they need what failed or was never set.");
   if (!result_.failures.empty()) page.heading("What failed").code(lines(result_.failures));
   if (!result_.waiting.empty()) page.heading("What waits for ever").code(lines(result_.waiting));
   if (result_.n_data_held > 0) {

@@ -84,6 +84,8 @@ struct Action {
   std::string (*describe)(const Rule& rule) = nullptr;
   // What tells those apart that describe() gives different names; null: their options' names.
   std::uint32_t (*number)(const Rule& rule) = nullptr;
+  // What people call that argument of it, "" if they have no name for it; null: they never have.
+  std::string (*describe_input)(const Rule& rule, std::size_t argument) = nullptr;
   bool counts_itself = false;  // one run is not one task: it makes the spans of its tasks itself
 };
 using ActionId = std::uint32_t;

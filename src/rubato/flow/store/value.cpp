@@ -5,9 +5,9 @@
 namespace rubato::flow {
 
 std::string_view name_of(Kind kind) noexcept {
-  constexpr std::array<std::string_view, 10> kNames = {"nothing",   "void",   "integer", "float",
-                                                       "boolean",   "string", "blob",    "file",
-                                                       "reference", "failure"};
+  constexpr std::array<std::string_view, 11> kNames = {"nothing",   "void",    "integer", "float",
+                                                       "boolean",   "string",  "blob",    "file",
+                                                       "reference", "failure", "failure"};
   const auto at = static_cast<std::size_t>(kind);
   return at < kNames.size() ? kNames[at] : "unknown";
 }
@@ -25,9 +25,9 @@ void Value::put(Writer& out) const {
 
 Value Value::get(Reader& in) {
   const auto kind = in.get<Kind>();
-  if (kind > Kind::failed) {
+  if (kind > Kind::never_set) {
     throw Error("unknown kind of value " + std::to_string(static_cast<int>(kind)) +
-                ": expected 0 to " + std::to_string(static_cast<int>(Kind::failed)));
+                ": expected 0 to " + std::to_string(static_cast<int>(Kind::never_set)));
   }
   if (is_word(kind)) return word(kind, in.get<std::uint64_t>());
   if (kind == Kind::reference) return reference(in.get<Ref>());

@@ -30,6 +30,7 @@ enum class Kind : std::uint8_t {
   file,       // the name of one
   reference,  // another datum or container, with a part of the right to read it
   failed,     // there will be none: the text says why
+  never_set,  // the same, since nobody can set it any more, and nobody has said so yet
 };
 
 // For people: "integer", "float", ..
@@ -53,7 +54,7 @@ class Value {
     value.bits_ = bits;
     return value;
   }
-  // string, blob, file or failed.
+  // string, blob, file, failed or never_set.
   [[nodiscard]] static Value text(Kind kind, std::string text) {
     Value value;
     value.kind_ = kind;
@@ -68,11 +69,16 @@ class Value {
     return value;
   }
   [[nodiscard]] static Value failed(std::string why) { return text(Kind::failed, std::move(why)); }
+  [[nodiscard]] static Value never_set(std::string what) {
+    return text(Kind::never_set, std::move(what) + " was never set");
+  }
 
   [[nodiscard]] static bool is_word(Kind kind) noexcept { return kind < Kind::string; }
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  [[nodiscard]] bool is_failed() const noexcept { return kind_ == Kind::failed; }
+  [[nodiscard]] bool is_failed() const noexcept { return kind_ >= Kind::failed; }
+  // Who does not run since it needs this says so (Flow::told).
+  [[nodiscard]] bool is_never_set() const noexcept { return kind_ == Kind::never_set; }
   [[nodiscard]] bool is_reference() const noexcept { return kind_ == Kind::reference; }
   [[nodiscard]] bool is_word() const noexcept { return is_word(kind_); }
   [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
@@ -85,7 +91,7 @@ class Value {
   }
   [[nodiscard]] bool as_boolean() const { return bits_of(Kind::boolean) != 0; }
   [[nodiscard]] Ref as_reference() const { return {{bits_of(Kind::reference)}, weight_}; }
-  // REQUIRES: string, blob, file or failed.
+  // REQUIRES: string, blob, file, failed or never_set.
   [[nodiscard]] const std::string& as_text() const {
     RUBATO_REQUIRE(text_ != nullptr, name_of(kind_));
     return *text_;

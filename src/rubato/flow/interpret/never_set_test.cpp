@@ -1,0 +1,109 @@
+// What was never set, and who needed it.
+
+#include "rubato/flow/interpret/run_script_test.hpp"
+
+namespace rubato::flow {
+namespace {
+
+// That many needed what nobody set, so that so many did not run in all; and these are the reasons.
+struct Expected {
+  std::uint64_t n_never_set;
+  std::uint64_t n_skipped;
+  std::vector<std::string> reasons;
+  std::string lines = "";
+};
+
+void expect_told(const Ran& ran, const Expected& expected) {
+  const FlowResult& result = ran.result;
+  EXPECT_EQ(result.n_failures, expected.n_never_set) << result.text();
+  EXPECT_EQ(result.counters.n_never_set, expected.n_never_set);
+  EXPECT_EQ(result.counters.n_skipped, expected.n_skipped) << result.text();
+  EXPECT_FALSE(result.is_good());
+  EXPECT_EQ(ran.out, sorted_lines(expected.lines));
+  EXPECT_EQ(result.n_data_held, 0U);
+}
+
+void expect_never_set(const std::string& text, const Expected& expected) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Ran ran = run_text(seed, text);
+    expect_told(ran, expected);
+    for (const std::string& reason : expected.reasons)
+      EXPECT_NE(ran.result.text().find(reason), std::string::npos) << ran.result.text();
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(NeverSet, an_output_that_a_function_did_not_set_is_told_with_who_needed_it) {
+  expect_never_set(
+      R"(
+function f(integer n) to (integer x) { if n > 3 { x = 1 } }
+app use(integer n) to (void v) { "true" n }
+integer x
+void v
+when { } then {x} from {f 2}
+when {x} then {v} from {use x}
+wait (v) { print("not reached") }
+print("other work")
+)",
+      {1,
+       2,
+       {"1 task needs what was never set, 1 did not run since they need what these were "
+        "to set:",
+        "task 'use' of test.tic:7 did not run: it needs 'x', and the datum of "
+        "test.tic:4 was never set"},
+       "other work\n"});
+}
+
+TEST(NeverSet, fields_and_members_are_told_as_they_are_written) {
+  expect_never_set(R"(
+struct pair { integer a b }
+pair y
+y.a = 1
+if y.a > 1 { y.b = 2 }
+container<integer, integer> c
+insert c[0] = 1
+print(y.b)
+wait (c[2]) { print("not reached") }
+integer seven = 3 + 4
+print(c[seven], y.a)
+foreach x, i in c { print(i, x) }
+)",
+                   {3,
+                    3,
+                    {"3 tasks need what was never set:",
+                     "task 'print' of test.tic:8 did not run: it needs 'y.b', and member 1 of a ",
+                     "task 'wait' of test.tic:9 did not run: it needs 'c[2]', and member 2 of a ",
+                     "task 'print' of test.tic:11 did not run: it needs 'c[seven]', and member 7 "},
+                    "0 1\n"});
+}
+
+TEST(NeverSet, what_nobody_waits_for_may_stay_so) {
+  expect_lines(R"(
+    function f(integer n) to (integer x, integer y) { y = n; if n > 3 { x = 1 } }
+    integer x y
+    when { } then {x y} from {f 2}
+    container<integer, integer> c
+    insert c[1] = y
+    print(c)
+)",
+               "{1: 2}\n", 8);
+}
+
+TEST(NeverSet, is_not_said_again_of_what_a_failure_left_open) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Ran ran = run_text(seed, R"(
+container<integer, integer> c
+for i in [0:3] { insert c[i] = 6 / (i - 2) }
+print(c[0])
+print(c[2])
+)");
+    ASSERT_EQ(ran.result.n_failures, 1U) << ran.result.text();
+    ASSERT_EQ(ran.result.counters.n_never_set, 0U) << ran.result.text();
+    ASSERT_EQ(ran.result.counters.n_skipped, 1U) << ran.result.text();
+    ASSERT_EQ(ran.out, "-3\n");
+  }
+}
+
+}  // namespace
+}  // namespace rubato::flow
