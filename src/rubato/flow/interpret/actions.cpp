@@ -126,20 +126,16 @@ bool is_task_of_its_own(const tic::Statement& statement) {
   return call != nullptr && call->callee_kind == tic::CalleeKind::callable;
 }
 
-const tic::Declared& declared_file(const tic::Statement& statement, Stage stage) {
-  const auto i = static_cast<std::size_t>(stage) - static_cast<std::size_t>(Stage::name);
+const tic::Declared& declared_at(const tic::Statement& statement, Stage stage) {
+  const Stage first = is_value(stage) ? Stage::value : Stage::name;
+  const auto i = static_cast<std::size_t>(stage) - static_cast<std::size_t>(first);
   return std::get<tic::Declaration>(statement.form).names.at(i);
 }
 
 std::vector<int> own_variables(const tic::Statement& statement, Stage stage) {
-  if (is_name(stage)) return {declared_file(statement, stage).variable};
+  if (is_declared(stage)) return {declared_at(statement, stage).variable};
   const bool in_round = stage == Stage::round;
   std::vector<int> own;
-  if (const auto* declaration = std::get_if<tic::Declaration>(&statement.form)) {
-    for (const tic::Declared& declared : declaration->names) {
-      if (declared.value) own.push_back(declared.variable);
-    }
-  }
   if (const auto* loop = std::get_if<tic::Loop>(&statement.form); loop != nullptr && in_round) {
     for (const tic::LoopState& state : loop->state)
       own.push_back(state.name.variable);

@@ -8,14 +8,23 @@
 
 namespace rubato::flow {
 
-// How far a statement is. From `name` on: the file of a declaration, by its number there, that is
-// given its name.
-enum class Stage : std::uint32_t { begin, round, ready, name };
+// How far a statement is. What a declaration does is done for each of its names by itself: from
+// `name` on, the file of that number there is given its name; from `value` on, a variable its value.
+enum class Stage : std::uint32_t { begin, round, ready, name, value = std::uint32_t{1} << 31 };
+[[nodiscard]] constexpr bool is_value(Stage stage) noexcept {
+  return stage >= Stage::value;
+}
 [[nodiscard]] constexpr bool is_name(Stage stage) noexcept {
+  return stage >= Stage::name && !is_value(stage);
+}
+[[nodiscard]] constexpr bool is_declared(Stage stage) noexcept {
   return stage >= Stage::name;
 }
 [[nodiscard]] constexpr Stage name_stage(std::size_t i) noexcept {
   return static_cast<Stage>(static_cast<std::size_t>(Stage::name) + i);
+}
+[[nodiscard]] constexpr Stage value_stage(std::size_t i) noexcept {
+  return static_cast<Stage>(static_cast<std::size_t>(Stage::value) + i);
 }
 
 struct StatementId {
@@ -48,10 +57,10 @@ void submit_put(Flow& flow, Arg writer, Arg value, PortablePlace at);
 
 // Statements that are tasks of their own: calls of leaves and programs, and loops.
 [[nodiscard]] bool is_task_of_its_own(const tic::Statement& statement);
-// The file that is given its name. REQUIRES: is_name(stage).
-[[nodiscard]] const tic::Declared& declared_file(const tic::Statement& statement, Stage stage);
-// Variables that a statement declares and that go with it while it waits: those of a declaration
-// with values, the state of a loop that has one, the file that is given its name.
+// The variable that is given its name or value. REQUIRES: is_declared(stage).
+[[nodiscard]] const tic::Declared& declared_at(const tic::Statement& statement, Stage stage);
+// Variables that a statement declares and that go with it while it waits: the one that is given its
+// value or name, the state of a loop that has one.
 [[nodiscard]] std::vector<int> own_variables(const tic::Statement& statement, Stage stage);
 
 }  // namespace rubato::flow

@@ -227,14 +227,18 @@ void Compiled::add_statement(const Statement& statement, const tic::Frame& frame
       if (around.writes[i]) uses.written.insert(around.needs[i]);
     }
   }
+  // Others of its declaration: the value of one may need them.
+  const bool is_declaration = std::holds_alternative<tic::Declaration>(statement.form);
+  const std::set<int> siblings = is_declaration ? uses.named : std::set<int>();
   for (const int variable : uses.written) {
     uses.named.insert(variable);
     written_.insert({&frame, variable});
   }
   for (const int variable : uses.named) {
-    if (uses.inner.contains(variable)) continue;
+    const bool is_inner = uses.inner.contains(variable);
+    if (is_inner && !siblings.contains(variable)) continue;
     compiled.needs.push_back(variable);
-    compiled.writes.push_back(uses.written.contains(variable));
+    compiled.writes.push_back(!is_inner && uses.written.contains(variable));
   }
   numbers_[&statement] = compiled.number;
   statements_.push_back(std::move(compiled));

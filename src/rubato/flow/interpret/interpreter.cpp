@@ -96,8 +96,16 @@ void Interpreter::run_block(const tic::Block& block, Environment& environment) {
     if (std::holds_alternative<tic::Declaration>(statement.form))
       declare(compiled_.of(statement), block, environment);
   }
-  for (const tic::Statement& statement : block.statements)
-    start(compiled_.of(statement), environment);
+  for (const tic::Statement& statement : block.statements) {
+    const CompiledStatement& compiled = compiled_.of(statement);
+    if (const auto* declaration = std::get_if<tic::Declaration>(&statement.form)) {
+      for (std::size_t i = 0; i < declaration->names.size(); ++i) {
+        if (declaration->names[i].value) start(compiled, environment, value_stage(i));
+      }
+    } else {
+      start(compiled, environment);
+    }
+  }
   for (const int variable : block.declared)
     environment.forget(variable);
 }
@@ -136,7 +144,7 @@ void Interpreter::declare(const CompiledStatement& statement, const tic::Block& 
 // right to set the name.
 void Interpreter::declare_file(const CompiledStatement& statement, std::size_t i,
                                Environment& environment) {
-  const tic::Declared& declared = declared_file(*statement.statement, name_stage(i));
+  const tic::Declared& declared = declared_at(*statement.statement, name_stage(i));
   Slot& slot = environment.slot(declared.variable);
   if (!declared.mapped) {
     const std::string name =
@@ -342,8 +350,10 @@ void Interpreter::run_statement(Rule& rule) {
   Environment environment(flow_, *statement.frame);
   std::size_t at = 0;
   environment.unpack(statement, rule.args(), at);
-  for (const int variable : own_variables(*statement.statement, stage))
+  for (const int variable : own_variables(*statement.statement, stage)) {
+    environment.forget(variable);  // others of its declaration may need it, too
     Environment::unpack_slot(environment.slot(variable), rule.args(), at);
+  }
   const Stage next = stage == Stage::ready ? Stage::begin : stage;
   const std::vector<Operand> operands = operands_of(statement, environment, next);
   for (const Operand& operand : operands) {
@@ -367,9 +377,9 @@ void Interpreter::fail(const CompiledStatement& statement, Environment& environm
                        const std::string& what, Stage stage) const {
   const tic::Statement& failed = *statement.statement;
   const std::string who = is_name(stage)
-                              ? "the name of file '" + declared_file(failed, stage).name + "'"
+                              ? "the name of file '" + declared_at(failed, stage).name + "'"
                               : "'" + describe(statement.number) + "'";
-  const tic::Place where = is_name(stage) ? declared_file(failed, stage).place : failed.place;
+  const tic::Place where = is_declared(stage) ? declared_at(failed, stage).place : failed.place;
   const std::string whole = who + " of " + place_text(compiled_, where);
   const std::string unknown = is_dry() ? unknown_in(what) : "";
   if (!unknown.empty()) {
@@ -390,7 +400,7 @@ void Interpreter::fail_targets(const CompiledStatement& statement, Environment& 
     if (statement.writes[i]) fail_slot(statement.needs[i]);
   }
   for (const int variable :
-       own_variables(*statement.statement, is_name(stage) ? stage : Stage::begin))
+       own_variables(*statement.statement, is_declared(stage) ? stage : Stage::begin))
     fail_slot(variable);
 }
 

@@ -94,7 +94,8 @@ class Interpreter {
   // --- what statements do
   void perform(const CompiledStatement& statement, Environment& environment, Stage stage);
   void perform_form(const CompiledStatement& statement, Environment& environment, Stage stage);
-  void perform_declared(const tic::Declaration& declaration, Environment& environment);
+  void perform_declared(const tic::Declaration& declaration, const tic::Declared& declared,
+                        Environment& environment);
   void perform_name(const tic::Declared& declared, Environment& environment);
   void perform_rule(const CompiledStatement& statement, const tic::Rule& rule,
                     Environment& environment);

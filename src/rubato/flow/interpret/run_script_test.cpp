@@ -71,6 +71,24 @@ TEST(RunScript, evaluates_expressions_when_their_operands_are_there) {
                "1.5 2.0 3.0 3.0 2 true\n");
 }
 
+TEST(RunScript, sets_each_name_of_a_declaration_by_itself) {
+  expect_lines(R"(
+    integer a = 1, b = a + 1
+    integer c = 9, g2 = a, d = c - 1, f = d + b, e = f * 2 g = 2 * g2
+    print(b, d, e, f, g)
+    container<integer, string> x = split("u v"), y = split(x[1] ++ " " ++ x[0])
+    print(y[0], size(x) + size(y))
+    string name = "wave", text = name ++ length(name)
+    file h (text ++ ".txt") k (filename(h) ++ ".bak")
+    print(filename(k))
+    function late(integer n) to (integer m) { integer q = n, p = q + n; m = p }
+    integer m
+    when { } then {m} from {late c}
+    print(m)
+)",
+               "18\n2 8 20 10 2\nv 4\nwave4.txt.bak\n");
+}
+
 TEST(RunScript, fires_rules_and_calls_leaves_and_functions) {
   expect_lines(R"(
     leaf half(float x) to (float y)

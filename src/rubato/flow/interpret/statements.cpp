@@ -94,7 +94,11 @@ std::vector<Interpreter::Operand> Interpreter::operands_of(const CompiledStateme
                                                            Stage stage) const {
   std::vector<Operand> all;
   if (is_name(stage)) {
-    collect(*declared_file(*statement.statement, stage).mapped, environment, all);
+    collect(*declared_at(*statement.statement, stage).mapped, environment, all);
+    return all;
+  }
+  if (is_value(stage)) {
+    collect(*declared_at(*statement.statement, stage).value, environment, all);
     return all;
   }
   const auto add = [&](const Expr& e, Arg::Mode mode = Arg::Mode::closed) {
@@ -102,11 +106,7 @@ std::vector<Interpreter::Operand> Interpreter::operands_of(const CompiledStateme
   };
   const auto add_form = [&](const auto& form) {
     using Form = std::remove_cvref_t<decltype(form)>;
-    if constexpr (std::is_same_v<Form, tic::Declaration>) {
-      for (const tic::Declared& declared : form.names) {
-        if (declared.value) add(*declared.value);
-      }
-    } else if constexpr (std::is_same_v<Form, tic::Assign>) {
+    if constexpr (std::is_same_v<Form, tic::Assign>) {
       add(form.value);
       collect_keys(form.target, environment, all);
     } else if constexpr (std::is_same_v<Form, tic::Rule>) {
@@ -159,9 +159,9 @@ void Interpreter::perform_form(const CompiledStatement& statement, Environment& 
                                Stage stage) {
   const auto& form = statement.statement->form;
   if (is_name(stage)) {
-    perform_name(declared_file(*statement.statement, stage), environment);
+    perform_name(declared_at(*statement.statement, stage), environment);
   } else if (const auto* declaration = std::get_if<tic::Declaration>(&form)) {
-    perform_declared(*declaration, environment);
+    perform_declared(*declaration, declared_at(*statement.statement, stage), environment);
   } else if (const auto* assign = std::get_if<tic::Assign>(&form)) {
     assign_value(assign->target, assign->value, environment);
   } else if (const auto* rule = std::get_if<tic::Rule>(&form)) {
@@ -204,19 +204,17 @@ void Interpreter::perform_form(const CompiledStatement& statement, Environment& 
   }
 }
 
-void Interpreter::perform_declared(const tic::Declaration& declaration, Environment& environment) {
-  for (const tic::Declared& declared : declaration.names) {
-    if (!declared.value) continue;
-    Slot& slot = environment.slot(declared.variable);
-    if (is_container(declaration.type)) {
-      for (auto& [key, value] : evaluate_members(*declared.value, compiled_, environment))
-        flow_.insert(slot.writer.ref, key, std::move(value), place(declared));
-      flow_.give_back_writer(std::exchange(slot.writer.ref, {}));
-      continue;
-    }
-    Value value = value_of(*declared.value, declaration.type, environment);
-    flow_.set(std::exchange(slot.writer.ref, {}), std::move(value), place(declared));
+void Interpreter::perform_declared(const tic::Declaration& declaration,
+                                   const tic::Declared& declared, Environment& environment) {
+  Slot& slot = environment.slot(declared.variable);
+  if (is_container(declaration.type)) {
+    for (auto& [key, value] : evaluate_members(*declared.value, compiled_, environment))
+      flow_.insert(slot.writer.ref, key, std::move(value), place(declared));
+    flow_.give_back_writer(std::exchange(slot.writer.ref, {}));
+    return;
   }
+  Value value = value_of(*declared.value, declaration.type, environment);
+  flow_.set(std::exchange(slot.writer.ref, {}), std::move(value), place(declared));
 }
 
 void Interpreter::set_target(const Expr& target, Value value, Environment& environment) {
