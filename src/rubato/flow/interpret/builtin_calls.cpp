@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -38,11 +39,17 @@ Members whole_members(const Ref& container, Environment& environment) {
 
 class BuiltinCall {
  public:
-  BuiltinCall(const tic::CallExpr& call, const std::vector<Value>& values, const Compiled& compiled,
-              Environment& environment)
-      : call_(call), values_(values), compiled_(compiled), environment_(environment) {}
+  BuiltinCall(const tic::CallExpr& call, const std::vector<Value>& values, const Members* computed,
+              const Compiled& compiled, Environment& environment)
+      : call_(call),
+        values_(values),
+        computed_(computed),
+        compiled_(compiled),
+        environment_(environment) {}
 
   Value run(BuiltinId id) {
+    if (id == BuiltinId::split || id == BuiltinId::glob)
+      fail("it makes a container, which is no part of an expression");
     if (id <= BuiltinId::to_boolean) return conversion(id);
     if (id <= BuiltinId::tan) return function_of_float(id);
     if (id <= BuiltinId::max) return of_numbers(id);
@@ -174,27 +181,32 @@ class BuiltinCall {
   Value of_containers_and_files(BuiltinId id) {
     switch (id) {
       case BuiltinId::size:
+        if (computed_ != nullptr)
+          return Value::integer(static_cast<std::int64_t>(computed_->size()));
         return values_[0];  // its operand is waited for as a number
       case BuiltinId::contains: {
-        const Members all = whole_members(values_[0].as_reference(), environment_);
+        const Members all = members();
         give_back(all);
         return Value::boolean(
             std::ranges::any_of(all, [&](const auto& each) { return each.first == values_[1]; }));
       }
       case BuiltinId::join: {
         std::string joined;
-        const Members all = whole_members(values_[0].as_reference(), environment_);
+        const Members all = members();
         for (std::size_t i = 0; i < all.size(); ++i)
           joined.append(i > 0 ? text(1) : "").append(text_of(all[i].second));
         return Value::text(Kind::string, std::move(joined));
       }
       case BuiltinId::filename:
         return Value::text(Kind::string, text(0));
-      case BuiltinId::read:
-        return Value::text(Kind::string, contents(text(0)));
       default:
-        fail("it makes a container, which is no part of an expression");
+        return Value::text(Kind::string, contents(text(0)));
     }
+  }
+  // Of the container that is the first argument.
+  [[nodiscard]] Members members() {
+    if (computed_ != nullptr) return *computed_;
+    return whole_members(values_[0].as_reference(), environment_);
   }
   void give_back(const Members& all) {
     for (const auto& [key, value] : all) {
@@ -206,6 +218,9 @@ class BuiltinCall {
       const std::string writer = dry->writer_of(path);
       if (!writer.empty()) throw Error(unknown_value(writer).as_text());
     }
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+      fail("cannot read " + path + ": found a folder, expected a file");
     std::ifstream file(path, std::ios::binary);
     std::ostringstream all;
     all << file.rdbuf();
@@ -255,6 +270,7 @@ class BuiltinCall {
 
   const tic::CallExpr& call_;
   const std::vector<Value>& values_;
+  const Members* computed_;  // null: it is behind a reference
   const Compiled& compiled_;
   Environment& environment_;
 };
@@ -288,9 +304,9 @@ std::vector<std::string> split(const std::string& text, const std::string& separ
 }  // namespace
 
 Value call_builtin(const tic::CallExpr& call, const std::vector<Value>& values,
-                   const Compiled& compiled, Environment& environment) {
+                   const Compiled& compiled, Environment& environment, const Members* members) {
   const tic::Builtin& builtin = tic::builtins()[static_cast<std::size_t>(call.builtin)];
-  return BuiltinCall(call, values, compiled, environment).run(builtin.id);
+  return BuiltinCall(call, values, members, compiled, environment).run(builtin.id);
 }
 
 Members evaluate_members(const tic::Expr& e, const Compiled& compiled, Environment& environment) {

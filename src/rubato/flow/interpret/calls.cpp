@@ -187,9 +187,14 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
     const tic::Type& type = callable.inputs[i].type;
     const Value* known = tic::is_operand(e) ? known_value(e, environment) : nullptr;
     const bool is_open = tic::is_operand(e) && (known == nullptr || known->is_reference());
-    add_value(is_open ? Value() : input_of(e, type, environment));
+    Value value = is_open ? Value() : input_of(e, type, environment);
+    const bool is_made = value.is_reference();  // by the expression, for the function alone
+    add_value(is_made ? Value() : std::move(value));
     if (is_open) {
       args.push_back(read_argument(e, Arg::Mode::reader, environment));
+    } else if (is_made) {
+      const Ref made = environment.known.extract(&e).mapped().as_reference();
+      args.push_back({Arg::Mode::reader, made, {}, nullptr});
     } else {
       args.emplace_back();
     }

@@ -2,9 +2,11 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "rubato/flow/interpret/builtin_calls.hpp"
 #include "rubato/flow/interpret/compiled.hpp"
+#include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -162,14 +164,20 @@ class Evaluator {
 
   Value call_value(const tic::CallExpr& call) {
     std::vector<Value> values;
+    std::optional<Members> members;
     for (const Expr& argument : call.arguments) {
+      if (argument.type.is(tic::Kind::container) && !tic::is_operand(argument)) {
+        members = evaluate_members(argument, compiled_, environment_);
+        values.emplace_back();
+        continue;
+      }
       const auto* name = call.name == "filename" ? argument.as<tic::NameRef>() : nullptr;
       const Value* known = name == nullptr ? nullptr : &environment_.slot(name->variable).name;
       const bool is_there = known != nullptr && known->kind() != Kind::none;
       if (is_there && known->is_failed()) throw Error(known->as_text());
       values.push_back(is_there ? *known : value(argument));
     }
-    return call_builtin(call, values, compiled_, environment_);
+    return call_builtin(call, values, compiled_, environment_, members ? &*members : nullptr);
   }
 
   const Compiled& compiled_;

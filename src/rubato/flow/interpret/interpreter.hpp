@@ -136,6 +136,8 @@ class Interpreter {
   void set_members(const tic::Expr& target, Members members, Environment& environment);
   [[nodiscard]] Value value_of(const tic::Expr& e, const tic::Type& type,
                                Environment& environment) const;
+  // What split() or glob() makes, as a container, which the environment knows from now on.
+  [[nodiscard]] Value made_container(const tic::Expr& e, Environment& environment) const;
   [[nodiscard]] PortablePlace place(const tic::Node& node) const noexcept;
   // What the rule does not say, the leaf says that it calls, or the app with this frame.
   [[nodiscard]] RuleOptions task_options(const tic::Rule& rule, Environment& environment) const;

@@ -40,6 +40,8 @@ struct LeafFunction {
 
 // Throws Error, with the nearest name, if the program has no leaf of that name.
 [[nodiscard]] const LeafFunction& leaf_function(const std::string& name);
+// Whether the program has a leaf of that name that all cores of a team run together.
+[[nodiscard]] bool is_leaf_of_team(const std::string& name);
 // Before main; the last of a name counts. Returns true, for objects that do this.
 bool register_leaf(const std::string& name, LeafFunction function);
 
@@ -68,6 +70,9 @@ struct LeafResult<std::tuple<T...>> {
 
 namespace detail {
 
+// Throws Error if the script has an input of another type than the function.
+void check_leaf_input(const LeafCall& call, std::size_t i, Kind expected);
+
 // function(first.., inputs..) into the outputs.
 template <class R, class... A, class F>
 void call_leaf_function(LeafCall& call, const F& function) {
@@ -75,6 +80,8 @@ void call_leaf_function(LeafCall& call, const F& function) {
     throw Error("leaf " + call.name + " has " + std::to_string(call.inputs.size()) +
                 " inputs in the script, expected " + std::to_string(sizeof...(A)));
   }
+  std::size_t i_input = 0;
+  (check_leaf_input(call, i_input++, Codec<std::remove_cvref_t<A>>::kKind), ...);
   const auto run = [&]<std::size_t... I>(std::index_sequence<I...> /*of A*/) {
     return function(Codec<std::remove_cvref_t<A>>::get(call.inputs[I])...);
   };

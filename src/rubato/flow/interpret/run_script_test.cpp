@@ -166,6 +166,66 @@ TEST(RunScript, goes_through_rounds_one_after_another) {
                "6 0.671875\n499500\n", 12);
 }
 
+TEST(RunScript, takes_containers_that_an_expression_makes_wherever_it_takes_others) {
+  expect_lines(R"(
+    string s = "a,b,c"
+    print(join(split(s, ","), "+"), size(split("a b c")) + 1, size(split("a b")))
+    print(contains(split(s, ","), 2), contains(split(s, ","), 3), contains(split(s, ","), -1))
+    print(size(glob("/no/such/folder/*")), size(split(join(split(s, ","), " "))) * 2)
+    print(split(s, ",")[1], join(split(upper(s), ","), split(s, ",")[0]))
+    if size(split(s)) == 1 { print("one") }
+    for i in [1:size(split(s, ","))] { print("of", i) }
+    foreach word, i in split(s, ",") {
+      integer n = 6 / (i + 1)
+      string twice = word ++ word
+      print(i, word, n, twice)
+    }
+    container<integer, string> copy = split(s, ",")
+    print(copy, size(copy))
+)",
+               "a+b+c 4 2\ntrue false false\n0 6\nb AaBaC\none\nof 1\nof 2\nof 3\n"
+               "0 a 6 aa\n1 b 3 bb\n2 c 2 cc\n{0: a, 1: b, 2: c} 3\n");
+}
+
+TEST(RunScript, hands_containers_that_an_expression_makes_to_functions_leaves_and_apps) {
+  expect_lines(R"(
+    function count(container<integer, string> c) to (integer n, string first) {
+      n = size(c)
+      first = c[0] ++ join(c, "+")
+      foreach word, i in c { print(i, word) }
+    }
+    app say(container<integer, string> words) to (string s) { "echo" words stdout=s }
+    integer n
+    string first s
+    when { } then {n first} from {count split("a,b", ",")}
+    when {n} then {s} from {say split("x y " ++ n)}
+    print(n, first, trim(s))
+)",
+               "0 a\n1 b\n2 aa+b x y 2\n", 8);
+}
+
+TEST(RunScript, refuses_inputs_of_leaves_that_are_of_another_type_and_names_both) {
+  const auto reason = [](const std::string& text) {
+    const Ran ran = run_text(2, text);
+    EXPECT_EQ(ran.result.n_failures, 1U) << ran.result.text();
+    return ran.result.failures.at(0);
+  };
+  EXPECT_NE(
+      reason("leaf unlucky(string n) to (integer m)\ninteger m\n"
+             "when { } then {m} from {unlucky \"7\"}\n")
+          .find("leaf unlucky has a value of kind string as its input 1 in the script, expected "
+                "integer"),
+      std::string::npos);
+  EXPECT_NE(reason("leaf half(container<integer, string> c) to (float m)\nfloat m\n"
+                   "container<integer, string> c = split(\"a b\")\n"
+                   "when {c} then {m} from {half c}\n")
+                .find("leaf half has a container as its input 1 in the script, expected float"),
+            std::string::npos);
+  EXPECT_NE(reason("file f \"/tmp\"\nprint(read(f))\n")
+                .find("cannot read /tmp: found a folder, expected a file"),
+            std::string::npos);
+}
+
 TEST(RunScript, chooses_a_case) {
   expect_lines(R"(
     for i in [0:4] {

@@ -46,7 +46,19 @@ void check_known(const Expr& operand, const Environment& environment) {
 }  // namespace
 
 Value Interpreter::value_of(const Expr& e, const tic::Type& type, Environment& environment) const {
+  if (type.is(tic::Kind::container) && !tic::is_operand(e)) return made_container(e, environment);
   return widened(evaluate(e, compiled_, environment), type);
+}
+
+Value Interpreter::made_container(const Expr& e, Environment& environment) const {
+  Members members = evaluate_members(e, compiled_, environment);
+  const Ref whole{flow_.create_container(Kind::none, false, place(e)), kWholeWeight};
+  Ref writer = whole;
+  for (auto& [key, value] : members)
+    flow_.insert(writer, key, std::move(value), place(e));
+  flow_.give_back_writer(writer);
+  environment.known[&e] = Value::reference(whole);
+  return Value::reference(whole);
 }
 
 // --- operands of each form
@@ -284,7 +296,7 @@ void Interpreter::perform_foreach(const CompiledStatement& statement, const tic:
     for (auto& [key, value] : evaluate_members(loop.container, compiled_, environment)) {
       if (loop.key) environment.slot(loop.key->variable).value = key;
       bind_member(loop.value.variable, std::move(value), environment);
-      run_block(loop.body, environment);
+      run_body_of(statement, loop.body, environment);
       environment.forget(loop.value.variable);
     }
     return;

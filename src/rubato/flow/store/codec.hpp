@@ -14,6 +14,9 @@
 
 namespace rubato::flow {
 
+// A blob that is no value of its type: Error.
+[[noreturn]] void throw_wrong_size(std::size_t n_bytes, std::size_t n_expected);
+
 // The name of a file, as a type of its own.
 struct FileName {
   std::string path;
@@ -29,8 +32,9 @@ struct Codec {
   }
   static T get(const Value& value) {
     T x;
-    RUBATO_REQUIRE(value.as_text().size() == sizeof x, value.as_text().size(), sizeof x);
-    std::memcpy(&x, value.as_text().data(), sizeof x);
+    const std::string& text = value.as_text();
+    if (text.size() != sizeof x) throw_wrong_size(text.size(), sizeof x);
+    std::memcpy(&x, text.data(), sizeof x);
     return x;
   }
 };

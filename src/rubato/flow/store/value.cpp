@@ -2,7 +2,14 @@
 
 #include <array>
 
+#include "rubato/flow/store/codec.hpp"
+
 namespace rubato::flow {
+
+void throw_wrong_size(std::size_t n_bytes, std::size_t n_expected) {
+  throw Error("found a blob of " + std::to_string(n_bytes) + " bytes, expected " +
+              std::to_string(n_expected));
+}
 
 std::string_view name_of(Kind kind) noexcept {
   constexpr std::array<std::string_view, 11> kNames = {"nothing",   "void",    "integer", "float",

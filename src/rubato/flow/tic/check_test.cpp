@@ -194,6 +194,11 @@ TEST(TicChecker, each_way_through_a_loop_has_one_next) {
       "each way");
   EXPECT_EQ(errors_of(head + " next (1, 2) }"),
             "a.tic:2:36: found 2 values of next, expected 1, one for each state variable");
+  EXPECT_EQ(
+      errors_of(
+          "loop (container<integer, string> c = split(\"a\")) while size(c) > 0 { next (c) }"),
+      "a.tic:1:7: found container<integer, string> as the state of a loop, expected a scalar or "
+      "a file");
   EXPECT_EQ(errors_of("next (1)"),
             "a.tic:1:1: found next, expected next inside a loop, not inside its foreach or for");
 }

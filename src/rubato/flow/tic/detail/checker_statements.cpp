@@ -172,6 +172,8 @@ void Checker::form(Statement& s, Loop& l) {
     fail(s.place, "a loop without state", "at least one variable, (integer i = 0)");
   for (LoopState& state : l.state) {
     resolve(state.type, state.place);
+    if (state.type.is(Kind::container) || state.type.is(Kind::structure))
+      fail(state.place, type_text(state.type) + " as the state of a loop", "a scalar or a file");
     expression(state.initial);
     expect_type(state.type, state.initial, "'" + state.name.text + "'");
   }
