@@ -154,6 +154,7 @@ class Uses {
 
 Compiled::Compiled(const std::string& text, const std::string& file_name, ScriptArguments arguments)
     : program_(tic::load_program(text, file_name)), arguments_(std::move(arguments)) {
+  set_default_options();
   for (const tic::Callable& callable : program_.callables) {
     if (callable.kind == tic::CallableKind::function) {
       add_block(callable.frame.body, callable.frame, -1);
@@ -162,6 +163,23 @@ Compiled::Compiled(const std::string& text, const std::string& file_name, Script
   add_block(program_.main.body, program_.main, -1);
   for (std::size_t i = 0; i < statements_.size(); ++i) {
     if (loops_[i] >= 0) statements_[i].loop = &statements_[static_cast<std::size_t>(loops_[i])];
+  }
+}
+
+// As if each leaf and app said them.
+void Compiled::set_default_options() {
+  for (tic::Callable& callable : program_.callables) {
+    if (callable.kind == tic::CallableKind::function) continue;
+    const auto set = [&](tic::Box<Expr>& option, auto literal) {
+      Expr value;
+      value.place = callable.place;
+      value.form = literal;
+      if (!option) option = tic::Box<Expr>(std::move(value));
+    };
+    if (arguments_.retries > 0)
+      set(callable.options.retries, tic::IntegerLiteral{arguments_.retries});
+    if (arguments_.timeout > 0 && !is_leaf_of_team(callable.name))
+      set(callable.options.timeout, tic::FloatLiteral{arguments_.timeout});
   }
 }
 

@@ -23,6 +23,9 @@ struct ScriptArguments {
   std::map<std::string, std::string> named;  // arg("name")
   std::string temporary_folder;              // of files without a name
   DryRun* dry_run = nullptr;                 // nothing is run, but written down there (dry_run.hpp)
+  // Of leaves and apps that do not say their own; nor do the rules that call them.
+  std::uint32_t retries = 0;
+  double timeout = 0;  // s; 0: none. Leaves of a team can have none.
   bool operator==(const ScriptArguments&) const = default;
 };
 
@@ -64,6 +67,7 @@ class Compiled {
   }
 
  private:
+  void set_default_options();
   void add_block(const tic::Block& block, const tic::Frame& frame, int loop);
   void add_statement(const tic::Statement& statement, const tic::Frame& frame, int loop);
 

@@ -24,6 +24,8 @@ struct LoadScript {
     arguments.temporary_folder = in.get_string();
     // Of this process: plan_script() has no others.
     arguments.dry_run = std::bit_cast<DryRun*>(in.get<std::uint64_t>());
+    arguments.retries = in.get<std::uint32_t>();
+    arguments.timeout = in.get<double>();
     while (!in.at_end()) {
       std::string name = in.get_string();
       arguments.named[std::move(name)] = in.get_string();
@@ -43,6 +45,8 @@ Bytes bytes_of(const std::string& text, const std::string& file_name,
   out.put_string(file_name);
   out.put_string(arguments.temporary_folder);
   out.put(std::bit_cast<std::uint64_t>(arguments.dry_run));
+  out.put(arguments.retries);
+  out.put(arguments.timeout);
   for (const auto& [name, value] : arguments.named) {
     out.put_string(name);
     out.put_string(value);

@@ -48,6 +48,9 @@ struct FlowOptions {
   bool progress = false;
   double progress_every = 0;  // s; 0: as usual
   bool dry_run = false;
+  bool print_tic = false;
+  std::uint32_t retries = 0;
+  double timeout = 0;  // s; 0: none
 };
 
 std::string text_of_file(const std::string& path) {
@@ -60,6 +63,8 @@ std::string text_of_file(const std::string& path) {
 
 flow::ScriptArguments arguments_of(const FlowOptions& options) {
   flow::ScriptArguments arguments;
+  arguments.retries = options.retries;
+  arguments.timeout = options.timeout;
   for (const std::string& word : options.arguments) {
     const std::size_t at = word.find('=');
     if (at == std::string::npos || at == 0) {
@@ -187,7 +192,9 @@ void say(const ScriptRun& run, const flow::FlowReport& report, const FlowOptions
       .field("script", options.script)
       .field("nodes", shape.n_nodes)
       .field("cores", shape.n_cores_total())
-      .field("seconds", seconds);
+      .field("seconds", seconds)
+      .field("retries", options.retries)
+      .field("timeout", options.timeout);
   report.put(json);
   json.end_object();
   context.out << json.text() << '\n';
@@ -354,16 +361,17 @@ ExitCode plan_flow(const FlowOptions& options, const Context& context) {
   return say_plan(plan, options.script, context);
 }
 
-// Collective.
-ExitCode run_flow(const FlowOptions& options, const Context& context) {
-  if (options.dry_run) return plan_flow(options, context);
-  return FlowRun(options, context).run();
-}
-
 ExitCode print_script(const FlowOptions& options, const Context& context) {
   const auto program = flow::tic::parse_program(text_of_file(options.script), options.script);
   context.out << flow::tic::print_program(program);
   return ExitCode::ok;
+}
+
+// Collective.
+ExitCode run_flow(const FlowOptions& options, const Context& context) {
+  if (options.print_tic) return print_script(options, context);
+  if (options.dry_run) return plan_flow(options, context);
+  return FlowRun(options, context).run();
 }
 
 ExitCode check_script(const FlowOptions& options, const Context& context) {
@@ -374,6 +382,53 @@ ExitCode check_script(const FlowOptions& options, const Context& context) {
   }
   context.err << options.script << " is well\n";
   return ExitCode::ok;
+}
+
+// `options` stay as long as the command line.
+void add_run_options(CLI::App& run, FlowOptions& options) {
+  run.add_option("--arg", options.arguments, "An argument of the script, for arg(\"NAME\")")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  run.add_option("--workers", options.workers,
+                 "How many tasks of a type of work run at a time, in all or on each node")
+      ->type_name("TYPE=N[/node]")
+      ->allow_extra_args(false);
+  run.add_option("--plugin", options.plugins, "A shared library with leaves in C (rubato_plugin.h)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  CLI::Option* journal =
+      run.add_option("--journal", options.journal,
+                     "Writes down in this new folder what has ended well, for --resume")
+          ->type_name("DIR");
+  run.add_option("--resume", options.resume,
+                 "Goes on with the run of this journal: what is done and unchanged is not run")
+      ->type_name("DIR")
+      ->excludes(journal);
+  run.add_option("--cores", options.n_cores, "Cores of a node; default: all")->type_name("");
+  run.add_option("--report", options.report,
+                 "A page of what ran: tasks by name, the slowest, each core over time")
+      ->type_name("FILE");
+  run.add_option("--trace", options.trace, "All tasks and messages, for ui.perfetto.dev")
+      ->type_name("FILE");
+  run.add_flag("--progress", options.progress,
+               "Says how far it is where stderr is no terminal, too");
+  run.add_option("--progress-every", options.progress_every,
+                 "The same, every so many seconds (default: 0.2 on a terminal, else 10)")
+      ->type_name("S")
+      ->check(CLI::PositiveNumber);
+  run.add_option("--retries", options.retries,
+                 "How often a leaf or an app is tried again that does not say so itself")
+      ->type_name("N");
+  run.add_option("--timeout", options.timeout,
+                 "How long a try may take of a leaf or an app that does not say so itself")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  CLI::Option* dry_run =
+      run.add_flag("--dry-run", options.dry_run,
+                   "Says what would run, as far as no results decide it, and runs nothing");
+  run.add_flag("--print-tic", options.print_tic,
+               "Prints the script in its canonical form, as `flow print`, and runs nothing")
+      ->excludes(dry_run);
 }
 
 }  // namespace
@@ -406,39 +461,7 @@ void add_flow(CommandLine& line) {
     return sub;
   };
   CLI::App* run = add("run", "Runs a script; exit 4 if some of its tasks failed", &run_flow);
-  run->add_option("--arg", options->arguments, "An argument of the script, for arg(\"NAME\")")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  run->add_option("--workers", options->workers,
-                  "How many tasks of a type of work run at a time, in all or on each node")
-      ->type_name("TYPE=N[/node]")
-      ->allow_extra_args(false);
-  run->add_option("--plugin", options->plugins,
-                  "A shared library with leaves in C (rubato_plugin.h)")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  CLI::Option* journal =
-      run->add_option("--journal", options->journal,
-                      "Writes down in this new folder what has ended well, for --resume")
-          ->type_name("DIR");
-  run->add_option("--resume", options->resume,
-                  "Goes on with the run of this journal: what is done and unchanged is not run")
-      ->type_name("DIR")
-      ->excludes(journal);
-  run->add_option("--cores", options->n_cores, "Cores of a node; default: all")->type_name("");
-  run->add_option("--report", options->report,
-                  "A page of what ran: tasks by name, the slowest, each core over time")
-      ->type_name("FILE");
-  run->add_option("--trace", options->trace, "All tasks and messages, for ui.perfetto.dev")
-      ->type_name("FILE");
-  run->add_flag("--progress", options->progress,
-                "Says how far it is where stderr is no terminal, too");
-  run->add_option("--progress-every", options->progress_every,
-                  "The same, every so many seconds (default: 0.2 on a terminal, else 10)")
-      ->type_name("S")
-      ->check(CLI::PositiveNumber);
-  run->add_flag("--dry-run", options->dry_run,
-                "Says what would run, as far as no results decide it, and runs nothing");
+  add_run_options(*run, *options);
   add("check", "Finds what is wrong with a script before it runs", &check_script);
   add("print", "Prints a script in its canonical form", &print_script);
 }

@@ -142,6 +142,10 @@ TEST(FlowCommand, ChecksAndPrintsScripts) {
   const Answer printed = call({"flow", "print", path});
   EXPECT_EQ(printed.out, "integer a = 1 + 2\nprint(a)\n");
   EXPECT_EQ(call({"flow", "print", script("again.tic", printed.out)}).out, printed.out);
+  const Answer instead = call({"flow", "run", path, "--print-tic"});
+  EXPECT_EQ(instead.code, 0) << instead.err;
+  EXPECT_EQ(instead.out, printed.out);
+  EXPECT_EQ(call({"flow", "run", path, "--print-tic", "--dry-run"}).code, 2);
 }
 
 TEST(FlowCommand, RunsTheSameScriptOnSeveralNodes) {
