@@ -3,6 +3,7 @@
 
 #include "rubato/flow/flow.hpp"
 
+#include "rubato/flow/lines.hpp"
 #include "rubato/flow/pool/team_task.hpp"
 #include "rubato/flow/records.hpp"
 
@@ -517,7 +518,7 @@ std::unique_ptr<Rule> Flow::part_of_rule(Rule& rule, std::uint64_t n_part, std::
 }
 
 void Flow::note_failure(std::string what) {
-  if (failures_.size() < kFailuresKept) failures_.push_back(std::move(what));
+  if (failures_.size() < kFailuresKept) failures_.push_back(printable(std::move(what)));
   ++n_failures_;
 }
 

@@ -27,6 +27,9 @@ struct LinePlace {
   LineSink* sink = nullptr;
 };
 
+// Bytes that steer terminals, and zeros, as \xHH; newlines and tabs stay.
+[[nodiscard]] std::string printable(std::string text);
+
 // Adds the newline. Called by whatever runs on that core.
 void say_line(core::CoreContext& here, std::FILE* to, std::string line);
 

@@ -58,7 +58,7 @@ class BuiltinCall {
     return of_the_run(id);
   }
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(place_text(compiled_, call_.place) + ": " + call_.name + "(): " + what);
+    throw Error(place_text(compiled_, call_.place) + ": " + call_.name + "(): " + printable(what));
   }
 
  private:

@@ -217,6 +217,10 @@ TEST(TicChecker, an_app_sets_all_its_outputs) {
 TEST(TicChecker, names_bad_options_and_templates) {
   EXPECT_EQ(errors_of("leaf f() retries -1"),
             "a.tic:1:18: found -1, expected a number of retries of at least 0");
+  EXPECT_EQ(errors_of("leaf f() timeout 0"),
+            "a.tic:1:18: found 0, expected a timeout of more than 0 s");
+  EXPECT_EQ(errors_of("leaf f() timeout 0.0"),
+            "a.tic:1:18: found 0.0, expected a timeout of more than 0 s");
   EXPECT_EQ(errors_of("leaf f() timeout \"a\""),
             "a.tic:1:18: found string '\"a\"' as the seconds of a timeout, expected a number; "
             "int(x) or float(x) converts");

@@ -54,6 +54,9 @@ struct FlowOptions {
 };
 
 std::string text_of_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw Error("cannot read " + path + ": found a folder, expected a script of TIC");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -75,6 +78,20 @@ flow::ScriptArguments arguments_of(const FlowOptions& options) {
     }
   }
   return arguments;
+}
+
+// What is to be written at the end of a run can be written there. Throws Error.
+void check_place_of(const std::string& path) {
+  if (path.empty()) return;
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::string name = folder.empty() ? "." : folder.string();
+  if (std::filesystem::is_directory(path, ignored))
+    throw Error("cannot write " + path + ": found a folder, expected a file");
+  if (!std::filesystem::is_directory(name, ignored))
+    throw Error("cannot write " + path + ": there is no folder " + name);
+  if (::access(name.c_str(), W_OK) != 0 && ::access(path.c_str(), W_OK) != 0)
+    throw Error("cannot write " + path + ": no right to write into " + name);
 }
 
 // Loads the plugins, too.
@@ -224,6 +241,11 @@ class FlowRun {
       config.host.glance = [this](const core::RunGlance& glance) { progress_->look(glance); };
     }
     core::Job job(std::move(fabric), std::move(config));
+    job.host().agree([&] {
+      if (!job.speaks()) return;
+      check_place_of(options_.report);
+      check_place_of(options_.trace);
+    });
     global::Program program(job.shape(), program_options());
     program.set_main([this] { run_main(); });
     attach(job, program);
@@ -237,6 +259,17 @@ class FlowRun {
     } catch (const Error& error) {  // of all nodes
       if (job.speaks()) context_.err << "rubato: " << error.what() << std::endl;
       code = error.code();
+    }
+    try {
+      job.host().agree([] {
+        // What was printed has been flushed line by line.
+        if (std::ferror(stdout) != 0) {
+          throw Error("writing what the script prints failed: is the disk full?", ExitCode::failed);
+        }
+      });
+    } catch (const Error& error) {  // of all nodes
+      if (job.speaks()) context_.err << "rubato: " << error.what() << std::endl;
+      if (code == ExitCode::ok) code = error.code();
     }
     return end(job, code);
   }

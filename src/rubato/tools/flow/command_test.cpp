@@ -89,6 +89,11 @@ TEST(FlowCommand, EndsWithTheCodeOfWhatWentWrong) {
       << unknown.err;
   EXPECT_EQ(call({"flow", "run", script("n.tic", "print(1)\n"), "--arg", "n"}).code, 2);
   EXPECT_EQ(call({"flow", "walk", "n.tic"}).code, 2);
+  for (const char* what : {"run", "check", "print"}) {
+    const Answer folder = call({"flow", what, ::testing::TempDir()});
+    EXPECT_EQ(folder.code, 3) << folder.err;
+    EXPECT_NE(folder.err.find("found a folder, expected a script of TIC"), std::string::npos);
+  }
   const Answer stuck = call({"flow", "run",
                              script("stuck.tic",
                                     "container<integer, integer> c\ninteger x\n"
@@ -102,6 +107,100 @@ TEST(FlowCommand, EndsWithTheCodeOfWhatWentWrong) {
   EXPECT_EQ(held["number"], 2);
   EXPECT_NE(held["places"][0]["place"].get<std::string>().find("stuck.tic:"), std::string::npos);
   EXPECT_EQ(stuck.err.find("not freed"), std::string::npos) << stuck.err;
+}
+
+TEST(FlowCommand, SaysWhatWasNeverSetAndWhoNeededIt) {
+  const std::string path = script("unset.tic",
+                                  "function f(integer n) to (integer x) { if n > 3 { x = 1 } }\n"
+                                  "app use(integer n) to (void v) { \"true\" n }\n"
+                                  "integer x\nvoid v\n"
+                                  "when { } then {x} from {f int(arg(\"n\"))}\n"
+                                  "when {x} then {v} from {use x}\n");
+  const Answer unset = call({"flow", "run", path, "--arg", "n=2", "--json"});
+  EXPECT_EQ(unset.code, 4) << unset.err;
+  EXPECT_NE(unset.err.find(path + ": 1 task needs what was never set:\n  task 'use' of " + path +
+                           ":6 did not run: it needs 'x', and the datum of " + path +
+                           ":3 was never set\n"),
+            std::string::npos)
+      << unset.err;
+  const auto json = nlohmann::json::parse(unset.out);
+  EXPECT_EQ(json["never_set"], 1);
+  EXPECT_EQ(json["failures"].size(), 1U);
+  EXPECT_EQ(call({"flow", "run", path, "--arg", "n=4"}).code, 0);
+}
+
+TEST(FlowCommand, TriesAgainAndEndsWhatTakesTooLongAsItIsTold) {
+  const std::string count = scratch("tries");
+  const std::string path =
+      script("tries.tic",
+             "app fail(string s) to (void v) { \"sh\" \"-c\" \"echo x >> $0; false\" s }\n"
+             "app own(string s) to (void v) retries 0 { \"sh\" \"-c\" \"echo x >> $0; false\" s }\n"
+             "void v w\nif arg(\"own\") == \"no\" { when { } then {v} from {fail \"" +
+                 count + "\"} } else { when { } then {w} from {own \"" + count + "\"} }\n");
+  EXPECT_EQ(call({"flow", "run", path, "--arg", "own=no", "--retries", "2"}).code, 4);
+  EXPECT_EQ(text_of(count), "x\nx\nx\n");
+  EXPECT_EQ(call({"flow", "run", path, "--arg", "own=yes", "--retries", "2"}).code, 4);
+  EXPECT_EQ(text_of(count), "x\nx\nx\nx\n");
+  const std::string slow = script("slow.tic",
+                                  "app nap(float s) to (void v) { \"sleep\" s }\n"
+                                  "void v w\nwhen { } then {v} from {nap 60.0}\n"
+                                  "when { } then {w} from {nap 0.5} timeout 60\n"
+                                  "wait (w) { print(\"well\") }\n");
+  const Answer late = call({"flow", "run", slow, "--timeout", "0.2", "--json"});
+  EXPECT_EQ(late.code, 4) << late.err;
+  EXPECT_EQ(late.out.find("well\n"), 0U) << late.out;
+  EXPECT_NE(late.err.find("its time of 0.200 s was over"), std::string::npos) << late.err;
+  EXPECT_EQ(nlohmann::json::parse(late.out.substr(late.out.find('{')))["timeout"], 0.2);
+  EXPECT_EQ(call({"flow", "run", slow, "--timeout", "0"}).code, 2);
+  EXPECT_EQ(call({"flow", "run", slow, "--retries", "-1"}).code, 2);
+}
+
+TEST(FlowCommand, FindsBeforeTheRunThatAReportCannotBeWritten) {
+  const std::string path = script("before.tic", "print(\"it ran\")\n");
+  for (const char* option : {"--report", "--trace"}) {
+    const Answer answer = call({"flow", "run", path, option, "/no/such/folder/x"});
+    EXPECT_EQ(answer.code, 3) << answer.err;
+    EXPECT_EQ(answer.out, "");
+    EXPECT_NE(answer.err.find("cannot write /no/such/folder/x: there is no folder /no/such/folder"),
+              std::string::npos)
+        << answer.err;
+    EXPECT_EQ(call({"flow", "run", path, option, ::testing::TempDir()}).code, 3);
+  }
+}
+
+TEST(FlowCommand, SaysThatPrintsCouldNotBeWritten) {
+  const std::string path = script("full.tic", "print(\"it ran\")\n");
+  const std::string err = scratch("full.err");
+  const Finished full = run_program(
+      {"sh", "-c", "exec \"$@\" >/dev/full 2>" + err, "sh", RUBATO_PROGRAM, "flow", "run", path});
+  EXPECT_EQ(full.code, 1);
+  EXPECT_NE(text_of(err).find("writing what the script prints failed"), std::string::npos)
+      << text_of(err);
+}
+
+TEST(FlowCommand, TellsHowManyMoreWaitAndFail) {
+  const Answer many =
+      call({"flow", "run",
+            script("many.tic",
+                   "container<integer, integer> c d\n"
+                   "for i in [1:30] { insert d[i] = 1 / 0; insert c[c[i]] = 1 }\n")});
+  EXPECT_EQ(many.code, 4) << many.err;
+  EXPECT_NE(many.err.find("30 tasks failed"), std::string::npos) << many.err;
+  std::size_t n = 0;
+  for (std::size_t at = many.err.find("\n  and 10 more"); at != std::string::npos;
+       at = many.err.find("\n  and 10 more", at + 1))
+    ++n;
+  EXPECT_EQ(n, 2U) << many.err;
+}
+
+TEST(FlowCommand, ShowsBytesThatSteerTerminalsInReasonsAsNumbers) {
+  const Answer zero =
+      call({"flow", "run",
+            script("zero.tic", "assert(false, \"a\\0b\\x1b[2J\")\nprint(int(\"7\\0seven\"))\n")});
+  EXPECT_EQ(zero.code, 4) << zero.err;
+  EXPECT_NE(zero.err.find("assert(): a\\x00b\\x1b[2J"), std::string::npos) << zero.err;
+  EXPECT_NE(zero.err.find("found \"7\\x00seven\", expected an integer"), std::string::npos)
+      << zero.err;
 }
 
 TEST(FlowCommand, RunsScriptsAsDeepAsTheyMayBe) {

@@ -233,7 +233,13 @@ void Checker::options(Options& o) {
   at_least(o.retries, 0, "a number of retries");
   at_least(o.parallel, 1, "a number of cores");
   at_least(o.target, 0, "a node or a core");
-  at_least(o.timeout, 1, "a timeout");
+  if (o.timeout) {
+    const auto* seconds = o.timeout->as<IntegerLiteral>();
+    const auto* fraction = o.timeout->as<FloatLiteral>();
+    if ((seconds != nullptr && seconds->value <= 0) ||
+        (fraction != nullptr && fraction->value <= 0))
+      fail(o.timeout->place, expression_text(*o.timeout), "a timeout of more than 0 s");
+  }
 }
 
 }  // namespace rubato::flow::tic::detail
