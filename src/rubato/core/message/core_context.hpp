@@ -526,7 +526,6 @@ class CoreContext {
 
   // NOLINTNEXTLINE(readability-identifier-naming): private
   inline static thread_local constinit CoreContext* here_ = nullptr;
-
   CoreId core_;
   JobShape shape_;
   const MessageOptions& options_;
