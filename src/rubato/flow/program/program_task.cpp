@@ -97,6 +97,7 @@ void run_program(Flow& flow, Rule& rule) {
   // A worker has it: it is one of few.
   if (rule.options.type || rule.options.needs_several()) return run_here(flow, rule, plan);
   CorePrograms& programs = CorePrograms::here();
+  programs.wait_for_room();
   if (programs.begin()) {
     run_here(flow, rule, plan);
     run_kept(flow, programs);

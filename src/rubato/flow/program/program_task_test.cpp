@@ -1,10 +1,14 @@
 #include "rubato/flow/program/program_task.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 
 #include <sched.h>
 
 #include "rubato/flow/flow_test.hpp"
+#include "rubato/flow/loop.hpp"
+#include "rubato/flow/program/detail/node_programs.hpp"
 #include "rubato/flow/program/detail/testing.hpp"
 
 namespace rubato::flow {
@@ -275,6 +279,27 @@ TEST(ProgramTask, takes_as_many_cores_as_it_says) {
   EXPECT_EQ(result.n_failures, 1U);
   EXPECT_NE(result.text().find("99 cores at a time, expected 1 to 2"), std::string::npos)
       << result.text();
+}
+
+// A loop makes them faster than they can begin: it waits for them, with the tasks that a core has.
+TEST(ProgramTask, of_a_loop_are_made_as_they_are_run) {
+  static std::atomic<int> n_made;
+  static std::atomic<int> n_ended;
+  static std::atomic<int> n_most;
+  constexpr int kPrograms = 6000;
+  const FlowResult result = run_flow_here(1, [] {
+    program_detail::CorePrograms::here().set_kept_most(16);
+    async_for(0, kPrograms,
+              [](std::int64_t /*i*/) {
+                const StartedProgram started = async_program({})("true");
+                async([] { ++n_ended; })(started.done);
+                n_most = std::max(n_most.load(), ++n_made - n_ended.load());
+              },
+              {.grain = 8})();
+  });
+  EXPECT_EQ(result.text(), "");
+  EXPECT_EQ(n_ended, kPrograms);
+  EXPECT_LT(n_most, 4500);
 }
 
 }  // namespace

@@ -45,6 +45,14 @@ NodePrograms& CorePrograms::node() {
   return *node_;
 }
 
+void CorePrograms::wait_for_room() {
+  core::Scheduler& tasks = CoreContext::here().tasks();
+  while (waiting_.size() >= n_kept_most_) {
+    without_room_.push_back(&tasks.running());
+    tasks.suspend("programs before it to begin");
+  }
+}
+
 void CorePrograms::keep(std::unique_ptr<Rule> rule) {
   CoreContext& core = CoreContext::here();
   const core::FinishId scope = core.scope();
@@ -56,6 +64,10 @@ std::optional<CorePrograms::Kept> CorePrograms::next() {
   if (waiting_.empty()) return {};
   Kept oldest = std::move(waiting_.front());
   waiting_.pop_front();
+  if (!without_room_.empty() && waiting_.size() < n_kept_most_) {
+    CoreContext::here().tasks().wake(*without_room_.front());
+    without_room_.pop_front();
+  }
   return oldest;
 }
 
