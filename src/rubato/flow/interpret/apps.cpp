@@ -224,6 +224,8 @@ ProgramTaskOptions Interpreter::program_options(const tic::Rule& rule,
   ProgramTaskOptions options;
   options.timeout = timeout_of(rule.options, environment, callable.options, frame);
   options.retry.n_tries = n_tries(rule.options, environment, callable.options, frame);
+  options.retry.elsewhere =
+      rule.options.retries ? rule.options.elsewhere : callable.options.elsewhere;
   const RuleOptions where = merged_options(rule.options, environment, callable.options, frame);
   options.core = where.core;
   options.may_move = where.may_move;

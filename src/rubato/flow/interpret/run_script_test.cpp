@@ -349,7 +349,7 @@ TEST(RunScript, runs_programs_whose_outputs_appear_whole) {
   const std::string text = R"(
 app words(string text) to (file out) { "sh" "-c" ("echo " ++ text ++ " > " ++ filename(out)) }
 app count(container<integer, file> parts) to (string n) { "sh" "-c" "cat \"$@\" | wc -w" "-" parts stdout=n }
-app shout(file a) to (file b) retries 1 { "tr" "a-z" "A-Z" stdin=a stdout=b }
+app shout(file a) to (file b) retries 1 elsewhere { "tr" "a-z" "A-Z" stdin=a stdout=b }
 app broken(file a) to (file b) { "false" a b }
 container<integer, file> parts
 for i in [1:3] {

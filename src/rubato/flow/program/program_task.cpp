@@ -44,8 +44,19 @@ void set_results(Flow& flow, Rule& rule, const ProgramPlan& plan, PlanEnd end) {
   if (plan.options.captures_stderr) set(i++, Codec<std::string>::put(std::move(end.errors)));
 }
 
-// Why it failed; "" if it ended well.
-std::string run_to_end(Flow& flow, Rule& rule, ProgramPlan plan, CoreWatch::Span* span) {
+// Its next try, on the next node.
+void try_elsewhere(Flow& flow, Rule& rule, ProgramPlan plan, const std::string& problem) {
+  const core::JobShape& shape = flow.core().shape();
+  plan.failed.push_back("on node " + std::to_string(shape.node) + ": " + problem);
+  plan.was_dealt = true;
+  const std::unique_ptr<Rule> next = taken(rule, plan.to_bytes());
+  flow.core().post((shape.node + 1) % shape.n_nodes * shape.n_cores, MoveRule{}, next->to_bytes());
+}
+
+// Why it failed; "" if it ended well, nothing if it is tried again on another node.
+std::optional<std::string> run_to_end(Flow& flow, Rule& rule, const ProgramPlan& given,
+                                      CoreWatch::Span* span) {
+  ProgramPlan plan = given;
   try {
     std::vector<Value> values;
     for (const Arg& arg : rule.args().subspan(n_results(plan)))
@@ -56,11 +67,24 @@ std::string run_to_end(Flow& flow, Rule& rule, ProgramPlan plan, CoreWatch::Span
       span->set_program(program_detail::program_of(plan, values),
                         program_detail::text_of(plan, values));
     }
-    PlanEnd all = flow.run_native(
-        [&] { return program_detail::run_plan(node.launcher(), plan, values, flow.journal()); });
-    if (!all.end.well()) return all.end.problem;
-    set_results(flow, rule, plan, std::move(all));
-    return "";
+    const bool moves = plan.tries_elsewhere(rule.options, flow.core().shape().n_nodes);
+    PlanEnd all = flow.run_native([&] {
+      return program_detail::run_plan(node.launcher(), plan, values, flow.journal(), moves);
+    });
+    if (all.end.well()) {
+      set_results(flow, rule, plan, std::move(all));
+      return "";
+    }
+    if (!moves) return all.end.problem;
+    if (plan.failed.size() + 1 < plan.options.retry.n_tries &&
+        may_be_tried_again(all.end, plan.options.retry)) {
+      try_elsewhere(flow, rule, given, all.end.problem);
+      return std::nullopt;
+    }
+    std::vector<std::string> problems = plan.failed;
+    problems.push_back("on node " + std::to_string(flow.core().shape().node) + ": " +
+                       all.end.problem);
+    return text_of_tries(problems);
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -70,12 +94,13 @@ void run_here(Flow& flow, Rule& rule, const ProgramPlan& plan) {
   const bool has_name = *rule.options.name != '\0';
   flow.core().tasks().label_running(has_name ? rule.options.name : "program of a flow",
                                     rule.at.place());
-  flow.note_run();
+  if (plan.failed.empty()) flow.note_run();
   std::optional<CoreWatch::Span> span;
   if (flow.watch() != nullptr) span.emplace(*flow.watch(), rule);
-  const std::string problem = run_to_end(flow, rule, plan, span ? &*span : nullptr);
-  if (problem.empty()) return flow.give_back(rule, nullptr);
-  std::string what = rule.text() + ": " + problem;
+  const std::optional<std::string> problem = run_to_end(flow, rule, plan, span ? &*span : nullptr);
+  if (!problem) return;
+  if (problem->empty()) return flow.give_back(rule, nullptr);
+  std::string what = rule.text() + ": " + *problem;
   const Value failure = Value::failed(what);
   flow.note_failed_body(std::move(what));
   flow.give_back(rule, &failure);

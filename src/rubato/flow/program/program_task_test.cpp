@@ -281,6 +281,37 @@ TEST(ProgramTask, takes_as_many_cores_as_it_says) {
       << result.text();
 }
 
+TEST(ProgramTask, is_tried_again_elsewhere) {
+  const TempFolder folder;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 4);
+    FlowResult result;
+    global::simulate_seed(n_nodes, 2, seed, [&] {
+      result = run([&] {
+        ProgramTaskOptions options;
+        options.retry = {.n_tries = 3, .pause = 0, .elsewhere = true};
+        options.captures_stdout = true;
+        const std::string mark = folder / ("tried" + std::to_string(seed));
+        const auto third = async_program(options)(
+            "sh", "-c", "n=$(cat $0 | wc -l); echo >> $0; [ $n = 2 ] && echo well", mark);
+        EXPECT_EQ(third.text.get(), "well\n");
+        const std::string why = failure_of(async_program(options)("sh", "-c", "exit 7").done);
+        EXPECT_TRUE(contains(why, "failed 3 times:")) << why;
+        std::uint32_t n_named = 0;
+        for (std::uint32_t node = 0; node < n_nodes; ++node)
+          n_named += contains(why, "on node " + std::to_string(node)) ? 1 : 0;
+        EXPECT_EQ(n_named, n_nodes > 1 ? std::min(n_nodes, 3U) : 0) << why;
+        // It has to run where it does.
+        options.core = 0;
+        EXPECT_FALSE(contains(failure_of(async_program(options)("false").done), "on node"));
+      });
+    });
+    EXPECT_EQ(result.n_failures, 2U) << result.text();
+    EXPECT_EQ(result.counters.n_run, 3U);
+    EXPECT_EQ(result.n_data_held, 0U);
+  }
+}
+
 // A loop makes them faster than they can begin: it waits for them, with the tasks that a core has.
 TEST(ProgramTask, of_a_loop_are_made_as_they_are_run) {
   static std::atomic<int> n_made;

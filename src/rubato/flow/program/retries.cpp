@@ -59,11 +59,19 @@ class Reasons {
   bool left_out_ = false;
 };
 
+}  // namespace
+
 bool may_be_tried_again(const ProgramEnd& end, const RetryPolicy& policy) {
   return end.started && !end.stopped && (!end.timed_out || policy.after_timeout);
 }
 
-}  // namespace
+std::string text_of_tries(const std::vector<std::string>& problems) {
+  RUBATO_REQUIRE(!problems.empty());
+  Reasons reasons;
+  for (std::size_t i = 0; i < problems.size(); ++i)
+    reasons.add(static_cast<std::uint32_t>(i + 1), problems[i]);
+  return reasons.told();
+}
 
 Nanos pause_after(const RetryPolicy& policy, std::uint32_t n_failed) {
   RUBATO_REQUIRE(n_failed > 0 && policy.growth >= 1 && policy.pause >= 0, n_failed, policy.growth,

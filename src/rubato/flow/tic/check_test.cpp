@@ -215,6 +215,8 @@ TEST(TicChecker, an_app_sets_all_its_outputs) {
 }
 
 TEST(TicChecker, names_bad_options_and_templates) {
+  EXPECT_EQ(errors_of("leaf f() retries 1 elsewhere"),
+            "a.tic:1:18: found retries elsewhere of what is no app, expected retries, or an app");
   EXPECT_EQ(errors_of("leaf f() retries -1"),
             "a.tic:1:18: found -1, expected a number of retries of at least 0");
   EXPECT_EQ(errors_of("leaf f() timeout 0"),

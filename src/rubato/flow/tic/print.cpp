@@ -107,6 +107,7 @@ class Printer {
     };
     number("priority", o.priority);
     number("retries", o.retries);
+    if (o.elsewhere) text += " elsewhere";
     number("timeout", o.timeout);
     const std::string on = o.only ? "only on " : "on ";
     number(on + (o.target_kind == TargetKind::node ? "node" : "core"), o.target);

@@ -166,11 +166,12 @@ enum class TargetKind : std::uint8_t { none, node, core };
 
 // How the work of a rule or of a leaf runs. What a rule does not say, its leaf says.
 struct Options : Node {
-  Box<Expr> priority;  // integer, higher first
-  Box<Expr> retries;   // integer
-  Box<Expr> timeout;   // seconds, a number
-  Box<Expr> target;    // integer, of target_kind
-  Box<Expr> parallel;  // integer, the cores that run it together
+  Box<Expr> priority;      // integer, higher first
+  Box<Expr> retries;       // integer
+  bool elsewhere = false;  // each of them on another node
+  Box<Expr> timeout;       // seconds, a number
+  Box<Expr> target;        // integer, of target_kind
+  Box<Expr> parallel;      // integer, the cores that run it together
   TargetKind target_kind = TargetKind::none;
   bool only = false;      // the target is a must, not a wish
   std::string work_type;  // "" for the default

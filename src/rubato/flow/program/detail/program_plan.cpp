@@ -177,6 +177,10 @@ Bytes ProgramPlan::to_bytes() const {
   out.put(static_cast<std::uint8_t>(options.text_has_errors ? 1 : 0));
   out.put(static_cast<std::uint8_t>(options.captures_stderr ? 1 : 0));
   out.put(static_cast<std::uint8_t>(options.retry.after_timeout ? 1 : 0));
+  out.put(static_cast<std::uint8_t>(options.retry.elsewhere ? 1 : 0));
+  out.put(static_cast<std::uint64_t>(failed.size()));
+  for (const std::string& problem : failed)
+    out.put_string(problem);
   out.put(options.retry.n_tries);
   out.put(options.retry.pause);
   out.put(options.retry.growth);
@@ -210,6 +214,10 @@ ProgramPlan ProgramPlan::from_bytes(ByteView bytes) {
   plan.options.text_has_errors = in.get<std::uint8_t>() != 0;
   plan.options.captures_stderr = in.get<std::uint8_t>() != 0;
   plan.options.retry.after_timeout = in.get<std::uint8_t>() != 0;
+  plan.options.retry.elsewhere = in.get<std::uint8_t>() != 0;
+  plan.failed.resize(in.get<std::uint64_t>());
+  for (std::string& problem : plan.failed)
+    problem = in.get_string();
   plan.options.retry.n_tries = in.get<std::uint32_t>();
   plan.options.retry.pause = in.get<Nanos>();
   plan.options.retry.growth = in.get<double>();
@@ -323,11 +331,13 @@ TaskIdentity identity_of(const ProgramPlan& plan, const std::vector<Value>& valu
 }  // namespace
 
 PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan, const std::vector<Value>& values,
-                 Journal* journal) {
+                 Journal* journal, bool is_one_try) {
   std::optional<TaskIdentity> task;
   if (journal != nullptr) {
     task.emplace(identity_of(plan, values, *journal));
-    if (const auto done = journal->find(*task)) {
+    // Later tries are of what was not found.
+    const auto done = plan.failed.empty() ? journal->find(*task) : std::nullopt;
+    if (done) {
       PlanEnd all;
       if (plan.options.captures_stdout) all.text = done->front().as_text();
       if (plan.options.captures_stderr) all.errors = done->back().as_text();
@@ -339,11 +349,19 @@ PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan, const std::vector<
   leaf.outputs = plan.outputs;
   leaf.options = {plan.options.folder, plan.options.durable};
   leaf.retry = plan.options.retry;
+  if (is_one_try) leaf.retry.n_tries = 1;
   leaf.call = [&](const OutputNames& names) {
     ProgramCall call = call_of(plan, values, names);
     captured.redirect(call);
     return call;
   };
+  const auto n_failed = static_cast<std::uint32_t>(plan.failed.size());
+  if (n_failed > 0 && !launcher.pause(pause_after(plan.options.retry, n_failed))) {
+    PlanEnd stopped;
+    stopped.end.stopped = true;
+    stopped.end.problem = "it was stopped before its next try";
+    return stopped;
+  }
   PlanEnd all{run_leaf(launcher, leaf), {}, {}};
   captured.take(all);
   if (task && all.end.well()) {

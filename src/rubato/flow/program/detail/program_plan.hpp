@@ -23,10 +23,16 @@ struct ProgramPlan {
   std::vector<std::string> outputs;
   std::vector<std::int32_t> paths_from;  // [outputs]: the input that is its path, or -1
   bool was_dealt = false;                // to this node, which keeps it
+  std::vector<std::string> failed = {};  // why its tries on other nodes have failed
 
   // For another node. The name, core and priority stand in the rule.
   [[nodiscard]] Bytes to_bytes() const;
   [[nodiscard]] static ProgramPlan from_bytes(ByteView bytes);
+  // Whether a try is one of several, each on another node.
+  [[nodiscard]] bool tries_elsewhere(const RuleOptions& where, std::uint32_t n_nodes) const {
+    return options.retry.elsewhere && n_nodes > 1 && !where.type && !where.needs_several() &&
+           (where.core == kAnyCore || where.may_move);
+  }
   // Outputs whose paths came as inputs have them from now on.
   void take_paths(const std::vector<Value>& values);
   // The name of an output from where the node runs.
@@ -46,8 +52,8 @@ struct PlanEnd {
 [[nodiscard]] std::string program_of(const ProgramPlan& plan, const std::vector<Value>& values);
 
 // Runs the program; blocks. A value that is no word is a problem of the end.
-// What a journal, which may be null, says is done is not run.
+// What a journal, which may be null, says is done is not run. `is_one_try`: the caller tries again.
 [[nodiscard]] PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan,
-                               const std::vector<Value>& values, Journal* journal);
+                               const std::vector<Value>& values, Journal* journal, bool is_one_try);
 
 }  // namespace rubato::flow::program_detail

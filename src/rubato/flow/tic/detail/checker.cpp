@@ -171,7 +171,7 @@ void Checker::callable(Callable& c) {
   for (std::size_t i = 0; i < c.frame.variables.size(); ++i)
     scopes_.back().names.emplace(c.frame.variables[i].name, static_cast<int>(i));
   try {
-    options(c.options);
+    options(c.options, c.kind == CallableKind::app);
     if (c.kind == CallableKind::app) command(c);
   } catch (const CheckStop&) {
     // Noted.

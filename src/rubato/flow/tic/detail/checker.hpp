@@ -88,7 +88,8 @@ class Checker {
   void waits_for_itself(const Rule& r);
   void covered(const Rule& r, const Expr& e);
   void keys_covered(const Rule& r, const Expr& e);
-  void options(Options& o);
+  // `of_app`: who runs so is a program.
+  void options(Options& o, bool of_app);
   [[nodiscard]] static std::string signature(const Callable& callee);
 
   // --- statements

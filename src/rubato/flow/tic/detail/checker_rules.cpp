@@ -25,7 +25,10 @@ void Checker::rule(Rule& r) {
   }
   for (const Expr& output : r.outputs)
     keys_covered(r, output);
-  options(r.options);
+  const auto* call = std::get_if<RuleCall>(&r.action);
+  options(r.options,
+          call != nullptr && call->callee_kind == CalleeKind::callable &&
+              program_.callables[static_cast<std::size_t>(call->index)].kind == CallableKind::app);
   for (const Box<Expr>* each : {&r.options.priority, &r.options.retries, &r.options.timeout,
                                 &r.options.target, &r.options.parallel}) {
     if (*each) covered(r, **each);
@@ -213,7 +216,9 @@ void Checker::keys_covered(const Rule& r, const Expr& e) {
   if (const auto* f = e.as<FieldRef>()) keys_covered(r, *f->object);
 }
 
-void Checker::options(Options& o) {
+void Checker::options(Options& o, bool of_app) {
+  if (o.elsewhere && !of_app)
+    fail(o.retries->place, "retries elsewhere of what is no app", "retries, or an app");
   for (Box<Expr>* each : {&o.priority, &o.retries, &o.target, &o.parallel}) {
     if (!*each) continue;
     expression(**each);

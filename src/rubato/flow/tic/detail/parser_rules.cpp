@@ -102,7 +102,10 @@ Options Parser::options() {
 
 void Parser::option(Options& o) {
   for (const NumberOption& number : kNumberOptions) {
-    if (at(number.word)) return once(o.*number.member);
+    if (!at(number.word)) continue;
+    once(o.*number.member);
+    if (number.member == &Options::retries) o.elsewhere = accept("elsewhere");
+    return;
   }
   if (at("on") || at("only")) return target(o);
   if (accept("type")) {
