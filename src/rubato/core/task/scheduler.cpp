@@ -17,6 +17,7 @@ constexpr std::size_t kAlign = 64;
 
 Scheduler::Scheduler(const Options& options)
     : prefetch_distance_(options.prefetch_distance == 0 ? UINT64_MAX : options.prefetch_distance),
+      distance_of_many_(prefetch_distance_),
       stacks_(options.stacks) {
   ring_memory_ = std::make_unique<Ready[]>(kSlice);
   ring_ = ring_memory_.get();
@@ -94,6 +95,8 @@ void Scheduler::end_of_slice() {
   count_slice();
   Worker& me = *running_;
   check_stack(me);
+  const bool are_few = tail_ - head_ < kFewReady && distance_of_many_ != UINT64_MAX;
+  prefetch_distance_ = are_few ? std::min(distance_of_many_, kDistanceOfFew) : distance_of_many_;
   // What is checked at the next ends of slices, if the ring stays as it is, is far away where there
   // are many tasks: the worker is asked for two slices ahead, the end of its stack one ahead.
   const auto ready_in = [this](std::uint64_t n_turns) {

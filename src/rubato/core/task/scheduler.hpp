@@ -87,8 +87,9 @@ class Scheduler {
   struct Options {
     detail::StackPoolOptions stacks;
     // Switches before a worker runs that its stack is asked for; 0: it is not. As long as memory may
-    // take at a few ns a switch, and no longer than what was asked for stays in the first cache.
-    std::uint32_t prefetch_distance = 24;
+    // take at a few ns a switch. Where so few are ready that the second cache has their stacks, it is
+    // shorter, so that the first cache holds what was asked for.
+    std::uint32_t prefetch_distance = 32;
   };
   // Of everything since the start. Counting costs nothing at a switch.
   struct Figures {
@@ -222,6 +223,8 @@ class Scheduler {
   static constexpr std::ptrdiff_t kLine = 64;
   static constexpr std::ptrdiff_t kPrefetchedFrom = -1;
   static constexpr std::ptrdiff_t kPrefetchedTo = 4;
+  static constexpr std::uint64_t kFewReady = 2048;
+  static constexpr std::uint64_t kDistanceOfFew = 12;
 
   // The entry, whose left_at the caller sets, or the switch.
   [[gnu::always_inline]] Ready& push(Worker* worker) noexcept {
@@ -293,6 +296,7 @@ class Scheduler {
 
   detail::TaskQueue queues_[2];  // by stack class
   Worker* idle_[2] = {};         // by stack class
+  std::uint64_t distance_of_many_;
   std::int64_t budget_ = 0;
   bool new_task_first_ = false;  // who yields to the driver keeps new tasks out for 64 turns, too
   void* driver_left_at_ = nullptr;
