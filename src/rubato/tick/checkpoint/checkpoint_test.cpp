@@ -426,6 +426,32 @@ TEST(Background, gives_room_to_who_waits_for_it_when_a_job_fails) {
   }
 }
 
+TEST(Background, does_at_any_rate_what_completes_what_was_done) {
+  for (int round = 0; round < 100; ++round) {
+    int n_done = 0;
+    {
+      detail::Background background(true);
+      std::promise<void> fails;
+      background.post([&] {
+        fails.get_future().wait();
+        throw Error("first");
+      });
+      background.post([&] { ++n_done; }, true);
+      background.post([] { FAIL() << "a job was done after one had failed"; });
+      fails.set_value();
+      if (round % 2 == 0) {
+        while (!background.error())
+          std::this_thread::yield();
+        background.post([] { throw Error("second"); }, true);
+        background.post([&] { ++n_done; }, true);
+        background.end();
+        EXPECT_STREQ(background.error()->what(), "first");
+      }
+    }
+    EXPECT_EQ(n_done, round % 2 == 0 ? 2 : 1);
+  }
+}
+
 TEST_F(CheckpointFiles, what_is_not_whole_goes_with_the_run_that_has_written_it) {
   SimulationOptions options;
   options.n_nodes = c_.n_nodes;

@@ -39,21 +39,25 @@ void Background::end() {
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
-    jobs_.clear();
+    drop_jobs();
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
-void Background::post(std::function<void()> job) {
+void Background::post(std::function<void()> job, bool at_any_rate) {
   if (!thread_.joinable()) {
-    if (!error()) run(job);
+    if (at_any_rate || !error()) run(job);
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (error_) return;
-  jobs_.push_back(std::move(job));
+  if (error_ && !at_any_rate) return;
+  jobs_.push_back({std::move(job), at_any_rate});
   changed_.notify_all();
+}
+
+void Background::drop_jobs() {
+  std::erase_if(jobs_, [](const Job& job) { return !job.at_any_rate; });
 }
 
 void Background::wait_for_room() {
@@ -78,9 +82,9 @@ void Background::run(const std::function<void()>& job) {
   }
   const std::lock_guard lock(mutex_);
   if (!failed) return;
-  error_ = failed;
+  if (!error_) error_ = failed;
   has_failed_ = true;
-  jobs_.clear();
+  drop_jobs();
   changed_.notify_all();  // who waits for room has it
 }
 
@@ -88,8 +92,8 @@ void Background::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return ends_ || !jobs_.empty(); });
-    if (ends_) return;
-    const std::function<void()> job = std::move(jobs_.front());
+    if (jobs_.empty()) return;
+    const std::function<void()> job = std::move(jobs_.front().call);
     jobs_.pop_front();
     lock.unlock();
     changed_.notify_all();
@@ -234,14 +238,16 @@ void Checkpoints::write_manifests(const TickEngine& engine) {
     manifest.parts.clear();
     for (const auto& [node, part] : gathering.parts)
       manifest.parts.push_back(part);
-    background_.post([this, manifest] {
+    // Its parts are there, so that it is to be whole even if a later one cannot be written.
+    const auto write = [this, manifest] {
       const std::string folder = checkpoint_path(options_.folder, manifest.tick);
       write_manifest(manifest_path(folder), manifest);
       remove_old_checkpoints(options_.folder, kKept);
       const std::lock_guard lock(mutex_);
       ++n_whole_;
       last_ = manifest.tick;
-    });
+    };
+    background_.post(write, true);
   }
 }
 

@@ -55,22 +55,29 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
   ~Background() { end(); }
-  // What has not begun is dropped; blocks until what has begun is done. May be called again.
+  // What has not begun and need not be done is dropped; blocks until the rest is done. May be called
+  // again.
   void end();
 
-  void post(std::function<void()> job);
+  // `at_any_rate`: also after a failure, and at the end.
+  void post(std::function<void()> job, bool at_any_rate = false);
   // Blocks until no job waits for another one.
   void wait_for_room();
-  // What a job threw; nothing is done after it.
+  // What a job threw first; nothing else is done after it.
   [[nodiscard]] std::optional<Error> error() const;
 
  private:
+  struct Job {
+    std::function<void()> call;
+    bool at_any_rate;
+  };
   void work();
   void run(const std::function<void()>& job);
+  void drop_jobs();  // with the lock
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> jobs_;
+  std::deque<Job> jobs_;
   std::optional<Error> error_;
   std::atomic<bool> has_failed_{false};  // error_ is set: asked after each event
   bool ends_ = false;
