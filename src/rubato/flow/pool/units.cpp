@@ -151,9 +151,7 @@ std::optional<Value> TypedPool::get_unit(WorkType kind) {
   if (scope == 0 || scope != units_scope_) {
     throw Error(
         "a unit is to be got within a finish scope, or outside a flow: expected a task of the flow "
-        "that was not started within a finish scope of another task, by what was set there, and "
-        "has "
-        "opened none itself");
+        "that has opened no such scope, and was not started by what another task set in one");
   }
   core::Worker& me = here_.tasks().running();
   Getting getting{&me};

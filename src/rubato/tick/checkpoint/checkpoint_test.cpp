@@ -403,9 +403,9 @@ TEST_F(CheckpointFiles, what_cannot_be_written_ends_the_run_and_leaves_the_last_
 // one that waits after a failure, so it is dropped, and there is room.
 TEST(Background, gives_room_to_who_waits_for_it_when_a_job_fails) {
   for (int round = 0; round < 100; ++round) {
-    detail::Background background(true);
     std::promise<void> begun;
     std::promise<void> fails;
+    detail::Background background(true);  // its thread uses the others
     background.post([&] {
       begun.set_value();
       fails.get_future().wait();
@@ -430,8 +430,8 @@ TEST(Background, does_at_any_rate_what_completes_what_was_done) {
   for (int round = 0; round < 100; ++round) {
     int n_done = 0;
     {
-      detail::Background background(true);
       std::promise<void> fails;
+      detail::Background background(true);
       background.post([&] {
         fails.get_future().wait();
         throw Error("first");
