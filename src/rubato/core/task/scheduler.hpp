@@ -54,6 +54,8 @@ class Worker {
   Worker* next = nullptr;
   // For whoever drives the scheduler, kept with the task.
   std::uint64_t scope = 0;
+  // For whoever runs something in the task: lies on its stack, and is null again afterwards.
+  void* frame = nullptr;
 
  private:
   friend class Scheduler;
