@@ -69,10 +69,20 @@ struct ReadyTask {
   [[no_unique_address]] F f;
 
   void run(CoreContext& /*here*/) const {
+    Flow& flow = Flow::here();
+    if (flow.throttle().holds_all()) [[unlikely]] {
+      auto rule = std::make_unique<Rule>(AsyncAction<F>::kId, 1, RuleOptions{}, at);
+      fill(*rule);
+      rule->at_arg = 1;
+      return flow.throttle().put_aside(std::move(rule));
+    }
     Rule rule(AsyncAction<F>::kId, 1, {}, at);
+    fill(rule);
+    flow.run(rule);
+  }
+  void fill(Rule& rule) const {
     rule.args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}, {}};
     put_function(rule, f);
-    Flow::here().run(rule);
   }
 };
 inline constexpr std::size_t kReadyBytesMost = 128;

@@ -12,15 +12,14 @@ namespace {
 
 constexpr std::size_t kFailuresKept = 1000;  // of a core; others are counted
 constexpr std::size_t kLeftoversSaid = 8;    // of a core, where tasks wait for ever
+// Of some thousand tasks that a core begins: if so many wait, others that are bound to it do not end.
+constexpr std::uint32_t kBoundTasks = 1024;
 
 // A rule that may run, in the pool of a core.
 struct PooledRule {
   Rule* rule;
 
-  void run(CoreContext& /*here*/) const {
-    const std::unique_ptr<Rule> owned(rule);
-    Flow::here().run(*owned);
-  }
+  void run(CoreContext& /*here*/) const { Flow::here().run_pooled(std::unique_ptr<Rule>(rule)); }
   void send(CoreContext& here, CoreId to) const {
     const std::unique_ptr<Rule> owned(rule);
     here.post(to, TakeRule{}, owned->to_bytes());
@@ -89,6 +88,7 @@ void Flow::begin_again() {
   counters_ = {};
   failures_.clear();
   n_failures_ = 0;
+  throttle_.begin();
   typed_pool_.begin({});
   team_pool_.begin();
   journal_ = nullptr;
@@ -271,7 +271,10 @@ void Flow::advance(std::unique_ptr<Rule> rule) {
   }
   if (rule->options.core != kAnyCore && rule->options.core != here_.core() && !rule->options.type) {
     const CoreId to = rule->options.core;
-    return move_to(to, std::move(rule));
+    const bool is_bound = rule->options.is_bound();
+    move_to(to, std::move(rule));
+    if (is_bound) throttle_.note_put({to, kBoundQueue});
+    return;
   }
   dispatch(std::move(rule));
 }
@@ -340,7 +343,8 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
   }
   if (action.in_place || (action.is_start && here_.may_wait())) return run(*rule);
   if (rule->options.type || rule->options.needs_several()) return put_in_pool(std::move(rule));
-  const bool is_bound = rule->options.core != kAnyCore && !rule->options.may_move;
+  const bool is_bound = rule->options.is_bound();
+  if (is_bound) throttle_.note_queued(kBoundQueue, *rule, {.n_workers = kBoundTasks});
   if (rule->options.priority != 0) {
     if (is_bound) return add_bound(std::move(rule));
     add_ready(std::move(rule));
@@ -381,9 +385,33 @@ std::unique_ptr<Rule> Flow::pop_best_here() {
 }
 
 void Flow::run_best_of(Flow& owner) {
-  const std::unique_ptr<Rule> best =
-      &owner == this ? pop_best_here() : owner.pop_best(here_.scope());
-  if (best != nullptr) run(*best);
+  std::unique_ptr<Rule> best = &owner == this ? pop_best_here() : owner.pop_best(here_.scope());
+  if (best != nullptr) run_pooled(std::move(best));
+}
+
+void Flow::run_pooled(std::unique_ptr<Rule> rule) {
+  if (rule->options.is_bound()) {
+    throttle_.note_begun(kBoundQueue);
+  } else if (throttle_.holds(*rule)) [[unlikely]] {
+    return throttle_.put_aside(std::move(rule));
+  }
+  run(*rule);
+}
+
+// What waits at once if it has made too much of what is queued.
+void Flow::submit_queued(std::unique_ptr<Rule> rule) {
+  Throttle::Running frame(throttle_);
+  advance(std::move(rule));
+  frame.settle();
+}
+
+// The queue that is shorter by a rule that this core runs.
+QueueId Flow::emptied_by(const Rule& rule) const {
+  const WorkType type = rule.options.type;
+  if (rule.options.needs_several()) return team_pool_.queue_of(type);
+  if (type) return {typed_pool_.keeper_on(type, here_.shape().node), queue_of_type(type)};
+  if (rule.options.is_bound()) return {here_.core(), kBoundQueue};
+  return {};
 }
 
 void Flow::run(Rule& rule) {
@@ -393,12 +421,15 @@ void Flow::run(Rule& rule) {
     return perform(action, rule);
   }
   label_running(rule);
-  if (action.counts_itself) return perform(action, rule);
-  ++counters_.n_run;
-  if (watch_ == nullptr) [[likely]]
-    return perform(action, rule);
-  const CoreWatch::Span span(*watch_, rule);
-  perform(action, rule);
+  Throttle::Running frame(throttle_, rule.loop, emptied_by(rule));
+  if (!action.counts_itself) ++counters_.n_run;
+  if (watch_ == nullptr || action.counts_itself) [[likely]] {
+    perform(action, rule);
+  } else {
+    const CoreWatch::Span span(*watch_, rule);
+    perform(action, rule);
+  }
+  frame.settle();
 }
 
 void Flow::perform(const Action& action, Rule& rule) {
@@ -436,6 +467,7 @@ std::unique_ptr<Rule> Flow::copy_for_member(Rule& rule) {
 // What it was to write fails with the first member, which has the outputs.
 std::string Flow::run_part(Rule& rule) {
   label_running(rule);
+  const Throttle::Running frame(throttle_, rule.loop, emptied_by(rule));
   std::string failure;
   try {
     action_at(rule.action).run(*this, rule);
@@ -490,6 +522,7 @@ std::unique_ptr<Rule> Flow::empty_copy(const Rule& rule, std::uint32_t n_args_mo
   auto copy = std::make_unique<Rule>(rule.action, n, rule.options, rule.at);
   copy->set_closure(rule.closure().data(), rule.closure().size());
   copy->at_arg = n;
+  copy->loop = rule.loop;
   return copy;
 }
 

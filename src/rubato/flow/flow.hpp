@@ -27,6 +27,7 @@
 #include "rubato/flow/journal/journal.hpp"
 #include "rubato/flow/observe/core_watch.hpp"
 #include "rubato/flow/pool/team_pool.hpp"
+#include "rubato/flow/pool/throttle.hpp"
 #include "rubato/flow/pool/typed_pool.hpp"
 #include "rubato/flow/rule/ready_queue.hpp"
 #include "rubato/flow/rule/rule.hpp"
@@ -115,9 +116,14 @@ class Flow final : public core::Combiner {
 
   // --- rules
 
-  // Starts a rule: it waits, moves and runs. May wait for room.
+  // Starts a rule: it waits, moves and runs. May wait for room to send, and where rules like it are
+  // queued until fewer are (pool/throttle.hpp).
   void submit(std::unique_ptr<Rule> rule) {
     note_made();
+    throttle_.mark(*rule);
+    const RuleOptions& how = rule->options;
+    if (how.core != kAnyCore || how.type || how.needs_several()) [[unlikely]]
+      return submit_queued(std::move(rule));
     advance(std::move(rule));
   }
   // One more task that will run.
@@ -201,6 +207,9 @@ class Flow final : public core::Combiner {
   void add_ready(std::unique_ptr<Rule> rule) { add_ready_to(ready_, std::move(rule)); }
   [[nodiscard]] TypedPool& typed_pool() noexcept { return typed_pool_; }
   [[nodiscard]] TeamPool& team_pool() noexcept { return team_pool_; }
+  [[nodiscard]] Throttle& throttle() noexcept { return throttle_; }
+  // One that the pool of this core gives: it is run, or put aside.
+  void run_pooled(std::unique_ptr<Rule> rule);
   // What another member of a team gets of its rule: all but the outputs. May wait.
   [[nodiscard]] std::unique_ptr<Rule> copy_for_member(Rule& rule);
   // That member's part; why it failed, "" if it did not.
@@ -252,6 +261,8 @@ class Flow final : public core::Combiner {
   void move_to(CoreId core, std::unique_ptr<Rule> rule);
   void dispatch(std::unique_ptr<Rule> rule);
   void put_in_pool(std::unique_ptr<Rule> rule);
+  void submit_queued(std::unique_ptr<Rule> rule);
+  [[nodiscard]] QueueId emptied_by(const Rule& rule) const;
   void label_running(const Rule& rule);
   void add_ready_to(ReadyQueue& queue, std::unique_ptr<Rule> rule);
   [[nodiscard]] std::unique_ptr<Rule> pop_best_here();
@@ -300,6 +311,7 @@ class Flow final : public core::Combiner {
   core::FinishId held_scope_ = 0;
   ReadyQueue ready_;        // with a priority
   ReadyQueue bound_ready_;  // the same, of rules that stay here
+  Throttle throttle_;
   TypedPool typed_pool_;
   TeamPool team_pool_{typed_pool_};
   std::uint64_t n_file_names_ = 0;

@@ -220,6 +220,7 @@ std::vector<std::pair<Value, Value>> Flow::all_members(const Ref& container) {
 // --- loops
 
 void Flow::attach_loop(std::unique_ptr<Rule> body) {
+  throttle_.mark(*body);
   const DataId id = body->args()[0].ref.id;
   const std::uint64_t of_all =
       std::min(here_.shape().n_cores_total() * kLoopWeightACore, kLoopWeightMost);

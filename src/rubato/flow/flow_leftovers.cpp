@@ -32,6 +32,7 @@ std::vector<std::string> Flow::leftovers(std::size_t n_most, std::uint64_t* n_al
   }
   const std::size_t n_told = all.size();
   typed_pool_.add_leftovers(all);
+  throttle_.add_leftovers(all);
   if (n_all != nullptr) *n_all = n_found + all.size() - n_told;
   return all;
 }

@@ -65,10 +65,14 @@ Value wait_for(Arg input, SourcePlace at) {
   rule->set_closure(&home, sizeof home);
   flow.submit(std::move(rule));
   if (!waiting.value) {
-    waiting.sleeps = true;
-    flow.typed_pool().rest(*waiting.waiter);
+    flow.throttle().note_blocked();
+    if (!waiting.value) {
+      waiting.sleeps = true;
+      flow.typed_pool().rest(*waiting.waiter);
+    }
     while (waiting.sleeps || !waiting.value)
       flow.core().tasks().suspend("a datum of a flow");
+    flow.throttle().note_unblocked();
   }
   if (waiting.value->is_failed()) {
     throw Error(waiting.value->as_text(), ExitCode::some_tasks_failed);

@@ -60,6 +60,7 @@ void spread_range(Flow& flow, Rule& rule, ActionId body) {
                                     RuleOptions{rule.options.name}, rule.at);
   set_closure(*own, function, mine.range);
   own->at_arg = static_cast<std::uint32_t>(rule.args().size());
+  own->loop = rule.loop;
   for (std::size_t i = 0; i < rule.args().size(); ++i)
     own->args()[i] = std::exchange(rule.args()[i], {});
   flow.submit(std::move(own));

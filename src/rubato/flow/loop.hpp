@@ -13,7 +13,8 @@
 //
 // A range is halved until a task has `grain` iterations; the newest halves of a core run first and
 // others take the oldest. So what one loop has under way is bounded: grain iterations and the
-// logarithm of the range, on each core [Turbine 5, throttling].
+// logarithm of the range, on each core; where what it makes waits for workers, cores or programs,
+// pool/throttle.hpp bounds that [Turbine 5, throttling].
 //
 // One that has some tasks for each node is cut by nodes first, an equal part for each, which it gets
 // in as many steps as the logarithm of their number: nobody has to ask for its first part.
@@ -105,9 +106,10 @@ struct RangeAction {
   }
   static void spread(Flow& flow, Rule& rule) { spread_range(flow, rule, kId); }
   // NOLINTBEGIN(readability-identifier-naming): set before main, then constant
-  static inline const ActionId kId = register_action({"async_for", &run});
+  static inline const ActionId kId =
+      register_action({.name = "async_for", .run = &run, .is_loop = true});
   static inline const ActionId kSpread =
-      register_action({.name = "async_for", .run = &spread, .is_start = true});
+      register_action({.name = "async_for", .run = &spread, .is_start = true, .is_loop = true});
   // NOLINTEND(readability-identifier-naming)
 };
 
@@ -144,14 +146,16 @@ struct EachAction {
                                        RuleOptions{rule.options.name}, rule.at);
     body->set_closure(rule.closure().data(), rule.closure().size());
     body->at_arg = static_cast<std::uint32_t>(rule.args().size());
+    body->loop = rule.loop;
     for (std::size_t i = 0; i < rule.args().size(); ++i)
       body->args()[i] = std::exchange(rule.args()[i], {});
     flow.attach_loop(std::move(body));
   }
   // NOLINTBEGIN(readability-identifier-naming): set before main, then constant
-  static inline const ActionId kId = register_action({"async_each", &run, true});
+  static inline const ActionId kId =
+      register_action({.name = "async_each", .run = &run, .takes_failures = true, .is_loop = true});
   static inline const ActionId kStart =
-      register_action({.name = "async_each", .run = &start, .is_start = true});
+      register_action({.name = "async_each", .run = &start, .is_start = true, .is_loop = true});
   // NOLINTEND(readability-identifier-naming)
 };
 

@@ -20,8 +20,7 @@
 // posts is always taken, since its number is bounded by the asking side. (A task of the same core
 // that posts to the same place while another one waits may be first.)
 //
-// Used by its own core alone, which is driven by MessageEngine: turn() and what follows in the
-// list.
+// Used by its own core alone; MessageEngine drives it: turn() and what follows in the list.
 
 #include <atomic>
 #include <deque>
@@ -250,8 +249,7 @@ class CoreContext {
     FinishId& scope_;
     FinishId outer_;
   };
-  // While a task runs a delegate in place: as if it were applied, so that it neither waits nor
-  // makes way for others.
+  // While a task runs a delegate in place: as if it were applied, so that it does not wait.
   class InPlace {
    public:
     explicit InPlace(CoreContext& core) noexcept
@@ -284,8 +282,7 @@ class CoreContext {
   void on_native_close(std::function<void()> f) { native_.on_close(std::move(f)); }
   // f says what waits here beside tasks, for the text of a deadlock; "" if nothing does.
   void explain_waiting(std::function<std::string()> f) { reasons_.push_back(std::move(f)); }
-  // Of coroutines of this core.
-  [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }
+  [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }  // of coroutines
   // `combiner`, which outlives the run, holds something: it will be told to send it. While it does,
   // what it holds is open in a scope (begin_in_scope).
   void hold_back(Combiner& combiner) {
@@ -296,13 +293,17 @@ class CoreContext {
   void note_combined() noexcept { ++counters_.n_combined; }
   // Lets this core look for messages, and others run.
   void yield() { tasks_.yield_to_driver(); }
+  // A task of this core and of no scope, when that time has passed.
+  void spawn_after(Nanos delay, std::function<void()> f) {
+    tasks_.spawn_at(now_ + delay, std::move(f), {"after a time"});
+  }
 
   // What offsets in global addresses count from (global/pointer.hpp). Set before the run.
   [[nodiscard]] std::byte* memory() const noexcept { return memory_; }
   void set_memory(std::byte* memory) noexcept { memory_ = memory; }
   // Of what apply() applies: the core that posted it.
   [[nodiscard]] CoreId source() const noexcept { return source_; }
-  // Before the running code waits. It must be a task; what apply() calls must not wait.
+  // Before the running code waits: a task, and not what apply() calls.
   void check_may_block() const { RUBATO_REQUIRE(may_wait(), core_); }
   [[nodiscard]] bool may_wait() const noexcept {
     return !is_applying_ && tasks_.running_or_null() != nullptr;
@@ -317,8 +318,7 @@ class CoreContext {
   }
   // Adds to what the work of this core costs in virtual time; nothing on real cores.
   void charge(Nanos cost) noexcept { charged_ += cost; }
-  // True while apply() runs, which must not block.
-  [[nodiscard]] bool is_applying() const noexcept { return is_applying_; }
+  [[nodiscard]] bool is_applying() const noexcept { return is_applying_; }  // must not block
 
  private:
   friend class MessageEngine;

@@ -56,13 +56,15 @@ const ActionId kRange =
     register_action({.name = "for",
                      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_range(rule); },
                      .describe = &describe_loop,
-                     .number = &number_of});
+                     .number = &number_of,
+                     .is_loop = true});
 const ActionId kEach =
     register_action({.name = "foreach",
                      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_each(rule); },
                      .takes_failures = true,
                      .describe = &describe_loop,
-                     .number = &number_of});
+                     .number = &number_of,
+                     .is_loop = true});
 const ActionId kPut =
     register_action({.name = "put", .run = &Interpreter::run_put, .takes_failures = true});
 // NOLINTEND(cert-err58-cpp)

@@ -79,6 +79,11 @@ struct JoinTeam {
   }
 };
 
+struct TeamEnded {
+  WorkType type;
+  void apply(CoreContext& /*here*/) const { Flow::here().team_pool().note_ended(type); }
+};
+
 // That of the first one, which has the outputs.
 struct FirstPart {
   Formed* formed;
@@ -94,6 +99,7 @@ struct FirstPart {
       flow.run(rule);
     }
     flow.typed_pool().free_workers(type, owned->cores);
+    here.post(flow.team_pool().queue_of(type).keeper, TeamEnded{type});
   }
   void run_as_team(CoreContext& here, Flow& flow, Rule& rule) const {
     const global::Team team = global::Team::join(formed->number, formed->cores);
@@ -165,9 +171,14 @@ void TeamPool::put(std::unique_ptr<Rule>& rule) {
                                  : ", the most of one node"));
   }
   const CoreId to = gatherer(options.type);
-  if (to == here_.core()) return accept(std::move(rule));
-  here_.post(to, PutTeam{}, rule->to_bytes());
-  rule.reset();
+  const QueueId queue = queue_of(options.type);
+  if (to == here_.core()) {
+    accept(std::move(rule));
+  } else {
+    here_.post(to, PutTeam{}, rule->to_bytes());
+    rule.reset();
+  }
+  Flow::here().throttle().note_put(queue);
 }
 
 void TeamPool::accept(std::unique_ptr<Rule> rule) {
@@ -176,6 +187,8 @@ void TeamPool::accept(std::unique_ptr<Rule> rule) {
   const std::int64_t priority = rule->options.priority;
   here_.begin_in_scope(here_.scope());
   Kept& kept = kept_[type.number];
+  Flow::here().throttle().note_queued(
+      queue_of_teams(type), *rule, {.n_workers = kept.n_running > 0 ? kept.n_running : UINT32_MAX});
   kept.waiting.emplace(std::pair(-priority, n_put_++), Waiting{std::move(rule), here_.scope()});
   gather_next(type, kept);
 }
@@ -185,6 +198,7 @@ void TeamPool::gather_next(WorkType type, Kept& kept) {
   if (kept.gathering || kept.waiting.empty()) return;
   Gathering next{std::move(kept.waiting.begin()->second), {}, 0};
   kept.waiting.erase(kept.waiting.begin());
+  Flow::here().throttle().note_begun(queue_of_teams(type));
   const RuleOptions options = next.team.rule->options;
   const std::vector<NodeId>& nodes = workers_.nodes_of(type);
   std::size_t first = kept.next_node;
@@ -227,7 +241,18 @@ void TeamPool::note_reserved(WorkType type, const std::vector<CoreId>& cores) {
     here_.post(formed.cores.front(), RunTeam{}, formed.to_bytes(*together.team.rule));
   }
   here_.end_in_scope(together.team.scope);
+  set_running(type, kept, kept.n_running + 1);
   gather_next(type, kept);
+}
+
+void TeamPool::note_ended(WorkType type) {
+  Kept& kept = kept_.at(type.number);
+  set_running(type, kept, kept.n_running - 1);
+}
+
+void TeamPool::set_running(WorkType type, Kept& kept, std::uint32_t n) {
+  kept.n_running = n;
+  Flow::here().throttle().set_workers(queue_of_teams(type), n > 0 ? n : UINT32_MAX);
 }
 
 }  // namespace rubato::flow

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "rubato/flow/pool/throttle.hpp"
 #include "rubato/flow/pool/typed_pool.hpp"
 
 namespace rubato::flow {
@@ -28,6 +29,12 @@ class TeamPool {
   // --- of messages
   void accept(std::unique_ptr<Rule> rule);
   void note_reserved(WorkType type, const std::vector<CoreId>& cores);
+  void note_ended(WorkType type);
+
+  // Where teams of that type wait.
+  [[nodiscard]] QueueId queue_of(WorkType type) const {
+    return {gatherer(type), queue_of_teams(type)};
+  }
 
  private:
   struct Waiting {
@@ -43,11 +50,13 @@ class TeamPool {
     std::map<std::pair<std::int64_t, std::uint64_t>, Waiting> waiting;
     std::optional<Gathering> gathering;
     std::size_t next_node = 0;
+    std::uint32_t n_running = 0;
   };
 
   [[nodiscard]] std::uint32_t most_on(const RuleOptions& options, NodeId node) const;
   [[nodiscard]] CoreId gatherer(WorkType type) const;
   void gather_next(WorkType type, Kept& kept);
+  void set_running(WorkType type, Kept& kept, std::uint32_t n);
 
   CoreContext& here_;
   TypedPool& workers_;

@@ -83,7 +83,6 @@ void TypedPool::begin(Workers workers) {
   kept_.clear();
   nodes_.assign(workers_.n_types() + 1 + n_kinds(), {});
   next_node_ = here_.core();
-  n_waiting_max_ = 0;
   markets_.clear();
   units_scope_ = around_units_ = 0;
   units_are_over_ = false;
@@ -122,9 +121,13 @@ NodeId TypedPool::node_for(const Rule& rule) {
 void TypedPool::put(std::unique_ptr<Rule>& rule) {
   const WorkType type = rule->options.type;
   const CoreId keeper = keeper_on(type, node_for(*rule));
-  if (keeper == here_.core()) return accept(std::move(rule));
-  here_.post(keeper, PutTyped{}, rule->to_bytes());
-  rule.reset();
+  if (keeper == here_.core()) {
+    accept(std::move(rule));
+  } else {
+    here_.post(keeper, PutTyped{}, rule->to_bytes());
+    rule.reset();
+  }
+  if (!is_kind(type)) Flow::here().throttle().note_put({keeper, queue_of_type(type)});
 }
 
 TypedPool::Kept& TypedPool::kept(WorkType type) {
@@ -156,16 +159,21 @@ void TypedPool::add(Kept& mine, std::unique_ptr<Rule> rule) {
   Waiting waiting{std::move(rule), is_kind(mine.type) ? 0 : here_.scope()};
   here_.begin_in_scope(waiting.scope);
   mine.n_movable += waiting.is_bound() ? 0U : 1U;
+  if (!is_kind(mine.type)) {
+    Flow::here().throttle().note_queued(
+        queue_of_type(mine.type), *waiting.rule,
+        {.n_workers = workers_.n_on(mine.type, here_.shape().node, here_.shape())});
+  }
   const Order order{-std::int64_t{waiting.rule->options.priority}, n_put_++};
   Queue& queue = queue_for(mine, *waiting.rule);
   queue.emplace(order, std::move(waiting));
-  n_waiting_max_ = std::max(n_waiting_max_, mine.waiting.size());
 }
 
 TypedPool::Waiting TypedPool::take(Kept& mine, Queue& queue, Queue::iterator at) {
   Waiting taken = std::move(at->second);
   queue.erase(at);
   mine.n_movable -= taken.is_bound() ? 0U : 1U;
+  if (!is_kind(mine.type)) Flow::here().throttle().note_begun(queue_of_type(mine.type));
   return taken;
 }
 

@@ -94,9 +94,6 @@ class TypedPool {
   void note_given(WorkType type, NodeId by);
   void note_work(WorkType type);
 
-  // Most rules of a type that have waited on this core at a time.
-  [[nodiscard]] std::size_t n_waiting_max() const noexcept { return n_waiting_max_; }
-
  private:
   struct Waiting {
     std::unique_ptr<Rule> rule;
@@ -162,7 +159,7 @@ class TypedPool {
   [[nodiscard]] CoreId take_worker(Kept& kept, CoreId wanted);
   [[nodiscard]] CoreId idlest(const Kept& kept) const;
   void start(Kept& kept, Waiting next);
-  [[nodiscard]] static Waiting take(Kept& kept, Queue& queue, Queue::iterator at);
+  [[nodiscard]] Waiting take(Kept& kept, Queue& queue, Queue::iterator at);
   void give(Kept& kept);
   // Of those that may move: the best, for a node that has nothing to do, and every second one of the
   // others.
@@ -192,7 +189,6 @@ class TypedPool {
   std::map<std::uint32_t, Kept> kept_;  // by WorkType::number
   std::uint64_t n_put_ = 0;
   std::uint32_t next_node_ = 0;
-  std::size_t n_waiting_max_ = 0;
   std::map<std::uint32_t, Market> markets_;  // of this core, by WorkType::number
   core::FinishId units_scope_ = 0;
   core::FinishId around_units_ = 0;

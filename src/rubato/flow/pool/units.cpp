@@ -163,11 +163,16 @@ std::optional<Value> TypedPool::get_unit(WorkType kind) {
     here_.post(keeper, AskUnit{kind, address});
   }
   if (getting.unit) return std::move(getting.unit);
-  getting.sleeps = true;
-  getting_.push_back(&getting);
-  rest(me);
+  Throttle& throttle = Flow::here().throttle();
+  throttle.note_blocked();
+  if (!getting.unit) {
+    getting.sleeps = true;
+    getting_.push_back(&getting);
+    rest(me);
+  }
   while (!getting.unit && !getting.is_over)
     here_.tasks().suspend("a unit of work");
+  throttle.note_unblocked();
   return std::move(getting.unit);
 }
 

@@ -27,6 +27,7 @@ std::unique_ptr<Rule> taken(Rule& rule, const Bytes& closure) {
   auto kept = std::make_unique<Rule>(rule.action, n, rule.options, rule.at);
   kept->set_closure(closure.data(), closure.size());
   kept->at_arg = n;
+  kept->loop = rule.loop;
   for (std::size_t i = 0; i < n; ++i)
     kept->args()[i] = std::exchange(rule.args()[i], {});
   return kept;
@@ -239,6 +240,8 @@ StartedProgram ProgramTask::start() {
   inputs_.clear();
   started.paths = std::move(outputs_);
   flow.submit(std::move(rule));
+  // The caller may be one that makes them without an end, and has no other reason to wait.
+  if (flow.core().may_wait()) CorePrograms::here().wait_for_room();
   return started;
 }
 

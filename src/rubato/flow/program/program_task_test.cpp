@@ -330,7 +330,7 @@ TEST(ProgramTask, of_a_loop_are_made_as_they_are_run) {
   });
   EXPECT_EQ(result.text(), "");
   EXPECT_EQ(n_ended, kPrograms);
-  EXPECT_LT(n_most, 4500);
+  EXPECT_LT(n_most, 450);
 }
 
 }  // namespace

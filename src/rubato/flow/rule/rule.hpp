@@ -87,6 +87,7 @@ struct Action {
   // What people call that argument of it, "" if they have no name for it; null: they never have.
   std::string (*describe_input)(const Rule& rule, std::size_t argument) = nullptr;
   bool counts_itself = false;  // one run is not one task: it makes the spans of its tasks itself
+  bool is_loop = false;        // part of a loop, which the throttle may put aside
 };
 using ActionId = std::uint32_t;
 [[nodiscard]] ActionId register_action(const Action& action);
@@ -112,6 +113,10 @@ struct RuleOptions {
 
   [[nodiscard]] bool is_native() const noexcept { return native || timeout != kNever; }
   [[nodiscard]] bool needs_several() const noexcept { return n_cores != 1 || as_team; }
+  // `core` is to run it, and has no workers to do that.
+  [[nodiscard]] bool is_bound() const noexcept {
+    return core != kAnyCore && !may_move && !type && !needs_several();
+  }
 };
 struct TeamTask;
 
@@ -122,6 +127,7 @@ struct Rule {
   Rule* next = nullptr;      // of those that wait for the same
   std::uint32_t at_arg = 0;  // those before it are there
   TeamTask* team = nullptr;  // while a team runs it
+  std::uint32_t loop = 0;    // the outermost around it, for the throttle; 0: none
 
   Rule(ActionId does, std::uint32_t n_args, const RuleOptions& how, PortablePlace where);
 

@@ -46,17 +46,14 @@ NodePrograms& CorePrograms::node() {
 }
 
 void CorePrograms::wait_for_room() {
-  core::Scheduler& tasks = CoreContext::here().tasks();
-  while (waiting_.size() >= n_kept_most_) {
-    without_room_.push_back(&tasks.running());
-    tasks.suspend("programs before it to begin");
-  }
+  Flow::here().throttle().wait_for({CoreContext::here().core(), kProgramQueue});
 }
 
 void CorePrograms::keep(std::unique_ptr<Rule> rule) {
   CoreContext& core = CoreContext::here();
   const core::FinishId scope = core.scope();
   core.begin_in_scope(scope);
+  Flow::here().throttle().note_queued(kProgramQueue, *rule, {.n_most = n_kept_most_});
   waiting_.push_back({std::move(rule), scope});
 }
 
@@ -64,10 +61,7 @@ std::optional<CorePrograms::Kept> CorePrograms::next() {
   if (waiting_.empty()) return {};
   Kept oldest = std::move(waiting_.front());
   waiting_.pop_front();
-  if (!without_room_.empty() && waiting_.size() < n_kept_most_) {
-    CoreContext::here().tasks().wake(*without_room_.front());
-    without_room_.pop_front();
-  }
+  Flow::here().throttle().note_begun(kProgramQueue);
   return oldest;
 }
 

@@ -42,9 +42,7 @@ class CorePrograms {
   [[nodiscard]] bool begin() noexcept { return n_under_way_ < n_most_ && ++n_under_way_ > 0; }
   void end() noexcept { --n_under_way_; }
 
-  // Waits while so many are kept that whoever makes more is too fast. It waits with a task, of which a
-  // core has some thousand, and then none that could make more: so the memory that programs take
-  // which have not begun is bounded [Turbine 5, throttling].
+  // Waits while so many are kept that whoever makes more is too fast (pool/throttle.hpp).
   void wait_for_room();
   void set_kept_most(std::size_t n) noexcept { n_kept_most_ = n; }
   // Keeps a rule until somebody asks for it; the scope of the caller stays open.
@@ -66,7 +64,6 @@ class CorePrograms {
   std::uint32_t n_dealt_ = 0;
   std::size_t n_kept_most_ = 1024;
   std::deque<Kept> waiting_;
-  std::deque<core::Worker*> without_room_;
 };
 
 }  // namespace rubato::flow::program_detail

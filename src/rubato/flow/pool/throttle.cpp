@@ -1,0 +1,270 @@
+#include "rubato/flow/pool/throttle.hpp"
+
+#include <algorithm>
+
+#include "rubato/flow/flow.hpp"
+
+namespace rubato::flow {
+namespace {
+
+struct QueueIsFull {
+  QueueId queue;
+  std::uint32_t loop;
+  std::uint32_t unused = 0;
+  void apply(CoreContext& /*here*/) const { Flow::here().throttle().note_full(queue, loop); }
+};
+struct QueueHasRoom {
+  QueueId queue;
+  void apply(CoreContext& /*here*/) const { Flow::here().throttle().note_room(queue); }
+};
+struct WorkerBlocked {
+  QueueNumber number;
+  std::int32_t change;
+  void apply(CoreContext& /*here*/) const {
+    Flow::here().throttle().note_blocked_of(number, change);
+  }
+};
+
+bool contains(const auto& all, const auto& one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+}  // namespace
+
+void Throttle::begin() {
+  queues_.clear();
+  full_.clear();
+  aside_.clear();
+  n_waiting_ = 0;
+  n_queued_max_ = 0;
+  ++n_runs_;
+}
+
+// --- what runs
+
+core::Worker* Throttle::task() const noexcept {
+  core::Scheduler& tasks = here_.tasks();
+  return tasks.running_or_null() != nullptr ? &tasks.running() : nullptr;
+}
+
+Throttle::Running* Throttle::running() const noexcept {
+  const core::Worker* const mine = task();
+  return mine != nullptr ? static_cast<Running*>(mine->frame) : nullptr;
+}
+
+Throttle::Running::Running(Throttle& throttle, std::uint32_t loop, QueueId empties) noexcept
+    : throttle_(throttle), task_(throttle.task()), loop_(loop), empties_(empties) {
+  if (task_ != nullptr) outer_ = static_cast<Running*>(std::exchange(task_->frame, this));
+}
+
+Throttle::Running::Running(Throttle& throttle) noexcept : Running(throttle, 0, {}) {
+  if (outer_ == nullptr) return;
+  loop_ = outer_->loop_;
+  empties_ = outer_->empties_;
+}
+
+Throttle::Running::~Running() {
+  if (task_ != nullptr) task_->frame = outer_;
+}
+
+void Throttle::Running::settle() {
+  const QueueId queue = std::exchange(full_, {});
+  if (queue.number != kNoQueue && throttle_.here_.may_wait()) throttle_.wait_for(queue);
+}
+
+// --- whoever makes rules
+
+// What a task that empties a queue makes belongs to its loop, but for its own loops: it may wait for
+// them, and they must not wait for it.
+void Throttle::mark(Rule& rule) {
+  const bool is_loop = action_at(rule.action).is_loop;
+  if (rule.loop != 0) return;
+  const Running* const maker = running();
+  const bool is_own = is_loop && maker != nullptr && maker->empties_.number != kNoQueue;
+  if (maker != nullptr && !is_own) rule.loop = maker->loop_;
+  if (!is_loop || rule.loop != 0) return;
+  // If the numbers begin again, two loops may wait where one would do.
+  const auto n_cores = static_cast<std::uint32_t>(here_.shape().n_cores_total());
+  rule.loop = std::max(1U, n_loops_++ * n_cores + here_.core());
+}
+
+Throttle::Full* Throttle::find(QueueId queue) noexcept {
+  const auto found = std::ranges::find(full_, queue, &Full::queue);
+  return found != full_.end() ? &*found : nullptr;
+}
+
+void Throttle::note_put(QueueId queue) {
+  if (full_.empty() || find(queue) == nullptr) return;
+  Running* const maker = running();
+  if (maker != nullptr && maker->empties_.number == kNoQueue) maker->full_ = queue;
+}
+
+void Throttle::wait_for(QueueId queue) {
+  Full* const full = find(queue);
+  if (full == nullptr) return;
+  full->waiting.push_back(task());
+  ++n_waiting_;
+  here_.tasks().suspend("tasks of a full queue to begin");
+}
+
+bool Throttle::must_wait(const Rule& rule) const noexcept {
+  if (holds_all()) return true;
+  const auto has_it = [&](const Full& full) { return contains(full.loops, rule.loop); };
+  return rule.loop != 0 && action_at(rule.action).is_loop && std::ranges::any_of(full_, has_it);
+}
+
+void Throttle::put_aside(std::unique_ptr<Rule> rule) {
+  const core::FinishId scope = here_.scope();
+  here_.begin_in_scope(scope);
+  aside_.push_back({std::move(rule), scope});
+}
+
+void Throttle::take_back() {
+  for (Aside& each : std::exchange(aside_, {})) {
+    if (holds(*each.rule)) {
+      aside_.push_back(std::move(each));
+      continue;
+    }
+    {
+      const CoreContext::RunningScope inside(here_, each.scope);
+      Flow::here().advance(std::move(each.rule));
+    }
+    here_.end_in_scope(each.scope);
+  }
+}
+
+void Throttle::add_leftovers(std::vector<std::string>& all) const {
+  if (aside_.empty()) return;
+  const std::size_t n_more = aside_.size() - 1;
+  all.push_back(aside_.front().rule->text() +
+                (n_more > 0 ? " and " + std::to_string(n_more) + " more wait" : " waits") +
+                " until fewer are queued of the tasks that it makes");
+}
+
+void Throttle::note_full(QueueId queue, std::uint32_t loop) {
+  Full* full = find(queue);
+  if (full == nullptr) full = &full_.emplace_back(Full{queue, {}, {}});
+  if (loop != 0 && !contains(full->loops, loop)) full->loops.push_back(loop);
+}
+
+void Throttle::note_room(QueueId queue) {
+  const auto found = std::ranges::find(full_, queue, &Full::queue);
+  if (found == full_.end()) return;
+  const CoreContext::InPlace inside(here_);
+  const std::vector<core::Worker*> waiting = std::move(found->waiting);
+  full_.erase(found);
+  n_waiting_ -= static_cast<std::uint32_t>(waiting.size());
+  for (core::Worker* const each : waiting)
+    here_.tasks().wake(*each);
+  take_back();
+}
+
+// --- who keeps a queue
+
+void Throttle::note_queued(QueueNumber number, const Rule& rule, const QueueLimits& limits) {
+  Queue& queue = queues_[number];
+  queue.limits = limits;
+  if (limits.n_most == 0) queue.limits.n_most = n_most_;
+  n_queued_max_ = std::max(n_queued_max_, ++queue.n);
+  settle(queue, number);
+  if (!queue.is_full) return;
+  tell_maker(queue, number, rule.loop);
+  watch(queue, number);
+}
+
+void Throttle::note_begun(QueueNumber number) {
+  Queue& queue = queues_.at(number);
+  RUBATO_ASSERT(queue.n > 0, number);
+  --queue.n;
+  if (queue.is_full) settle(queue, number);
+}
+
+void Throttle::set_workers(QueueNumber number, std::uint32_t n_workers) {
+  Queue& queue = queues_[number];
+  queue.limits.n_workers = n_workers;
+  watch(queue, number);
+}
+
+void Throttle::settle(Queue& queue, QueueNumber number) {
+  const std::size_t n_most = queue.limits.n_most;
+  const bool is_full = !queue.is_stuck && queue.n > (queue.is_full ? n_most / 2 : n_most);
+  if (std::exchange(queue.is_full, is_full) == is_full) return;
+  if (is_full) {
+    queue.told.clear();
+    queue.loops.clear();
+    return;
+  }
+  for (const NodeId node : std::exchange(queue.told, {}))
+    tell(node, QueueHasRoom{{here_.core(), number}});
+}
+
+// The cores of this node and of that which the rule is from.
+void Throttle::tell_maker(Queue& queue, QueueNumber number, std::uint32_t loop) {
+  const QueueId id{here_.core(), number};
+  if (!contains(queue.loops, loop) && queue.loops.size() < kLoopsMost) {
+    queue.loops.push_back(loop);
+    for (const NodeId node : queue.told)
+      tell(node, QueueIsFull{id, loop});
+  }
+  const core::JobShape& shape = here_.shape();
+  for (const NodeId node :
+       {shape.node, shape.node_of(task() == nullptr ? here_.source() : id.keeper)}) {
+    if (contains(queue.told, node)) continue;
+    queue.told.push_back(node);
+    for (const std::uint32_t each : queue.loops)
+      tell(node, QueueIsFull{id, each});
+  }
+}
+
+template <class R>
+void Throttle::tell(NodeId node, const R& record) {
+  const CoreContext::InPlace inside(here_);
+  const core::JobShape& shape = here_.shape();
+  if (node != shape.node) {
+    const CoreId first = node * shape.n_cores;
+    here_.multicast(first, first + shape.n_cores, record);
+    return here_.hurry(first);
+  }
+  for (CoreId core = shape.first_core(); core < shape.first_core() + shape.n_cores; ++core) {
+    if (core == here_.core()) continue;
+    here_.post(core, record);
+    here_.hurry(core);
+  }
+  record.apply(here_);
+}
+
+// --- tasks that empty queues
+
+void Throttle::tell_blocked(std::int32_t change) {
+  const Running* const me = running();
+  if (me == nullptr || me->empties_.number == kNoQueue) return;
+  const QueueId queue = me->empties_;
+  if (queue.keeper == here_.core()) return note_blocked_of(queue.number, change);
+  here_.post(queue.keeper, WorkerBlocked{queue.number, change});
+}
+
+void Throttle::note_blocked_of(QueueNumber number, std::int32_t change) {
+  Queue& queue = queues_[number];
+  queue.n_blocked += change;
+  if (change > 0) return watch(queue, number);
+  ++queue.n_unblocked;
+  queue.is_stuck = false;
+}
+
+void Throttle::watch(Queue& queue, QueueNumber number) {
+  if (!queue.is_full || queue.has_workers() || std::exchange(queue.is_watched, true)) return;
+  here_.spawn_after(kStuckAfter, [this, number, run = n_runs_, n_unblocked = queue.n_unblocked] {
+    if (run == n_runs_) look_whether_stuck(number, n_unblocked);
+  });
+}
+
+void Throttle::look_whether_stuck(QueueNumber number, std::uint64_t n_unblocked) {
+  Queue& queue = queues_.at(number);
+  queue.is_watched = false;
+  if (queue.has_workers()) return;
+  if (queue.n_unblocked != n_unblocked) return watch(queue, number);
+  queue.is_stuck = true;
+  settle(queue, number);
+}
+
+}  // namespace rubato::flow

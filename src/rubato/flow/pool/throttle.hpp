@@ -1,0 +1,191 @@
+#pragma once
+// Throttle: generation follows consumption [Turbine 5].
+//
+// Rules that wait for a worker of a type, for the cores of a team, for a core that they are bound to
+// or for their turn as programs are queued on a core, which keeps them. Where more than
+// QueueLimits::n_most are queued, it tells the cores of its node, and of those nodes that they come
+// from; when half are left it tells them again. Meanwhile, on these cores,
+//
+//   - a task that made such a rule, or what let one run, waits: when it makes the next one, or at
+//     its end;
+//   - parts of loops whose tasks made some are put aside, as rules, so that what waits are few tasks.
+//     A rule knows its loop, the outermost around it, from what made it (Rule::loop);
+//   - where kWaitingMost tasks wait on a core, whatever of a flow its pool would begin is put aside.
+//
+// Tasks that a worker, a team or a bound core runs do not wait: they are what empties the queues.
+// And a queue is not full when all workers that empty it have been waiting for data of the flow for a
+// while (kStuckAfter): what is not made yet may be what lets them go on.
+//
+// So a queue holds n_most rules and what is made until the last core has heard of it.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rubato/core/message/core_context.hpp"
+#include "rubato/flow/rule/rule.hpp"
+
+namespace rubato::flow {
+
+using core::NodeId;
+
+// What a queue is for; together with the core that keeps it, which one it is.
+using QueueNumber = std::uint32_t;
+inline constexpr QueueNumber kNoQueue = 0;
+[[nodiscard]] constexpr QueueNumber queue_of_type(WorkType type) noexcept {
+  return type.number;
+}
+[[nodiscard]] constexpr QueueNumber queue_of_teams(WorkType type) noexcept {
+  return 0x4000'0000U + type.number;
+}
+inline constexpr QueueNumber kBoundQueue = 0x8000'0000U;
+inline constexpr QueueNumber kProgramQueue = 0x8000'0001U;
+
+struct QueueId {
+  CoreId keeper = 0;
+  QueueNumber number = kNoQueue;
+  [[nodiscard]] bool operator==(const QueueId&) const noexcept = default;
+};
+
+struct QueueLimits {
+  std::size_t n_most = 0;  // 0: kQueuedMost
+  // Of tasks that empty the queue: if so many wait for data of the flow, none does.
+  std::uint32_t n_workers = UINT32_MAX;
+};
+
+// The part of one core; used by its tasks and by what messages apply.
+class Throttle {
+ public:
+  // What runs in a task, on its stack. May wait at its end.
+  class Running;
+
+  Throttle() : here_(CoreContext::here()) {}
+
+  // Forgets the last run.
+  void begin();
+  // For tests: instead of kQueuedMost.
+  void set_most(std::size_t n) noexcept { n_most_ = n; }
+
+  // --- of whoever makes rules
+
+  // Of a rule that was just made: which loop it belongs to.
+  void mark(Rule& rule);
+  // A rule has gone to that queue.
+  void note_put(QueueId queue);
+  // Waits until the queue is not full any more, if it is; a task's call.
+  void wait_for(QueueId queue);
+  // True if a rule that the pool gives is not to begin now.
+  [[nodiscard]] bool holds(const Rule& rule) const noexcept {
+    return !full_.empty() && must_wait(rule);
+  }
+  [[nodiscard]] bool holds_all() const noexcept { return n_waiting_ >= kWaitingMost; }
+  // It goes back into the pool when it may begin. In the scope of the caller.
+  void put_aside(std::unique_ptr<Rule> rule);
+  // Rules that are put aside and tasks that wait, in sentences.
+  void add_leftovers(std::vector<std::string>& all) const;
+
+  // --- of who keeps a queue
+
+  void note_queued(QueueNumber number, const Rule& rule, const QueueLimits& limits);
+  void note_begun(QueueNumber number);
+  void set_workers(QueueNumber number, std::uint32_t n_workers);
+  // The most that were queued at a time, in any queue of this core.
+  [[nodiscard]] std::size_t n_queued_max() const noexcept { return n_queued_max_; }
+
+  // --- of tasks that empty queues
+
+  // The task that runs waits for data of the flow, and goes on.
+  void note_blocked() { tell_blocked(1); }
+  void note_unblocked() { tell_blocked(-1); }
+
+  // --- of messages
+  void note_full(QueueId queue, std::uint32_t loop);
+  void note_room(QueueId queue);
+  void note_blocked_of(QueueNumber number, std::int32_t change);
+
+ private:
+  struct Queue {
+    std::size_t n = 0;
+    std::int64_t n_blocked = 0;
+    std::uint64_t n_unblocked = 0;  // ever
+    QueueLimits limits;
+    bool is_full = false;
+    bool is_watched = false;  // whether it is stuck
+    bool is_stuck = false;
+    [[nodiscard]] bool has_workers() const noexcept {
+      return n_blocked < std::int64_t{limits.n_workers};
+    }
+    std::vector<NodeId> told;
+    std::vector<std::uint32_t> loops;
+  };
+  // What this core was told of.
+  struct Full {
+    QueueId queue;
+    std::vector<std::uint32_t> loops;
+    std::vector<core::Worker*> waiting;
+  };
+  struct Aside {
+    std::unique_ptr<Rule> rule;
+    core::FinishId scope = 0;  // open
+  };
+
+  [[nodiscard]] core::Worker* task() const noexcept;
+  [[nodiscard]] Running* running() const noexcept;
+  [[nodiscard]] bool must_wait(const Rule& rule) const noexcept;
+  [[nodiscard]] Full* find(QueueId queue) noexcept;
+  void settle(Queue& queue, QueueNumber number);
+  void tell_maker(Queue& queue, QueueNumber number, std::uint32_t loop);
+  void watch(Queue& queue, QueueNumber number);
+  void look_whether_stuck(QueueNumber number, std::uint64_t n_unblocked);
+  template <class R>
+  void tell(NodeId node, const R& record);
+  void tell_blocked(std::int32_t change);
+  void take_back();
+
+  static constexpr std::size_t kQueuedMost = 4096;
+  // Loops of a queue that are told of; those of others go on.
+  static constexpr std::size_t kLoopsMost = 64;
+  // Of some thousand tasks that run pooled ones on a core.
+  static constexpr std::uint32_t kWaitingMost = 256;
+  static constexpr Nanos kStuckAfter = 20 * kMillisecond;
+
+  CoreContext& here_;
+  std::map<QueueNumber, Queue> queues_;  // that this core keeps
+  std::vector<Full> full_;               // anywhere; few
+  std::deque<Aside> aside_;
+  std::uint32_t n_waiting_ = 0;
+  std::uint32_t n_loops_ = 0;
+  std::uint64_t n_runs_ = 0;
+  std::size_t n_most_ = kQueuedMost;
+  std::size_t n_queued_max_ = 0;
+};
+
+class Throttle::Running {
+ public:
+  // `empties`: the queue that the rule comes from, if whoever runs it empties one.
+  Running(Throttle& throttle, std::uint32_t loop, QueueId empties) noexcept;
+  // A part of what runs, which waits at the end of the part.
+  explicit Running(Throttle& throttle) noexcept;
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running();
+
+  // Waits if the rule has made too much. Before the end.
+  void settle();
+
+ private:
+  friend class Throttle;
+
+  Throttle& throttle_;
+  core::Worker* task_;  // null: none, a message runs it
+  Running* outer_ = nullptr;
+  std::uint32_t loop_ = 0;
+  QueueId empties_;
+  QueueId full_;  // that it has put something in
+};
+
+}  // namespace rubato::flow

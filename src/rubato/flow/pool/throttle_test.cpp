@@ -1,0 +1,281 @@
+// Generation follows consumption: what waits for workers, teams, cores and programs is bounded.
+
+#include <algorithm>
+#include <atomic>
+
+#include "rubato/flow/async.hpp"
+#include "rubato/flow/flow_test.hpp"
+#include "rubato/global/loop.hpp"
+
+namespace rubato::flow {
+namespace {
+
+// Tasks of a test that are made and have not begun; virtual nodes are one process and one thread.
+struct Made {
+  std::int64_t n_open = 0;
+  std::int64_t n_most = 0;
+  std::int64_t n_run = 0;
+
+  void make() {
+    n_most = std::max(n_most, ++n_open);
+    CoreContext::here().charge(kMicrosecond);  // nothing is made in no time
+  }
+  void run() {
+    --n_open;
+    ++n_run;
+  }
+};
+Made made;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): of the test that runs
+
+constexpr std::int64_t kQueued = 64;
+constexpr std::int64_t kTasks = 8000;
+
+void set_most(std::size_t n) {
+  global::on_all_cores([n] { Flow::here().throttle().set_most(n); });
+}
+
+struct Shape {
+  std::uint32_t n_nodes;
+  std::uint32_t n_cores;
+
+  explicit Shape(std::uint64_t seed)
+      : n_nodes(static_cast<std::uint32_t>(1 + seed % 3)),
+        n_cores(static_cast<std::uint32_t>(1 + seed / 3 % 3)) {}
+  [[nodiscard]] std::int64_t n_all() const { return std::int64_t{n_nodes} * n_cores; }
+};
+
+void expect_done(std::uint64_t seed, const std::vector<std::string>& workers,
+                 const std::function<void()>& main) {
+  made = {};
+  const Shape shape(seed);
+  FlowResult result;
+  global::simulate_seed(
+      shape.n_nodes, shape.n_cores, seed,
+      [&] {
+        set_most(kQueued);
+        result = run(main, {Workers::parse(workers)});
+        set_most(0);
+      },
+      seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
+  EXPECT_EQ(result.text(), "") << "seed " << seed;
+  EXPECT_EQ(result.n_data_held, 0U) << "seed " << seed;
+}
+
+// A task that is slower than what makes it.
+void work() {
+  made.run();
+  CoreContext::here().charge(4 * kMicrosecond);
+  CoreContext::here().yield();
+}
+
+WorkType gpu() {
+  return Flow::here().typed_pool().workers().type("gpu");
+}
+
+// `n_keepers` queues, and what each core makes until it has heard that they are full.
+void expect_bounded(std::uint64_t seed, std::int64_t n_keepers, std::int64_t n_a_core) {
+  const Shape shape(seed);
+  EXPECT_LE(made.n_most, n_keepers * kQueued + shape.n_all() * n_a_core) << "seed " << seed;
+}
+
+TEST(Throttle, bounds_what_waits_for_workers_of_a_type) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    expect_done(seed, {"gpu=1/node"}, [] {
+      const auto body = [](std::int64_t i) {
+        made.make();
+        async([](std::int64_t) { work(); }, {.type = gpu()})(i);
+      };
+      async_for(0, kTasks, body, {.grain = 16})();
+    });
+    EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
+    expect_bounded(seed, Shape(seed).n_nodes, 300);
+  }
+}
+
+// All on the node that has such workers; it takes a while until other nodes have heard.
+TEST(Throttle, tells_the_nodes_that_work_comes_from) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    expect_done(seed, {"gpu=1"}, [] {
+      const auto body = [](std::int64_t i) {
+        made.make();
+        async([](std::int64_t) { work(); }, {.type = gpu()})(i);
+      };
+      async_for(0, kTasks, body, {.grain = 16})();
+    });
+    EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
+    expect_bounded(seed, 1, 800);
+  }
+}
+
+TEST(Throttle, bounds_what_is_bound_to_a_core) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    expect_done(seed, {}, [] {
+      const auto body = [](std::int64_t i) {
+        made.make();
+        async([](std::int64_t) { work(); }, {.core = 0})(i);
+      };
+      async_for(0, kTasks, body, {.grain = 16})();
+    });
+    EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
+    expect_bounded(seed, 1, 800);
+  }
+}
+
+TEST(Throttle, bounds_teams) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    expect_done(seed, {}, [] {
+      const auto body = [](std::int64_t i) {
+        made.make();
+        async_team(1, [](const global::Team&, std::int64_t) { work(); })(i);
+      };
+      async_for(0, 1000, body, {.grain = 16})();
+    });
+    EXPECT_EQ(made.n_run, 1000) << "seed " << seed;
+    expect_bounded(seed, 1, 300);
+  }
+}
+
+// One task that makes all, and the main program itself.
+TEST(Throttle, lets_a_single_task_wait) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    static const auto make_all = [] {
+      for (std::int64_t i = 0; i < kTasks / 2; ++i) {
+        made.make();
+        async([](std::int64_t) { work(); }, {.type = gpu()})(i);
+      }
+    };
+    expect_done(seed, {"gpu=1"}, [] {
+      async([] { make_all(); })();
+      make_all();
+    });
+    EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
+    expect_bounded(seed, 1, 300);
+  }
+}
+
+// Tasks become ready by what others set, or are made by tasks that a loop makes.
+TEST(Throttle, bounds_what_loops_make_by_way_of_others) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    expect_done(seed, {"gpu=1/node"}, [] {
+      const auto body = [](std::int64_t i) {
+        const Future<std::int64_t> x = async([](std::int64_t j) { return 2 * j; })(i);
+        async([](std::int64_t y) {
+          made.make();
+          async([](std::int64_t) { work(); }, {.type = gpu()})(y);
+        })(x);
+        made.make();
+        async([](std::int64_t) { work(); }, {.type = gpu()})(x);
+      };
+      async_for(0, kTasks / 2, body, {.grain = 16})();
+    });
+    EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
+    expect_bounded(seed, Shape(seed).n_nodes, 600);
+  }
+}
+
+// A tree that is no loop.
+void grow(std::int64_t depth) {
+  if (depth == 0) {
+    made.make();
+    async([](std::int64_t) { work(); }, {.type = gpu()})(depth);
+    return;
+  }
+  for (int branch = 0; branch < 2; ++branch)
+    async([](std::int64_t d) { grow(d); })(depth - 1);
+}
+
+TEST(Throttle, bounds_what_trees_make) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    expect_done(seed, {"gpu=1/node"}, [] { grow(13); });
+    EXPECT_EQ(made.n_run, 1 << 13) << "seed " << seed;
+    expect_bounded(seed, Shape(seed).n_nodes, 600);
+  }
+}
+
+// Two stages: tasks of workers make tasks for others, which are slower, and never wait themselves.
+TEST(Throttle, bounds_the_second_stage_by_the_loop_as_well) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    expect_done(seed, {"cpu=2/node", "gpu=1/node"}, [] {
+      const auto body = [](std::int64_t i) {
+        const WorkType cpu = Flow::here().typed_pool().workers().type("cpu");
+        const auto x = async([](std::int64_t j) { return j + 1; }, {.type = cpu})(i);
+        made.make();
+        async([](std::int64_t) { work(); }, {.type = gpu()})(x);
+      };
+      async_for(0, kTasks, body, {.grain = 16})();
+    });
+    EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
+    expect_bounded(seed, 2 * Shape(seed).n_nodes, 300);
+  }
+}
+
+// Other loops are not put aside: the only worker waits for one of them.
+TEST(Throttle, lets_other_loops_go_on) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    expect_done(seed, {"gpu=1"}, [] {
+      auto late = make_container<std::int64_t>();
+      async([](const Container<std::int64_t>& all) { static_cast<void>(all.get(kTasks - 1)); },
+            {.type = gpu()})(late.container);
+      const auto flood = [](std::int64_t i) {
+        made.make();
+        async([](std::int64_t) { work(); }, {.type = gpu()})(i);
+      };
+      async_for(0, kTasks, flood, {.grain = 16})();
+      const auto fill = [](std::int64_t i, Inserter<std::int64_t>& all) { all.insert(i, i); };
+      async_for(0, kTasks, fill, {.grain = 16})(late.inserter);
+    });
+    EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
+  }
+}
+
+// What the workers wait for is set by the loop that has filled their queue.
+TEST(Throttle, goes_on_where_all_workers_wait_for_what_is_not_made_yet) {
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    expect_done(seed, {"gpu=1/node"}, [] {
+      auto late = make_container<std::int64_t>();
+      const auto wait = [](const Container<std::int64_t>& all) {
+        static_cast<void>(all.get(kTasks - 1));
+        made.run();
+      };
+      for (int i = 0; i < 3; ++i)
+        async(wait, {.type = gpu()})(late.container);
+      async_for(0, kTasks,
+                [](std::int64_t i, Inserter<std::int64_t>& all) {
+                  made.make();
+                  async([](std::int64_t) { work(); }, {.type = gpu()})(i);
+                  all.insert(i, i);
+                },
+                {.grain = 16})(late.inserter);
+    });
+    EXPECT_EQ(made.n_run, kTasks + 3) << "seed " << seed;
+  }
+}
+
+// The same on real cores.
+TEST(Throttle, bounds_tasks_on_real_cores) {
+  static std::atomic<std::int64_t> n_run;
+  static std::atomic<std::size_t> n_queued_most;
+  n_run = 0;
+  n_queued_most = 0;
+  constexpr std::int64_t kMany = 10'000;
+  global::run_here(2, [&] {
+    set_most(256);
+    const auto make_all = [] {
+      const auto body = [](std::int64_t i) {
+        async([](std::int64_t) { ++n_run; }, {.type = gpu()})(i);
+      };
+      async_for(0, kMany, body)().get();
+      global::on_all_cores([] {
+        const std::size_t mine = Flow::here().throttle().n_queued_max();
+        if (mine > n_queued_most) n_queued_most = mine;
+      });
+    };
+    EXPECT_EQ(run(make_all, {Workers::parse({"gpu=1"})}).text(), "");
+  });
+  EXPECT_EQ(n_run, kMany);
+  EXPECT_GT(n_queued_most, 256U);
+  EXPECT_LT(n_queued_most, 5000U);
+}
+
+}  // namespace
+}  // namespace rubato::flow
