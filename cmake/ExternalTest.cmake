@@ -1,6 +1,7 @@
 # Run as a script: configures, builds and runs EXAMPLE, a project of its own, against the rubato in the
 # build folder RUBATO_BUILD (FROM=build) or an install of it (FROM=install): its program PROGRAM with
-# WORDS must print what matches EXPECT. Any failure is fatal.
+# WORDS must print what matches EXPECT. Or EXAMPLE is the folder of all examples, PROGRAM a name for
+# some of them, and RUNS has "FOLDER/PROGRAM WORDS" for each. Any failure is fatal.
 set(work ${RUBATO_BUILD}/external-${PROGRAM}-${FROM})
 file(REMOVE_RECURSE ${work})
 
@@ -17,11 +18,23 @@ if(FROM STREQUAL install)
   set(prefix ${work}/prefix)
   run(${CMAKE_COMMAND} --install ${RUBATO_BUILD} --prefix ${prefix})
 endif()
-run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
+set(options "")
+if(RUNS)
+  list(TRANSFORM RUNS REPLACE "/.*" "" OUTPUT_VARIABLE folders)
+  file(WRITE ${work}/folders.cmake "set(EXAMPLES \"${folders}\" CACHE STRING \"\")\n")
+  set(options -C ${work}/folders.cmake)
+endif()
+run(${CMAKE_COMMAND} ${options} -S ${EXAMPLE} -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
     -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF -DCMAKE_BUILD_TYPE=Debug)
 run(${CMAKE_COMMAND} --build ${work}/build)
-separate_arguments(WORDS)
-run(${work}/build/${PROGRAM} ${WORDS})
-if(NOT out MATCHES "${EXPECT}")
-  message(FATAL_ERROR "expected the example to print \"${EXPECT}\", found: ${out}")
+if(NOT RUNS)
+  string(REPLACE ";" " " WORDS "${WORDS}")
+  set(RUNS "${PROGRAM} ${WORDS}")
 endif()
+foreach(line IN LISTS RUNS)
+  separate_arguments(line)
+  run(${work}/build/${line})
+  if(NOT out MATCHES "${EXPECT}")
+    message(FATAL_ERROR "expected ${line} to print \"${EXPECT}\", found: ${out}")
+  endif()
+endforeach()

@@ -34,6 +34,15 @@ function(rubato_external_example program folder from expect)
   set_tests_properties(${name} PROPERTIES LABELS example TIMEOUT 120)
 endfunction()
 
+# Several examples, "FOLDER/PROGRAM WORDS" each, configured together: each says that it is right.
+function(rubato_external_examples name from)
+  add_test(NAME example.${name}_${from}
+           COMMAND ${CMAKE_COMMAND} -DFROM=${from} -DRUBATO_BUILD=${PROJECT_BINARY_DIR}
+                   -DEXAMPLE=${PROJECT_SOURCE_DIR}/examples -DPROGRAM=${name} "-DRUNS=${ARGN}"
+                   -DEXPECT=right -P ${PROJECT_SOURCE_DIR}/cmake/ExternalTest.cmake)
+  set_tests_properties(example.${name}_${from} PROPERTIES LABELS example TIMEOUT 300)
+endfunction()
+
 if(RUBATO_TESTS)
   rubato_external_example(external external build "the same bits")
   rubato_external_example(external external install "the same bits")
@@ -56,4 +65,8 @@ if(RUBATO_TESTS)
   rubato_external_example(transpose 13_transpose build "8192 rows, 82440 entries, transposed")
   rubato_external_example(fibonacci 19_fibonacci install "fibonacci.18. is 2584" 18)
   rubato_external_example(programs 21_programs build "sorted and merged by programs" 5 ${PROJECT_BINARY_DIR})
+  rubato_external_examples(flows build "14_docking/docking 6 50" 15_knapsack/knapsack
+                           "16_sweep/sweep 10"
+                           "17_wordcount/wordcount ${PROJECT_SOURCE_DIR}/examples/README.md"
+                           "18_wavefront/wavefront 1000" "23_walks/walks 9")
 endif()
