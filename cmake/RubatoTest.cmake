@@ -4,6 +4,9 @@
 # runs all tests, its main is net/testing/nodes_main.cpp, which says what the tests may expect.
 # rubato_test_job(NAME n COMMAND a b NODES 1 2 [EXIT 0] [LABELS ..] [TIMEOUT 20]) has the same entries for
 # any program of the build, e.g. an example under MPI; the launcher must return EXIT.
+# rubato_many_seeds(PROGRAM rubato_core_tests SUITES Finish Messages SEEDS 1000 [TIMEOUT 3600]) has an
+# entry for each suite, Finish.1000_seeds (labels unit, slow): its properties with that many seeds in
+# place of the number that they say (base/seeds_test.hpp).
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
@@ -47,4 +50,19 @@ function(rubato_test)
   endforeach()
   rubato_test_job(NAME ${T_NAME} COMMAND $<TARGET_FILE:${T_NAME}> NODES ${T_NODES}
                   TIMEOUT ${T_TIMEOUT} LABELS ${T_LABELS})
+endfunction()
+
+function(rubato_many_seeds)
+  cmake_parse_arguments(M "" "PROGRAM;SEEDS;TIMEOUT" "SUITES" ${ARGN})
+  if(NOT M_TIMEOUT)
+    set(M_TIMEOUT 3600)
+  endif()
+  foreach(suite IN LISTS M_SUITES)
+    # A suite with parameters has the name of its set before its own.
+    add_test(NAME ${suite}.${M_SEEDS}_seeds
+             COMMAND ${M_PROGRAM} --gtest_filter=${suite}.*:*/${suite}.*)
+    set_tests_properties(${suite}.${M_SEEDS}_seeds PROPERTIES
+      ENVIRONMENT RUBATO_SEEDS=${M_SEEDS} LABELS "unit;slow" TIMEOUT ${M_TIMEOUT}
+      FAIL_REGULAR_EXPRESSION "Running 0 tests")
+  endforeach()
 endfunction()

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/core/node_host.hpp"
 #include "rubato/core/sim_host.hpp"
 #include "rubato/core/thread_fabric_test.hpp"
@@ -48,7 +49,7 @@ struct Mixed {
 };
 
 TEST(EngineGroup, EnginesThatShareCoresAndFabricComputeWhatTheyDoAlone) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const GraphEngine::Shape shape{seed, 1 + static_cast<std::uint32_t>(seed % 5), 6, 10};
     net::SimOptions options;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/core/toy_engines_test.hpp"
 
 namespace rubato::core {
@@ -80,7 +81,7 @@ TEST(SimHost, ASlowNodeTakesLongerByItsFactor) {
 }
 
 TEST(SimHost, EveryMessageArrivesOnceAndInOrderOnAnyNumberOfCores) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto n_nodes = 1 + static_cast<std::uint32_t>(seed % 6);
     net::SimNetwork network(network_options(n_nodes, seed, profile_of(seed)));
@@ -126,7 +127,7 @@ std::map<std::uint32_t, std::uint64_t> run_graph(const GraphEngine::Shape& shape
 }
 
 TEST(SimHost, AGraphOfTasksHasTheSameValuesForEveryProfileNodeCountAndOrder) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(100); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const GraphEngine::Shape shape{seed / 4, 1 + static_cast<std::uint32_t>(seed % 7), 8, 12};
     const auto expected = GraphEngine::expected(shape);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/core/post_office_test.hpp"
 
 namespace rubato::core {
@@ -62,7 +63,7 @@ TEST(Team, AllreduceHasTheSameBitsForAnyNumberOfNodesAndOrderOfArrival) {
   const std::uint64_t n = 24;
   const double expected = tree_sum(0, 32, n);
   for (const std::uint32_t n_nodes : {1U, 2U, 3U, 6U, 8U, 24U}) {
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
       Job job(n_nodes, 24 / n_nodes, seed);
       std::uint64_t n_done = 0;
       job.each_core([&](Port& port, Team& team, std::uint64_t rank) {
@@ -80,7 +81,7 @@ TEST(Team, AllreduceHasTheSameBitsForAnyNumberOfNodesAndOrderOfArrival) {
 }
 
 TEST(Team, NobodyLeavesABarrierBeforeTheLastHasCome) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(50); ++seed) {
     Job job(5, 3, seed);
     int n_left = 0;
     int n_called = 0;
@@ -99,7 +100,7 @@ TEST(Team, NobodyLeavesABarrierBeforeTheLastHasCome) {
 }
 
 TEST(Team, ManyCollectivesInFlightKeepTheirOrderAndTheirRoots) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(50); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const std::uint32_t n_nodes = 1 + static_cast<std::uint32_t>(seed % 7);
     Job job(n_nodes, 2, seed);
@@ -183,7 +184,7 @@ TEST(Team, CallsThatDisagreeAreNamed) {
 }
 
 TEST(Team, AFailureReachesEveryNodeOnce) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     Job job(11, 1, seed);
     std::vector<std::string> failures;
     for (auto& node : job.nodes) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/core/channel.hpp"
 #include "rubato/core/post_office_test.hpp"
 
@@ -80,7 +81,7 @@ bool all_are(const BallGame& game, Termination::State state) {
 }
 
 TEST(Termination, IsFoundAfterTheLastMessageAndNeverBefore) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(300); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     BallGame game(1 + static_cast<std::uint32_t>(seed % 6),
                   1 + static_cast<std::uint32_t>(seed % 3), seed);
@@ -95,7 +96,7 @@ TEST(Termination, IsFoundAfterTheLastMessageAndNeverBefore) {
 }
 
 TEST(Termination, ANodeThatWaitsForNothingThatComesIsADeadlock) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(50); ++seed) {
     BallGame game(4, 1, seed);
     game.throw_ball(1, 9);
     game.nodes[2]->local.finished = false;

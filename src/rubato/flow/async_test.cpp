@@ -46,7 +46,7 @@ TEST(Async, passes_a_future_on_that_a_task_returns) {
 }
 
 TEST(Async, runs_a_task_on_the_core_that_is_asked_for) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       for (CoreId core = 0; core < global::n_cores(); ++core) {
         const auto ran_on = async([] { return global::this_core(); }, {.core = core})();
@@ -97,7 +97,7 @@ TEST(Async, computes_what_a_serial_program_does_for_any_graph) {
   std::vector<Word> expected;
   for (Word node = 0; node < kNodes; ++node)
     expected.push_back(value_of(node, expected));
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(150); ++seed) {
     const FlowResult result = simulate_flow(seed, [&] {
       std::vector<Future<Word>> values;
       for (Word node = 0; node < kNodes; ++node) {
@@ -161,7 +161,7 @@ TEST(Async, shares_a_reference_without_end) {
 }
 
 TEST(Async, fails_what_depends_on_a_failed_task_and_nothing_else) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       const auto bad = async([](int x) -> int { throw Error("no luck with " + std::to_string(x)); },
                              {.name = "draw"})(13);
@@ -251,7 +251,7 @@ TEST(Async, ends_with_the_code_of_what_main_throws) {
 }
 
 TEST(Async, says_what_waits_for_ever_and_where) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       auto never = make_datum<int>();
       static_cast<void>(never.promise.take());  // nobody gives it back
@@ -268,7 +268,7 @@ TEST(Async, says_what_waits_for_ever_and_where) {
 }
 
 TEST(Async, says_for_what_a_task_blocks_for_ever) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     try {
       simulate_flow(seed, [] {
         auto never = make_datum<int>();
@@ -289,7 +289,7 @@ TEST(Async, says_for_what_a_task_blocks_for_ever) {
 
 // Each copy of what is stored asks for more.
 TEST(Async, asks_for_more_of_a_stored_reference) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(60); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       global::on_all_cores([] { Flow::here().set_stored_least(kWholeWeight); });
       const Future<Container<int>> stored = async([] {
@@ -319,7 +319,7 @@ TEST(Async, copies_a_stored_reference_while_others_wait_for_room) {
     for (int i = 0; i < 6; ++i)
       CoreContext::here().post(core, Filler{});
   };
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(60); ++seed) {
     const auto n_nodes = static_cast<std::uint32_t>(2 + seed % 4);
     FlowResult result;
     const auto flow = [fill] {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/flow/loop.hpp"
 #include "rubato/flow/run.hpp"
 #include "rubato/global/simulate_test.hpp"
@@ -17,8 +18,7 @@ FlowResult simulate_flow(std::uint64_t seed, const F& main) {
   const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 5);
   const auto n_cores = static_cast<std::uint32_t>(1 + seed / 5 % 3);
   global::simulate_seed(
-      n_nodes, n_cores, seed, [&] { result = run(main); },
-      seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
+      n_nodes, n_cores, seed, [&] { result = run(main); }, global::windows_of(seed));
   return result;
 }
 
@@ -31,8 +31,8 @@ FlowResult run_flow_here(std::uint32_t n_cores, const F& main) {
 
 // Many orders, and real threads; all is freed in the end.
 template <class F>
-void expect_good(const F& main, std::uint64_t n_seeds = 30) {
-  for (std::uint64_t seed = 0; seed < n_seeds; ++seed) {
+void expect_good(const F& main, std::uint64_t usual = 30) {
+  for (std::uint64_t seed = 0; seed < n_seeds(usual); ++seed) {
     const FlowResult result = simulate_flow(seed, main);
     ASSERT_EQ(result.text(), "") << "seed " << seed;
     ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;

@@ -57,7 +57,7 @@ std::int64_t by_a_team(const global::Team& team, std::int64_t n) {
     register_leaf("by_a_team", &by_a_team);
 
 TEST(InTime, tasks_that_take_longer_fail_in_virtual_time) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       const auto quick = async([] { return take(2); }, {.timeout = 2 * kSecond})();
       const auto slow = async([](int x) { return take(3) + x; },
@@ -131,7 +131,7 @@ TEST(InTime, what_needs_the_cores_can_have_no_time_out) {
 }
 
 TEST(InTime, leaves_of_scripts_have_the_time_out_of_programs) {
-  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(25); ++seed) {
     n_takes = 0;
     const Ran ran = run_text(seed, R"(
 leaf take(integer s) to (integer n) timeout 2.5

@@ -46,7 +46,7 @@ std::string place_of(int line) {
 }
 
 TEST(Leaks, are_told_with_the_places_that_made_them) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const std::uint64_t n = 2 + seed % 7;
     Lines lines;
     const FlowResult result =
@@ -67,7 +67,7 @@ TEST(Leaks, are_told_with_the_places_that_made_them) {
 
 // What is held by what leaks is told too: it is there, and goes with it.
 TEST(Leaks, hold_what_lies_in_them) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       auto made = make_container<Future<std::int64_t>>();
       for (std::int64_t i = 0; i < 4; ++i)
@@ -102,7 +102,7 @@ void work_of_all_kinds(bool fails) {
 }
 
 TEST(Leaks, are_none_in_runs_that_give_all_back_even_if_tasks_fail) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     for (const bool fails : {false, true}) {
       const FlowResult result = simulate_flow(seed, [fails] { work_of_all_kinds(fails); });
       ASSERT_EQ(result.n_failures, fails ? 1U : 0U) << result.text();
@@ -125,7 +125,7 @@ TEST(Leaks, are_told_beside_what_has_failed) {
 
 // Rules that wait hold data, whoever is to blame for that.
 TEST(Leaks, are_not_told_where_rules_wait_for_ever) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       auto never = make_datum<int>();
       static_cast<void>(never.promise.take());  // nobody gives it back

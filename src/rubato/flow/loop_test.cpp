@@ -92,7 +92,7 @@ TEST(Loops, go_over_strings) {
 }
 
 TEST(Loops, run_the_other_iterations_when_one_throws) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       auto out = make_container<Key64>();
       const auto done = async_for(0, 100, [](Key64 i, const Inserter<Key64>& to) {
@@ -127,7 +127,7 @@ TEST(Containers, hand_a_member_to_a_task_when_it_is_set) {
 }
 
 TEST(Containers, fail_who_waits_for_a_member_that_was_never_set_and_say_who_it_was) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       auto values = make_container<int>();
       const auto early = async([](int x) { return x; })(values.container[9]);
@@ -151,7 +151,7 @@ TEST(Containers, fail_who_waits_for_a_member_that_was_never_set_and_say_who_it_w
 }
 
 TEST(Containers, refuse_a_member_that_is_set_twice_and_name_both_places) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       auto values = make_container<int>();
       values.inserter.insert(1, 10);
@@ -221,7 +221,7 @@ TEST(Containers, come_and_go_without_a_trace_of_those_before) {
 }
 
 TEST(Loops, run_the_bodies_of_members_beside_one_that_failed) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       auto values = make_container<Future<Key64>>();
       auto seen = make_container<Key64>();
@@ -245,7 +245,7 @@ TEST(Loops, run_the_bodies_of_members_beside_one_that_failed) {
 }
 
 TEST(Loops, fail_when_their_container_does) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       auto values = make_container<Key64>();
       async([](const Inserter<Key64>& out) {

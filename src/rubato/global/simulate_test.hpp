@@ -16,6 +16,17 @@ inline constexpr std::size_t kTestBytesACore = std::size_t{64} << 20;
   return {.block_bytes = 300, .window_blocks = 2, .buffer_bytes = 400, .window_bytes = 2'000};
 }
 
+// One record at a time to each core and to each node.
+[[nodiscard]] inline core::MessageOptions room_for_one_message() {
+  return {.block_bytes = 1, .window_blocks = 1, .buffer_bytes = 1, .window_bytes = 1};
+}
+
+// Of all sizes.
+[[nodiscard]] inline core::MessageOptions windows_of(std::uint64_t seed) {
+  if (seed % 2 == 0) return tiny_windows();
+  return seed % 7 == 3 ? room_for_one_message() : core::MessageOptions{};
+}
+
 template <class F>
 SimulatedRun simulate_seed(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed, F main,
                            const core::MessageOptions& messages = {}) {

@@ -160,7 +160,7 @@ TEST(Jacobi, the_residual_of_a_state_is_that_of_the_dense_matrix) {
 }
 
 TEST(JacobiProperty, every_policy_and_partition_gives_the_same_bits_and_the_same_last_tick) {
-  const std::uint64_t n_seeds = tick::testing::n_seeds();
+  const std::uint64_t n_seeds = rubato::n_seeds();
   std::size_t n_stopped = 0;
   for (std::uint64_t seed = 0; seed < n_seeds; ++seed) {
     RandomStream random(seed, 52);

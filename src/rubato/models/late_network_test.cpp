@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/models/app_fish.hpp"
 #include "rubato/models/app_heat.hpp"
 #include "rubato/models/app_jacobi.hpp"
@@ -11,13 +12,11 @@
 #include "rubato/models/app_traffic.hpp"
 #include "rubato/tick/reference.hpp"
 #include "rubato/tick/testing/late_run.hpp"
-#include "rubato/tick/testing/seeds.hpp"
 
 namespace rubato::models {
 namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
-using tick::testing::n_seeds;
 using tick::testing::RunCase;
 
 // Of the seeds, those that have at least one node with a neighbour.

@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
 #include "rubato/tick/testing/property.hpp"
-#include "rubato/tick/testing/seeds.hpp"
 
 namespace rubato::models {
 namespace {
@@ -158,7 +158,7 @@ TEST(PageRank, the_run_ends_once_ranks_change_less_than_the_tolerance) {
 }
 
 TEST(PagerankProperty, every_policy_and_partition_gives_the_same_bits_and_the_same_last_tick) {
-  const std::uint64_t n_seeds = tick::testing::n_seeds();
+  const std::uint64_t n_seeds = rubato::n_seeds();
   std::size_t n_stopped = 0;
   for (std::uint64_t seed = 0; seed < n_seeds; ++seed) {
     RandomStream random(seed, 23);

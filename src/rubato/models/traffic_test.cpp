@@ -7,15 +7,13 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
 #include "rubato/tick/testing/property.hpp"
-#include "rubato/tick/testing/seeds.hpp"
 
 namespace rubato::models {
 namespace {
-
-using tick::testing::n_seeds;
 
 TrafficOptions random_options(std::uint64_t seed) {
   RandomStream random(seed, 31);

@@ -28,7 +28,7 @@ void expect_reference(const SwarmModel::Options& world, const testing::RunCase& 
 }
 
 TEST(DataflowProperty, migration_with_rare_rounds_and_late_messages_equals_the_reference) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
     SwarmModel::Options world = random_world(seed, random);
     world.reachability = 3;
@@ -42,7 +42,7 @@ TEST(DataflowProperty, migration_with_rare_rounds_and_late_messages_equals_the_r
 }
 
 TEST(DataflowProperty, every_policy_partition_and_interleaving_equals_the_reference) {
-  for (std::uint64_t seed = 1000; seed < 1000 + testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1000; seed < 1000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
     const SwarmModel::Options world = random_world(seed, random);
     expect_reference(world, testing::random_run(random), seed);
@@ -52,7 +52,7 @@ TEST(DataflowProperty, every_policy_partition_and_interleaving_equals_the_refere
 // The step in two parts, of which the first one runs ahead where a core would be idle.
 TEST(DataflowProperty, steps_in_two_parts_equal_the_reference_of_whole_ones) {
   std::int64_t n_interactions = 0;
-  for (std::uint64_t seed = 4000; seed < 4000 + testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 4000; seed < 4000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
     const SwarmModel::Options world = random_world(seed, random);
     testing::RunCase c = testing::random_run(random);
@@ -64,13 +64,13 @@ TEST(DataflowProperty, steps_in_two_parts_equal_the_reference_of_whole_ones) {
                           testing::SwarmInParts(world), c, seed, reference)
                           .interactions;
   }
-  EXPECT_GT(n_interactions, static_cast<std::int64_t>(2 * testing::n_seeds()));
+  EXPECT_GT(n_interactions, static_cast<std::int64_t>(2 * n_seeds()));
 }
 
 // The swarm's cuts have nothing in common from one epoch to the next; emigrants, halos of several
 // layers and stop decisions under way cross each of them.
 TEST(DataflowProperty, runs_that_are_cut_again_at_epochs_equal_the_reference) {
-  for (std::uint64_t seed = 2000; seed < 2000 + testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 2000; seed < 2000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
     const SwarmModel::Options world = random_world(seed, random);
     const testing::RunCase c = testing::random_run(random);
@@ -88,7 +88,7 @@ TEST(DataflowProperty, runs_that_are_cut_again_at_epochs_equal_the_reference) {
 TEST(DataflowProperty, runs_whose_pieces_move_equal_the_reference) {
   using testing::PieceSwarm;
   std::int64_t n_moved = 0;
-  for (std::uint64_t seed = 6000; seed < 6000 + testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 6000; seed < 6000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
     const SwarmModel::Options world = random_world(seed, random);
     testing::RunCase c = testing::random_run(random);
@@ -102,14 +102,14 @@ TEST(DataflowProperty, runs_whose_pieces_move_equal_the_reference) {
     const auto reference = run_reference(problem.model(), problem.model().everything(), c.ticks);
     n_moved += testing::expect_equal_epochs(problem, c, sharing, seed, reference).n_pieces;
   }
-  EXPECT_GT(4 * n_moved, static_cast<std::int64_t>(testing::n_seeds()));
+  EXPECT_GT(4 * n_moved, static_cast<std::int64_t>(n_seeds()));
 }
 
 // Policy auto, with choices at random: another policy, pieces that move and pieces that do not.
 TEST(DataflowProperty, runs_whose_policy_changes_at_epochs_equal_the_reference) {
   using testing::PieceSwarm;
   std::int64_t n_changes = 0;
-  for (std::uint64_t seed = 8000; seed < 8000 + testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 8000; seed < 8000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
     const SwarmModel::Options world = random_world(seed, random);
     testing::RunCase c = testing::random_run(random);
@@ -139,11 +139,11 @@ TEST(DataflowProperty, runs_whose_policy_changes_at_epochs_equal_the_reference) 
                      run_reference(problem.model(), problem.model().everything(), c.ticks))
                      .n_epochs;
   }
-  EXPECT_GT(n_changes, static_cast<std::int64_t>(testing::n_seeds()));
+  EXPECT_GT(n_changes, static_cast<std::int64_t>(n_seeds()));
 }
 
 TEST(DataflowProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
-  for (std::uint64_t seed = 4000; seed < 4000 + testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 4000; seed < 4000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
     const SwarmModel::Options world = random_world(seed, random);
     const testing::RunCase c = testing::random_run(random);
@@ -156,7 +156,7 @@ TEST(DataflowProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
 }
 
 TEST(DataflowProperty, late_networks_do_not_show_in_the_state) {
-  for (std::uint64_t seed = 3000; seed < 3000 + testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 3000; seed < 3000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
     const SwarmModel::Options world = random_world(seed, random);
     const testing::RunCase c = testing::random_run(random);

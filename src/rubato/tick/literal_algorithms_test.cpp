@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
-#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 
@@ -23,8 +23,6 @@ using testing::SwarmModel;
 
 using MessageKey = std::tuple<std::uint32_t, std::uint32_t, Tick>;  // from, to, tick
 using Messages = std::map<MessageKey, Bytes>;
-
-using testing::n_seeds;
 
 struct Case {
   SwarmModel::Options world;

@@ -86,7 +86,7 @@ void expect_exhaustive_inputs_of_points(std::uint64_t seed) {
 }
 
 TEST(PlanBuilder, inputs_of_grids_are_those_that_asking_every_pair_finds) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     expect_exhaustive_inputs_of_a_grid<2, false>(seed);
     expect_exhaustive_inputs_of_a_grid<2, true>(seed);
     if (seed % 4 == 0) expect_exhaustive_inputs_of_a_grid<3, true>(seed);
@@ -94,7 +94,7 @@ TEST(PlanBuilder, inputs_of_grids_are_those_that_asking_every_pair_finds) {
 }
 
 TEST(PlanBuilder, inputs_of_points_are_those_that_asking_every_pair_finds) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     expect_exhaustive_inputs_of_points<float, 2>(seed);
     if (seed % 4 == 0) expect_exhaustive_inputs_of_points<double, 3>(seed);
   }
@@ -142,7 +142,7 @@ Box<std::int64_t, 2> random_box(RandomStream& random) {
 }
 
 TEST(BoxTree, finds_the_boxes_that_meet_and_no_others) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 14);
     std::vector<Tree::Item> items(static_cast<std::size_t>(random.between(0, 100)));
     for (std::uint32_t i = 0; i < items.size(); ++i)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/core/message/message_engine.hpp"
 #include "rubato/core/node_host.hpp"
 #include "rubato/core/sim_host.hpp"
@@ -183,17 +184,17 @@ void simulate(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed,
 
 TEST(Finish, WaitsForAllThatWasStartedInItOnAllCores) {
   CoreCounters moved;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto n_nodes = 1 + static_cast<std::uint32_t>(seed % 4);
     const auto n_cores = 1 + static_cast<std::uint32_t>(seed % 3);
     std::vector<std::unique_ptr<Node>> nodes;
     simulate(
         n_nodes, n_cores, seed,
-        {.block_bytes = 200 + 20 * seed,
+        {.block_bytes = 200 + 20 * (seed % 60),
          .window_blocks = 2,
-         .buffer_bytes = 200 + 30 * seed,
-         .window_bytes = 1'000 + 100 * seed},
+         .buffer_bytes = 200 + 30 * (seed % 60),
+         .window_bytes = 1'000 + 100 * (seed % 60)},
         [seed](CoreContext& here) { grow_trees(here, seed, 4); }, nodes);
     EXPECT_EQ(nodes[0]->tallies[0].n_scopes, 4U);
     for (const auto& node : nodes)

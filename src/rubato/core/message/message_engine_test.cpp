@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/core/node_host.hpp"
 #include "rubato/core/sim_host.hpp"
 #include "rubato/core/thread_fabric_test.hpp"
@@ -135,13 +136,14 @@ std::vector<std::unique_ptr<Node>> simulate(std::uint32_t n_nodes, std::uint32_t
 }
 
 TEST(Messages, WalksOverAllCoresEndWhereTheyDoInOneLoop) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto n_nodes = 1 + static_cast<std::uint32_t>(seed % 5);
     const auto n_cores = 1 + static_cast<std::uint32_t>(seed % 3);
-    const auto nodes = simulate(n_nodes, n_cores, seed,
-                                {.block_bytes = 200 + 50 * seed, .buffer_bytes = 200 + 100 * seed},
-                                [](Node& n) { n.engine.set_on_start(start_walks); });
+    const auto nodes =
+        simulate(n_nodes, n_cores, seed,
+                 {.block_bytes = 200 + 50 * (seed % 40), .buffer_bytes = 200 + 100 * (seed % 40)},
+                 [](Node& n) { n.engine.set_on_start(start_walks); });
     const auto sums = expected_sums(std::uint64_t{n_nodes} * n_cores);
     std::uint64_t n_applied = 0;
     for (NodeId node = 0; node < n_nodes; ++node) {
@@ -174,7 +176,7 @@ TEST(Messages, WalksRunOnRealCoresAsWell) {
 }
 
 TEST(Messages, KeepTheOrderOfEachPairAndWaitForTheWindow) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto n_nodes = 1 + static_cast<std::uint32_t>(seed % 4);
     const auto n_cores = 1 + static_cast<std::uint32_t>(seed % 3);

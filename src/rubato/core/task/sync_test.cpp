@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 
 namespace rubato::core {
 namespace {
@@ -303,7 +304,7 @@ class Traffic {
 };
 
 TEST(Sync, values_that_go_through_cells_arrive_once_whatever_the_order_of_tasks) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(200); ++seed) {
     SCOPED_TRACE(seed);
     Traffic traffic(seed);
     traffic.run();

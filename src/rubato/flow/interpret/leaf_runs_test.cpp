@@ -152,7 +152,8 @@ when { } then {f} from {write_late 1}
 
 TEST_F(LeafRuns, all_of_a_team_write_to_one_name) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    const Ran ran = run_text(11, script(R"(
+    // 4 nodes of 3 cores.
+    const Ran ran = run_text(11 + 12 * seed, script(R"(
 file f "FOLDER/made/f" g "FOLDER/made/g"
 when { } then {f} from {write_by_team 0}
 when { } then {g} from {write_by_team 1} parallel 3

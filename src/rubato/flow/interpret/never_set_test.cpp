@@ -24,7 +24,7 @@ void expect_told(const Ran& ran, const Expected& expected) {
 }
 
 void expect_never_set(const std::string& text, const Expected& expected) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Ran ran = run_text(seed, text);
     expect_told(ran, expected);
@@ -91,7 +91,7 @@ TEST(NeverSet, what_nobody_waits_for_may_stay_so) {
 }
 
 TEST(NeverSet, is_not_said_again_of_what_a_failure_left_open) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const Ran ran = run_text(seed, R"(
 container<integer, integer> c
 for i in [0:3] { insert c[i] = 6 / (i - 2) }

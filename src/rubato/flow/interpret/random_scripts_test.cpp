@@ -424,13 +424,11 @@ std::string ScriptMaker::make(std::string& out) {
 namespace rubato::flow {
 namespace {
 
-constexpr std::uint64_t kSeedsAPart = 50;
-
 class RandomScripts : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomScripts, print_what_a_direct_evaluation_prints_on_all_shapes) {
-  for (std::uint64_t i = 0; i < kSeedsAPart; ++i) {
-    const std::uint64_t seed = GetParam() * kSeedsAPart + i;
+  const std::uint64_t n = n_seeds(50);
+  for (std::uint64_t seed = GetParam() * n; seed < (GetParam() + 1) * n; ++seed) {
     std::string expected;
     const std::string text = random_scripts::ScriptMaker(seed).make(expected);
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + text);

@@ -282,7 +282,7 @@ TEST(RunScript, hands_containers_and_structs_to_functions) {
 }
 
 TEST(RunScript, fails_what_depends_on_a_failure_and_goes_on) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
     const Ran ran = run_text(seed, R"(
 leaf unlucky(integer n) to (integer m)
 integer a b c
@@ -300,7 +300,7 @@ print("b", b)
 }
 
 TEST(RunScript, runs_the_bodies_beside_one_that_fails) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
     const Ran ran = run_text(seed, R"(
 leaf unlucky(integer n) to (integer m)
 container<integer, integer> c d
@@ -450,8 +450,8 @@ TEST(RunScript, gives_parallel_leaves_a_team) {
     when {x} then {s} from {both x}
     print(trim(s))
   )";
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    const Ran ran = run_text(11, text);  // 4 nodes of 3 cores
+  for (std::uint64_t seed = 0; seed < n_seeds(10); ++seed) {
+    const Ran ran = run_text(11 + 12 * seed, text);  // 4 nodes of 3 cores
     EXPECT_EQ(ran.result.text(), "");
     EXPECT_EQ(ran.out, "2.5\n3 6\n");
     EXPECT_EQ(ran.result.n_data_held, 0U);

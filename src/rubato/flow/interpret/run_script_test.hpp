@@ -38,8 +38,7 @@ inline Ran run_text(std::uint64_t seed, const std::string& text) {
   const ScriptArguments arguments{{{"n", "12"}, {"name", "wave"}}, "/tmp"};
   const auto main = [&] { ran.result = run_script(text, "test.tic", arguments); };
   try {
-    global::simulate_seed(n_nodes, n_cores, seed, main,
-                          seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
+    global::simulate_seed(n_nodes, n_cores, seed, main, global::windows_of(seed));
   } catch (...) {
     static_cast<void>(testing::internal::GetCapturedStdout());
     throw;
@@ -50,8 +49,8 @@ inline Ran run_text(std::uint64_t seed, const std::string& text) {
 
 // The same lines in any order of the events, and everything freed.
 inline void expect_lines(const std::string& text, const std::string& lines,
-                         std::uint64_t n_seeds = 25) {
-  for (std::uint64_t seed = 0; seed < n_seeds; ++seed) {
+                         std::uint64_t usual = 25) {
+  for (std::uint64_t seed = 0; seed < n_seeds(usual); ++seed) {
     const Ran ran = run_text(seed, text);
     ASSERT_EQ(ran.result.text(), "") << "seed " << seed;
     ASSERT_EQ(ran.out, sorted_lines(lines)) << "seed " << seed;

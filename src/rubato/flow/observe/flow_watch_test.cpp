@@ -69,10 +69,6 @@ Seen watch_flow(std::uint64_t seed, const F& main, const core::MessageOptions& m
   return seen;
 }
 
-core::MessageOptions windows_of(std::uint64_t seed) {
-  return seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{};
-}
-
 const NameTotals* totals_of(const FlowFigures& figures, const std::string& name) {
   for (const NameTotals& totals : figures.names) {
     if (totals.of.name == name) return &totals;
@@ -98,9 +94,9 @@ void tasks_of_known_length() {
 }
 
 TEST(FlowWatch, CountsAndTimesTasksByNameOnAnyNumberOfNodes) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const Seen seen = watch_flow(
-        seed, [] { tasks_of_known_length(); }, windows_of(seed));
+        seed, [] { tasks_of_known_length(); }, global::windows_of(seed));
     const TaskCounts& counts = seen.figures.counts;
     ASSERT_EQ(counts.begun, counts.ended) << "seed " << seed;
     ASSERT_EQ(counts.waiting(), 0U) << "seed " << seed;
@@ -118,7 +114,7 @@ TEST(FlowWatch, CountsAndTimesTasksByNameOnAnyNumberOfNodes) {
 
 TEST(FlowWatch, KeepsTheSlowestTasksOfAllNodesAndWhatTheyWereCalledWith) {
   // With room for all messages: a task's time has what it waited for room in it.
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const FlowFigures figures = watch_flow(seed, [] { tasks_of_known_length(); }, {}).figures;
     ASSERT_EQ(figures.slowest.size(), kSlowestKept) << "seed " << seed;
     for (std::size_t i = 0; i < kSlowestKept; ++i) {
@@ -134,9 +130,9 @@ TEST(FlowWatch, KeepsTheSlowestTasksOfAllNodesAndWhatTheyWereCalledWith) {
 }
 
 TEST(FlowWatch, UseOfACoreOverTimeIsItsBusyTime) {
-  for (std::uint64_t seed = 0; seed < 15; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(15); ++seed) {
     const Seen seen = watch_flow(
-        seed, [] { tasks_of_known_length(); }, windows_of(seed));
+        seed, [] { tasks_of_known_length(); }, global::windows_of(seed));
     Nanos used = 0;
     for (const CoreUseFigures& core : seen.figures.cores) {
       used += core.own.total();
@@ -151,7 +147,7 @@ TEST(FlowWatch, UseOfACoreOverTimeIsItsBusyTime) {
 }
 
 TEST(FlowWatch, LoopsAndContainersLeaveNothingUncounted) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const Seen seen = watch_flow(
         seed,
         [] {
@@ -165,7 +161,7 @@ TEST(FlowWatch, LoopsAndContainersLeaveNothingUncounted) {
                             })(squares.size())
                                 .get());
         },
-        windows_of(seed));
+        global::windows_of(seed));
     const TaskCounts& counts = seen.figures.counts;
     ASSERT_EQ(counts.made, counts.begun + counts.gone) << "seed " << seed;
     ASSERT_EQ(counts.ended, seen.result.counters.n_run) << "seed " << seed;
@@ -217,7 +213,7 @@ TEST(FlowWatch, TimesProgramsAndNativeWorkByThemselves) {
 
 TEST(FlowWatch, ATraceShowsTasksByName) {
   const program_testing::TempFolder folder;
-  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(5); ++seed) {
     observe::Trace trace;
     const Seen seen = watch_flow(
         seed,

@@ -24,7 +24,7 @@ FlowResult simulate(std::uint64_t seed, std::uint32_t n_cores,
   FlowResult result;
   global::simulate_seed(
       kNodes, n_cores, seed, [&] { result = run(main, {Workers::parse(workers)}); },
-      seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
+      global::windows_of(seed));
   return result;
 }
 
@@ -42,7 +42,7 @@ std::uint64_t sum_of_ranks(const global::Team& team) {
 }
 
 TEST(AsyncTeam, runs_on_that_many_cores_at_the_same_time) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(60); ++seed) {
     const std::uint32_t n_cores = 1 + static_cast<std::uint32_t>(seed % 3);
     const FlowResult result = simulate(seed, n_cores, {"gpu=2/node"}, [&] {
       std::vector<std::pair<std::uint32_t, Future<std::uint64_t>>> sums;
@@ -78,7 +78,7 @@ TEST(AsyncTeam, runs_on_that_many_cores_at_the_same_time) {
 }
 
 TEST(AsyncTeam, shares_its_arguments) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate(seed, 2, {}, [] {
       auto [squares, insert] = make_container<std::uint64_t>();
       const auto start = async([] { return std::int64_t{10}; })();
@@ -104,7 +104,7 @@ TEST(AsyncTeam, shares_its_arguments) {
 }
 
 TEST(AsyncTeam, fails_when_a_member_does) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
     const auto who = static_cast<std::uint32_t>(seed % 4);
     const FlowResult result = simulate(seed, 2, {}, [&] {
       const auto failed = async_team(4,
@@ -129,7 +129,7 @@ TEST(AsyncTeam, fails_when_a_member_does) {
 }
 
 TEST(AsyncTeam, fails_when_a_member_does_beside_a_part_of_the_team) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate(seed, 2, {}, [&] {
       const auto failed = async_team(5, [](const global::Team& team) {
         if (team.rank() == 4) throw Error("no luck");

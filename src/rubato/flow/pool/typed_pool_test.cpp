@@ -28,7 +28,7 @@ FlowResult simulate(std::uint64_t seed, std::uint32_t n_cores,
   FlowResult result;
   global::simulate_seed(
       kNodes, n_cores, seed, [&] { result = run(main, {Workers::parse(workers)}); },
-      seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
+      global::windows_of(seed));
   return result;
 }
 
@@ -72,7 +72,7 @@ TEST(Workers, are_read_as_people_write_them) {
 }
 
 TEST(TypedPool, runs_as_many_tasks_at_a_time_as_there_are_workers) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(60); ++seed) {
     const FlowResult result =
         simulate(seed, static_cast<std::uint32_t>(1 + seed % 3), {"gpu=1/node", "tape=2"}, [] {
           std::vector<Future<std::int64_t>> squares;
@@ -99,6 +99,7 @@ TEST(TypedPool, runs_as_many_tasks_at_a_time_as_there_are_workers) {
   }
 }
 
+// In these orders: where messages are late enough, a node hears of work when all of it is done.
 TEST(TypedPool, gives_work_to_workers_of_other_nodes) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const FlowResult result = simulate(seed, 2, {"gpu=1/node"}, [] {
@@ -112,7 +113,7 @@ TEST(TypedPool, gives_work_to_workers_of_other_nodes) {
 }
 
 TEST(TypedPool, runs_the_largest_priority_first) {
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(10); ++seed) {
     const FlowResult result = simulate(seed, 2, {"one=1"}, [] {
       const auto gate = make_datum<int>();
       // The worker is busy until all others wait.
@@ -156,7 +157,7 @@ TEST(TypedPool, keeps_what_is_bound_where_it_is_bound) {
 }
 
 TEST(Priorities, are_of_tasks_that_others_may_take) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate(seed, static_cast<std::uint32_t>(1 + seed % 2), {}, [] {
       for (std::int64_t i = 0; i < 64; ++i) {
         async(
@@ -174,7 +175,7 @@ TEST(Priorities, are_of_tasks_that_others_may_take) {
 }
 
 TEST(Priorities, do_not_mix_what_is_waited_for) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
     const FlowResult result = simulate(seed, 2, {"gpu=1/node"}, [] {
       const auto start = [](std::int32_t priority, WorkType type) {
         for (int i = 0; i < 10; ++i) {

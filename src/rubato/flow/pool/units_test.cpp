@@ -61,7 +61,7 @@ TEST(Units, are_got_once_until_there_are_no_more) {
 
 // Units lie where they were put, tasks that get them are on one node only, some nodes away.
 TEST(Units, come_from_far_by_way_of_nodes_that_want_none) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
     constexpr std::int64_t kEach = 50;
     std::vector<std::int64_t> got;
     const FlowResult result = simulate_flow(seed, [got = &got] {
@@ -91,7 +91,7 @@ TEST(Units, come_from_far_by_way_of_nodes_that_want_none) {
 }
 
 TEST(Units, go_to_the_core_or_the_node_that_is_named) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       const core::JobShape& shape = CoreContext::here().shape();
       for (CoreId core = 0; core < shape.n_cores_total(); ++core) {
@@ -121,7 +121,7 @@ TEST(Units, go_to_the_core_or_the_node_that_is_named) {
 }
 
 TEST(Units, come_by_priority) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     global::simulate_seed(1, 2, seed, [] {
       run([] {
         for (std::int64_t i = 0; i < 50; ++i)
@@ -155,7 +155,7 @@ TEST(Units, are_not_the_end_of_what_gets_them) {
 
 // Whoever has heard that there are no more puts one: nobody gets it, on whatever core it is kept.
 TEST(Units, of_those_who_have_heard_of_the_end_are_nobody_s) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
     const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 3);
     const auto n_cores = static_cast<std::uint32_t>(1 + seed / 3 % 4);
     static int n_got;
@@ -207,7 +207,7 @@ TEST(Units, of_the_best_priorities_are_not_all_given_away) {
 }
 
 TEST(Units, that_nobody_gets_are_said) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {
       kNames.put("a");
       kNames.put("b");
@@ -260,7 +260,7 @@ TEST(Units, are_put_within_finish_scopes_of_tasks) {
 // When there are no more, tasks may still have scopes of their own, in which they wake others that
 // have waited since before; the run waits for these.
 TEST(Units, are_over_before_tasks_that_wait_are_woken_from_other_scopes) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(60); ++seed) {
     std::uint64_t n_ended = 0;  // the simulator is one thread
     std::uint64_t n_begun = 0;
     const FlowResult result = simulate_flow(seed, [&n_begun, n = &n_ended] {

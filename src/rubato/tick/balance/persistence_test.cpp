@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/tick/balance/persistent_cost.hpp"
-#include "rubato/tick/testing/seeds.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -107,7 +107,7 @@ TEST(Persistence, excess_goes_to_the_nearest_group_that_has_room) {
 }
 
 TEST(Persistence, no_node_has_more_than_the_tolerance_and_a_piece) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(); ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed, 31);
     const auto n_nodes = static_cast<std::uint32_t>(random.between(1, 40));

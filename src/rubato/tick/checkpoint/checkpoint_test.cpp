@@ -115,7 +115,7 @@ SimulationOptions late_network(std::uint64_t seed, std::uint32_t n_nodes, Random
 
 TEST_F(CheckpointTest, runs_saved_on_4_nodes_go_on_with_the_same_bits_on_1_3_and_7) {
   std::int64_t n_saved = 0;
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() / 4 && !HasFailure(); ++seed) {
     RandomStream random(seed, 41);
     const SwarmModel::Options world = random_world(seed, random);
     testing::RunCase c = testing::random_run(random);
@@ -137,11 +137,11 @@ TEST_F(CheckpointTest, runs_saved_on_4_nodes_go_on_with_the_same_bits_on_1_3_and
     expect_equal_when_resumed(problem, c, random, reference);
     remove();
   }
-  EXPECT_GT(5 * n_saved, static_cast<std::int64_t>(testing::n_seeds()));
+  EXPECT_GT(5 * n_saved, static_cast<std::int64_t>(n_seeds()));
 }
 
 TEST_F(CheckpointTest, grids_saved_on_4_nodes_go_on_with_the_same_bits_on_1_3_and_7) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() / 4 && !HasFailure(); ++seed) {
     RandomStream random(seed, 42);
     Grid user;
     user.seed = random();
@@ -165,7 +165,7 @@ TEST_F(CheckpointTest, grids_saved_on_4_nodes_go_on_with_the_same_bits_on_1_3_an
 // A tick that nodes agree on while they run, some far ahead of others.
 TEST_F(CheckpointTest, checkpoints_by_time_are_of_one_tick_and_whole) {
   std::uint64_t n_saved = 0;
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() / 4 && !HasFailure(); ++seed) {
     RandomStream random(seed, 43);
     const SwarmModel::Options world = random_world(seed, random);
     testing::RunCase c = testing::random_run(random);
@@ -185,7 +185,7 @@ TEST_F(CheckpointTest, checkpoints_by_time_are_of_one_tick_and_whole) {
     expect_equal_when_resumed(problem, c, random, reference);
     remove();
   }
-  EXPECT_GT(n_saved, testing::n_seeds() / 4);
+  EXPECT_GT(n_saved, n_seeds() / 4);
 }
 
 // An engine that does nothing: all is decided, and it is at tick 0.

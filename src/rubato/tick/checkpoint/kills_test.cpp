@@ -26,7 +26,7 @@ class KillsProperty : public ::testing::Test {
   // f(seed, random) for each seed of a test, until one fails: `usual` of them, 260 in all tests.
   template <class F>
   void for_all_seeds(std::uint64_t first, std::uint64_t usual, F&& f) {
-    const std::uint64_t n = testing::n_seeds(usual);
+    const std::uint64_t n = n_seeds(usual);
     for (std::uint64_t seed = first; seed < first + n && !HasFailure(); ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       RandomStream random(seed, 51);

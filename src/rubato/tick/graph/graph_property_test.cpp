@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/graph/testing/mixing.hpp"
@@ -11,14 +12,12 @@
 #include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/resumed_run.hpp"
-#include "rubato/tick/testing/seeds.hpp"
 
 namespace rubato::tick {
 namespace {
 
 using testing::Mixed;
 using testing::Mixing;
-using testing::n_seeds;
 using testing::random_model;
 
 template <class S>

@@ -99,25 +99,25 @@ void expect_moves(std::int64_t n_bytes, std::uint64_t n_seeds) {
 
 TEST(GridProperty, runs_that_are_cut_anew_by_other_policies_equal_the_reference_in_one_dimension) {
   std::int64_t n_bytes = 0;
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed)
     n_bytes += check_mixing<1, 1, 2, false>(seed);
-  expect_moves(n_bytes, testing::n_seeds());
+  expect_moves(n_bytes, n_seeds());
 }
 
 TEST(GridProperty, runs_that_are_cut_anew_by_other_policies_equal_the_reference_in_two) {
   std::int64_t n_bytes = 0;
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 2 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() / 2 && !HasFailure(); ++seed) {
     n_bytes += check_mixing<2, 1, 1, false>(seed);
     if (seed % 4 == 0) n_bytes += check_mixing<2, 2, 2, true>(seed);
   }
-  expect_moves(n_bytes, testing::n_seeds() / 2);
+  expect_moves(n_bytes, n_seeds() / 2);
 }
 
 TEST(GridProperty, runs_that_are_cut_anew_by_other_policies_equal_the_reference_in_three) {
   std::int64_t n_bytes = 0;
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 4 && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 0; seed < n_seeds() / 4 && !HasFailure(); ++seed)
     n_bytes += check_mixing<3, 1, 1, false>(seed);
-  expect_moves(n_bytes, testing::n_seeds() / 4);
+  expect_moves(n_bytes, n_seeds() / 4);
 }
 
 // Under the model's own repartition: some nodes of the driver are much slower than others.
@@ -125,7 +125,7 @@ TEST(GridProperty, runs_that_are_cut_anew_by_the_speed_of_nodes_equal_the_refere
   using User = MixingGrid<2, 1, 1, false>;
   using P = ProblemOf<GridModel<User>, GridStore<User>, GridStoreOptions>;
   std::int64_t n_epochs = 0;
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 2 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() / 2 && !HasFailure(); ++seed) {
     RandomStream random(seed, 23);
     const P problem(GridModel<User>(testing::random_grid<2, 1, 1, false>(random),
                                     random.between(1, 60), random.between(1, 5)));
@@ -143,17 +143,17 @@ TEST(GridProperty, runs_that_are_cut_anew_by_the_speed_of_nodes_equal_the_refere
     const auto reference = run_reference(model, model.everything(), c.ticks);
     n_epochs += testing::expect_equal_epochs(problem, c, sharing, seed, reference).n_epochs;
   }
-  EXPECT_GT(n_epochs, static_cast<std::int64_t>(testing::n_seeds() / 2));
+  EXPECT_GT(n_epochs, static_cast<std::int64_t>(n_seeds() / 2));
 }
 
 TEST(GridProperty, bytes_without_fixed_fields_that_are_cut_anew_equal_the_reference) {
   std::int64_t n_bytes = 0;
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 2 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() / 2 && !HasFailure(); ++seed) {
     RandomStream random(seed, 22);
     const ByteGrid user = random_bytes(random);
     n_bytes += check_switches(user, random, seed);
   }
-  EXPECT_GT(n_bytes, static_cast<std::int64_t>(50 * testing::n_seeds()));
+  EXPECT_GT(n_bytes, static_cast<std::int64_t>(50 * n_seeds()));
 }
 
 }  // namespace

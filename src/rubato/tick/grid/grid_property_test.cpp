@@ -57,44 +57,44 @@ std::int64_t check(std::uint64_t seed,
 }
 
 TEST(GridProperty, two_dimensions_equal_the_reference) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     check<2, 1, 1>(seed);
   }
 }
 TEST(GridProperty, a_star_that_needs_no_corners_equals_the_reference) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     check<2, 1, 1, true>(seed);
   }
 }
 TEST(GridProperty, two_fields_and_radius_two_equal_the_reference) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     check<2, 2, 2>(seed);
   }
 }
 TEST(GridProperty, one_dimension_equals_the_reference) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     check<1, 1, 2>(seed);
   }
 }
 // Cells are written while regions beside them still read the version that they replace.
 TEST(GridProperty, steps_in_part_equal_the_reference) {
   std::int64_t n_interactions = 0;
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     n_interactions += check<2, 1, 1>(seed, with_pieces);
     n_interactions += check<1, 2, 1>(seed, with_pieces);
   }
-  EXPECT_GT(n_interactions, static_cast<std::int64_t>(testing::n_seeds()));
+  EXPECT_GT(n_interactions, static_cast<std::int64_t>(n_seeds()));
 }
 // Three kinds share the seeds.
 TEST(GridProperty, rare_rounds_equal_the_reference) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 3 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() / 3 && !HasFailure(); ++seed) {
     check<1, 1, 1>(seed, with_rare_rounds);
     check<2, 1, 1>(seed, with_rare_rounds);
     check<2, 2, 1, true>(seed, with_rare_rounds);
   }
 }
 TEST(GridProperty, three_dimensions_equal_the_reference) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     check<3, 1, 1>(seed);
   }
 }
@@ -127,7 +127,7 @@ void check_resumed(std::uint64_t seed) {
 }
 
 TEST(GridProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() / 2 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() / 2 && !HasFailure(); ++seed) {
     check_resumed<2, 1, 2, false>(seed);
     check_resumed<2, 2, 1, true>(seed);
     if (seed % 2 == 0) check_resumed<1, 1, 1, false>(seed);
@@ -138,7 +138,7 @@ TEST(GridProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
 TEST(GridProperty, late_networks_do_not_show_in_the_state) {
   using User = MixingGrid<2, 1, 2, false>;
   using P = ProblemOf<GridModel<User>, GridStore<User>, GridStoreOptions>;
-  for (std::uint64_t seed = 0; seed < testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 12);
     GridStoreOptions options;
     options.strip_cells = random.between(0, 7);

@@ -4,8 +4,8 @@
 
 #include "rubato/base/error.hpp"
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/tick/grid/grid_model.hpp"
-#include "rubato/tick/testing/seeds.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -66,7 +66,7 @@ TEST(GridPartition, equal_weights_cut_evenly) {
 }
 
 TEST(GridPartition, no_box_is_thinner_than_a_cell_whatever_the_weights) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(); ++seed) {
     RandomStream random(seed, 61);
     const Numbers factors{random.between(1, 5), random.between(1, 4), random.between(1, 3)};
     Box<std::int64_t, 3> world;
@@ -144,7 +144,7 @@ std::vector<double> imbalances(const std::vector<double>& slow, bool dear, int n
 
 // But for what a cut has to gain to be made, a tenth, and for whole cells.
 TEST(GridPartition, nodes_of_any_speed_are_in_balance_after_one_epoch) {
-  for (std::uint64_t seed = 0; seed < testing::n_seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(); ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed, 62);
     std::vector<double> slow(static_cast<std::size_t>(random.between(2, 24)));

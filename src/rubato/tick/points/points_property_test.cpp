@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
@@ -16,7 +17,6 @@
 #include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/resumed_run.hpp"
-#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 
 namespace rubato::tick {
@@ -141,7 +141,7 @@ void expect_reference_when_resumed(const Case& c, std::uint64_t seed) {
 
 // expect(case, seed) for as many random cases, until one fails.
 template <class F>
-void for_all_seeds(std::uint64_t first, F&& expect, std::uint64_t n_seeds = testing::n_seeds()) {
+void for_all_seeds(std::uint64_t first, F&& expect, std::uint64_t n_seeds = rubato::n_seeds()) {
   for (std::uint64_t seed = first; seed < first + n_seeds; ++seed) {
     Case c = random_case(seed);
     if (seed % 2 == 0) {
@@ -159,7 +159,7 @@ void for_all_seeds(std::uint64_t first, F&& expect, std::uint64_t n_seeds = test
 // In 3D a run takes three times as long.
 template <class T, int D>
 void expect_all_seeds(std::uint64_t first) {
-  for_all_seeds(first, expect_reference<T, D>, testing::n_seeds() / (D - 1));
+  for_all_seeds(first, expect_reference<T, D>, n_seeds() / (D - 1));
 }
 
 TEST(PointsProperty, floats_in_2d_equal_the_reference) {
@@ -176,7 +176,7 @@ TEST(PointsProperty, doubles_in_3d_equal_the_reference) {
 }
 TEST(PointsProperty, steps_in_part_equal_the_reference) {
   std::int64_t n_interactions = 0;
-  for (std::uint64_t seed = 70'000; seed < 70'000 + testing::n_seeds() && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 70'000; seed < 70'000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 5);
     Case c = random_case(seed);
     c.policy = testing::random_pieces(random);
@@ -189,14 +189,14 @@ TEST(PointsProperty, steps_in_part_equal_the_reference) {
     EXPECT_TRUE(run.state == reference.state);
     n_interactions += run.interactions;
   }
-  EXPECT_GT(n_interactions, static_cast<std::int64_t>(testing::n_seeds()));
+  EXPECT_GT(n_interactions, static_cast<std::int64_t>(n_seeds()));
 }
 TEST(PointsProperty, floats_in_2d_that_are_cut_again_at_epochs_equal_the_reference) {
   for_all_seeds(40'000, expect_reference_with_epochs<float, 2>);
 }
 TEST(PointsProperty, doubles_in_3d_that_are_cut_again_at_epochs_equal_the_reference) {
   // Ten times as slow as those in 2D, of which there are all.
-  for_all_seeds(50'000, expect_reference_with_epochs<double, 3>, testing::n_seeds() / 4);
+  for_all_seeds(50'000, expect_reference_with_epochs<double, 3>, n_seeds() / 4);
 }
 
 TEST(PointsProperty, runs_whose_pieces_move_equal_the_reference) {
@@ -211,13 +211,13 @@ TEST(PointsProperty, runs_whose_pieces_move_equal_the_reference) {
         c.policy = testing::random_pieces(random);
         n_moved += expect_reference_with_moves<double, 3>(c, seed);
       },
-      testing::n_seeds() / 4);
-  EXPECT_GT(n_moved, static_cast<std::int64_t>(testing::n_seeds()));
+      n_seeds() / 4);
+  EXPECT_GT(n_moved, static_cast<std::int64_t>(n_seeds()));
 }
 
 TEST(PointsProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
-  for_all_seeds(70'000, expect_reference_when_resumed<float, 2>, testing::n_seeds() / 2);
-  for_all_seeds(80'000, expect_reference_when_resumed<double, 3>, testing::n_seeds() / 8);
+  for_all_seeds(70'000, expect_reference_when_resumed<float, 2>, n_seeds() / 2);
+  for_all_seeds(80'000, expect_reference_when_resumed<double, 3>, n_seeds() / 8);
 }
 
 TEST(PointsProperty, late_networks_do_not_show_in_the_state) {

@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
-#include "rubato/tick/testing/seeds.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 
 namespace rubato::tick::testing {
