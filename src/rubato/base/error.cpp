@@ -43,6 +43,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string detail::without_zeros(const std::string& text) {
+  std::string all = text;
+  for (std::size_t at = all.find('\0'); at != std::string::npos; at = all.find('\0', at))
+    all.replace(at, 1, "\\x00");
+  return all;
+}
+
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   // A third of the letters may differ: farther words confuse more than they help.

@@ -32,11 +32,16 @@ enum class ExitCode : int {
   terminated = 143,
 };
 
+namespace detail {
+// Zero bytes as \x00: what() is a string of C, which they would end.
+[[nodiscard]] std::string without_zeros(const std::string& text);
+}  // namespace detail
+
 // Bad input or a failed run, for people. Copyable, so that a failure can travel between nodes.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, ExitCode code = ExitCode::bad_input)
-      : std::runtime_error(message), code_(code) {}
+      : std::runtime_error(detail::without_zeros(message)), code_(code) {}
 
   [[nodiscard]] ExitCode code() const noexcept { return code_; }
 

@@ -12,6 +12,12 @@ TEST(Error, ContextStandsInFrontAndTheCodeStays) {
   EXPECT_EQ(outer.code(), ExitCode::usage);
 }
 
+TEST(Error, HasAllOfATextWithZeroBytes) {
+  const std::string text("a\0b\0", 4);
+  EXPECT_STREQ(Error(text).what(), "a\\x00b\\x00");
+  EXPECT_STREQ(Error("c").in(text).what(), "a\\x00b\\x00: c");
+}
+
 TEST(Nearest, FindsAWordWithATypo) {
   const std::vector<std::string> words = {"launch", "lab", "doctor"};
   EXPECT_EQ(nearest("doctr", words), "doctor");
