@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 #include <elf.h>
 #include <link.h>
@@ -56,7 +57,7 @@ std::uint64_t build_hash() {
   dl_iterate_phdr(find_build_id, &hash);
   if (hash != 0) return hash;
   std::ifstream file("/proc/self/exe", std::ios::binary);
-  std::array<char, 1 << 16> buffer{};
+  std::vector<char> buffer(1 << 16);  // tasks may ask, whose stacks are small
   hash = kHashStart;
   while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
     hash = hash_bytes(buffer.data(), static_cast<std::size_t>(file.gcount()), hash);

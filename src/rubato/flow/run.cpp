@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "rubato/flow/journal/equal_tasks.hpp"
 #include "rubato/flow/observe/flow_report.hpp"
 #include "rubato/global/main.hpp"
 #include "rubato/global/reduce_cores.hpp"
@@ -49,6 +50,7 @@ FlowResult take_result() {
   const bool speaks_for_node = flow.core().core() == flow.core().shape().first_core();
   if (speaks_for_node && flow.journal() != nullptr) mine.journal = flow.journal()->counts();
   flow.begin_again();
+  forget_equal_tasks(flow.core());
   return mine;
 }
 

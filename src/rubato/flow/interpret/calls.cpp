@@ -272,11 +272,9 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
     run_leaf_by_team(flow_, *team_, function, leaf, callable);
     return true;
   }
-  Journal* const journal = flow_.journal();
-  JournalledLeaf journalled(leaf, journal);
+  JournalledLeaf journalled(leaf, flow_);
   // Once, and in no time of the leaf's own.
-  if (journal != nullptr && flow_.run_native([&] { return journalled.find(callable, 0); }))
-    return true;
+  if (journalled.find(function, callable, 0)) return true;
   const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
   const std::vector<Value> outputs = leaf.outputs;
   bool is_whole = true;
@@ -299,7 +297,7 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
     }
     leaf.outputs = outputs;
   }
-  if (journal != nullptr && is_whole) flow_.run_native([&] { journalled.add(); });
+  if (is_whole) journalled.add();
   return true;
 }
 

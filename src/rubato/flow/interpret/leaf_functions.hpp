@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "rubato/flow/interpret/evaluate.hpp"
+#include "rubato/flow/journal/journal.hpp"
 #include "rubato/flow/store/codec.hpp"
 #include "rubato/global/team.hpp"
 
@@ -36,6 +37,8 @@ struct LeafFunction {
   std::function<void(LeafCall&)> run;
   // In its place, of one that all cores of a team run together; the outputs of rank 0 count.
   std::function<void(LeafCall&, const global::Team&)> run_by_team = {};
+  // The shared library that it is in, as it was when it was loaded; no path: it is in the program.
+  FileState library = {};
 };
 
 // Throws Error, with the nearest name, if the program has no leaf of that name.

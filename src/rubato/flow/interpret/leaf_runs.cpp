@@ -1,8 +1,10 @@
 #include "rubato/flow/interpret/leaf_runs.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "rubato/flow/in_time.hpp"
+#include "rubato/flow/journal/equal_tasks.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -30,8 +32,8 @@ Kind kind_of(const tic::Type& type) {
 }
 
 // What decides what a leaf does; nothing, if some of it is only a reference.
-std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const tic::Callable& callable,
-                                        const Journal& journal) {
+std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const LeafFunction& function,
+                                        const tic::Callable& callable, const Journal& journal) {
   TaskIdentity task(leaf.name, journal.temporary_folder());
   std::vector<Value> inputs;
   for (std::size_t i = 0; i < leaf.inputs.size(); ++i) {
@@ -57,6 +59,12 @@ std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const tic::Callabl
   }
   for (const tic::Parameter& output : callable.outputs)
     task.add(type_text(output.type));
+  if (function.library.path.empty()) {
+    task.set_code(journal.program(), "program");
+  } else {
+    task.set_code(function.library,
+                  "plugin " + std::filesystem::path(function.library.path).filename().string());
+  }
   return task;
 }
 
@@ -131,12 +139,14 @@ void LeafFiles::commit() {
 
 // --- what is done already
 
-bool JournalledLeaf::find(const tic::Callable& callable, std::uint32_t n_cores) {
+bool JournalledLeaf::find(const LeafFunction& function, const tic::Callable& callable,
+                          std::uint32_t n_cores) {
   if (journal_ == nullptr) return false;
-  task_ = identity_of(leaf_, callable, *journal_);
+  task_ = flow_.run_native([&] { return identity_of(leaf_, function, callable, *journal_); });
   if (!task_) return false;
   if (n_cores > 0) task_->add(Value::integer(n_cores));
-  const auto done = journal_->find(*task_);
+  number_among_equals(*task_);
+  const auto done = flow_.run_native([&] { return journal_->find(*task_); });
   if (!done) return false;
   for (std::size_t i = 0; i < leaf_.outputs.size(); ++i) {
     if (leaf_.outputs[i].kind() != Kind::file) leaf_.outputs[i] = done->at(i);
@@ -146,7 +156,8 @@ bool JournalledLeaf::find(const tic::Callable& callable, std::uint32_t n_cores) 
 
 void JournalledLeaf::add() const {
   const auto is_set = [](const Value& value) { return value.kind() != Kind::none; };
-  if (task_ && std::ranges::all_of(leaf_.outputs, is_set)) journal_->add(*task_, leaf_.outputs);
+  if (!task_ || !std::ranges::all_of(leaf_.outputs, is_set)) return;
+  flow_.run_native([&] { journal_->add(*task_, leaf_.outputs); });
 }
 
 // --- runs
@@ -164,13 +175,10 @@ bool run_leaf(const LeafFunction& function, LeafCall& leaf, const tic::Callable&
 
 void run_leaf_by_team(Flow& flow, TeamTask& team, const LeafFunction& function, LeafCall& leaf,
                       const tic::Callable& callable) {
-  Journal* const journal = flow.journal();
-  JournalledLeaf journalled(leaf, journal);
+  JournalledLeaf journalled(leaf, flow);
   bool is_done = false;
-  if (journal != nullptr) {
-    if (team.is_first) {
-      is_done = flow.run_native([&] { return journalled.find(callable, team.team.size()); });
-    }
+  if (flow.journal() != nullptr) {
+    if (team.is_first) is_done = journalled.find(function, callable, team.team.size());
     is_done = team.team.broadcast(std::uint32_t{is_done}) != 0;
   }
   std::optional<LeafFiles> files;
@@ -186,7 +194,7 @@ void run_leaf_by_team(Flow& flow, TeamTask& team, const LeafFunction& function, 
   if (!team.is_first || is_done) return;
   check_outputs(leaf, callable);
   if (files) flow.run_native([&] { files->commit(); });
-  if (journal != nullptr) flow.run_native([&] { journalled.add(); });
+  journalled.add();
 }
 
 }  // namespace rubato::flow

@@ -38,19 +38,21 @@ class LeafFiles {
   std::optional<OutputNames> files_;
 };
 
-// A leaf and the journal, which may be null: what that says is done is not run.
+// A leaf and the journal, if the run has one: what that says is done is not run. By a task; files are
+// read and written beside the cores.
 class JournalledLeaf {
  public:
-  JournalledLeaf(LeafCall& leaf, Journal* journal) : leaf_(leaf), journal_(journal) {}
+  JournalledLeaf(LeafCall& leaf, Flow& flow) : leaf_(leaf), flow_(flow), journal_(flow.journal()) {}
 
   // Before it runs; by a team of so many cores, or by none. True if it is done: its outputs are set.
-  // Reads files.
-  [[nodiscard]] bool find(const tic::Callable& callable, std::uint32_t n_cores);
-  // It has ended well, unless an output is not set. Writes.
+  [[nodiscard]] bool find(const LeafFunction& function, const tic::Callable& callable,
+                          std::uint32_t n_cores);
+  // It has ended well, unless an output is not set.
   void add() const;
 
  private:
   LeafCall& leaf_;
+  Flow& flow_;
   Journal* journal_;
   std::optional<TaskIdentity> task_;
 };

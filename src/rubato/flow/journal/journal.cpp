@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "rubato/core/identity.hpp"
 #include "rubato/flow/journal/journal_files.hpp"
 
 namespace rubato::flow {
@@ -98,6 +100,7 @@ void TaskIdentity::add_input(const std::string& path) {
 void TaskIdentity::add_output(const std::string& path) {
   parts_.put('o');
   if (const auto number = temporary_number(path)) {
+    ++n_temporary_outputs_;
     parts_.put(static_cast<std::uint64_t>(*number));
   } else {
     parts_.put_string(path);
@@ -123,8 +126,25 @@ void TaskIdentity::add(const Value& value) {
   value.put(parts_);
 }
 
+void TaskIdentity::set_code(FileState code, std::string called) {
+  code_ = std::move(code);
+  code_called_ = std::move(called);
+}
+
+std::vector<FileState> TaskIdentity::input_states() const {
+  std::vector<FileState> all = inputs_;
+  if (code_) all.push_back(*code_);
+  return all;
+}
+
 TaskIdentity::Key TaskIdentity::key() const {
-  const XXH128_hash_t hash = XXH3_128bits(parts_.view().data(), parts_.size());
+  Writer all;
+  all.append(parts_.view().data(), parts_.size());
+  if (number_ > 0) {
+    all.put('n');
+    all.put(number_);
+  }
+  const XXH128_hash_t hash = XXH3_128bits(all.view().data(), all.size());
   return {hash.low64, hash.high64};
 }
 
@@ -202,6 +222,22 @@ std::string Journal::temporary_folder(const std::string& folder, std::uint32_t r
   return (fs::absolute(folder) / "files" / name.data()).string();
 }
 
+std::uint64_t Journal::n_tasks_in(const std::string& folder) {
+  std::set<TaskIdentity::Key> tasks;
+  try {
+    for (const journal_files::Source& source : journal_files::sources(folder, UINT32_MAX)) {
+      journal_files::for_each_entry(source, [&](ByteView payload, auto /*offset*/) {
+        if (!journal_files::is_mark(payload))
+          tasks.insert(Reader(payload).get<TaskIdentity::Key>());
+        return true;
+      });
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw Error(std::string("journal: ") + error.what());
+  }
+  return tasks.size();
+}
+
 void Journal::drop_older_files(const JournalOptions& options) {
   std::error_code ignored;
   const fs::path mine = temporary_folder(options.folder, options.run);
@@ -214,7 +250,9 @@ void Journal::drop_older_files(const JournalOptions& options) {
 }
 
 Journal::Journal(const JournalOptions& options, std::uint32_t node)
-    : folder_(options.folder), temporary_folder_(temporary_folder(options.folder, options.run)) {
+    : folder_(options.folder),
+      temporary_folder_(temporary_folder(options.folder, options.run)),
+      program_{"", core::identity_of_this_process(0).build, 0} {
   try {
     if (options.resume) {
       for (const journal_files::Source& source : journal_files::sources(folder_, options.run))
@@ -270,9 +308,16 @@ std::optional<Journal::Entry> Journal::entry_at(const Place& place) const {
 
 std::string Journal::changed(const TaskIdentity& task, const Entry& entry) {
   RUBATO_REQUIRE(task.outputs_.size() == entry.outputs.size(), task.text());
+  const std::vector<FileState> inputs = task.input_states();
+  if (inputs.size() != entry.inputs.size()) {
+    RUBATO_REQUIRE(task.code_ && inputs.size() == entry.inputs.size() + 1, task.text());
+    return "an older Rubato did not write down which build its " + task.code_called_ + " was";
+  }
   for (std::size_t i = 0; i < entry.inputs.size(); ++i) {
-    if (!(task.inputs_.at(i) == entry.inputs[i]))
-      return "its input " + entry.inputs[i].path + " has changed";
+    if (inputs[i] == entry.inputs[i]) continue;
+    const bool is_code = i == task.inputs_.size();
+    return "its " + (is_code ? task.code_called_ : "input " + entry.inputs[i].path) +
+           " has changed";
   }
   for (const FileState& output : entry.outputs) {
     const FileState now = FileState::of(output.path);
@@ -339,7 +384,7 @@ void Journal::add(const TaskIdentity& task, const std::vector<Value>& values) {
   Writer payload;
   payload.put(task.key());
   payload.put_string(task.text());
-  put_states(payload, task.inputs_);
+  put_states(payload, task.input_states());
   std::vector<FileState> outputs;
   for (const std::string& path : task.outputs_)
     outputs.push_back(FileState::of(path));

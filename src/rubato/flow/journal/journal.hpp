@@ -5,9 +5,13 @@
 // entry for each program and each leaf of C++ that ended well, written before
 // anybody is told of its results. A later run reads what all runs and nodes before it have written:
 // it makes one file of theirs, `run-0003-all.journal`, which all its nodes read, and which a run after
-// it reads in place of the many, with what these have beyond it. A task is done already if there is an entry of the same command, or of the same leaf with the same values, and
-// the files that it read and wrote are as they were then: their sizes and the times of their last
-// change, as build tools compare them. Equal commands are one task.
+// it reads in place of the many, with what these have beyond it. A task is done already if there is an
+// entry of the same command, or of the same leaf with the same values, and the files that it read and
+// wrote are as they were then: their sizes and the times of their last change, as build tools compare
+// them. The library that a leaf is in, or else the program, counts as such a file.
+//
+// Equal tasks are told apart by their numbers: the k-th that a run begins is the k-th of runs before
+// (equal_tasks.hpp). Those that write a file with a name of its own are one task.
 //
 // Files without a name of their own lie in `files/0002/`, of the run. As inputs they count by their
 // contents; as outputs they get the names of the new run when their task is found to be done.
@@ -15,8 +19,10 @@
 // Format of a file: 8 bytes "RUBATOJ1"; then entries: 4 bytes length, 4 bytes zero, 8 bytes XXH3 of
 // the payload, payload: identity 16, task (a string: 8 bytes length and its bytes), inputs and
 // outputs (8 bytes count; of each a string, its path, 8 bytes size, 8 bytes time of last change in
-// ns), values (8 bytes count; each as Value::put). Little-endian. What is torn at the end of a file,
-// by a crash or a full disk, is left out. A file that is made of many begins with an entry for each of
+// ns), values (8 bytes count; each as Value::put). Little-endian. The identity is XXH3 of all that
+// decides what the task does, and of its number if that is not 0. The last input of a leaf is what its
+// code is in: a library, or with no path, the build of the program in place of the size. What is torn
+// at the end of a file, by a crash or a full disk, is left out. A file that is made of many begins with an entry for each of
 // these: identity 0, no task, one input: the file's name and how many of its bytes are in this one.
 
 #include <array>
@@ -65,6 +71,14 @@ class TaskIdentity {
   void add_output(const std::string& path);
   void add(std::string_view part);
   void add(const Value& value);
+  // What its code is in, `called` so for people: a change is noticed, and it is the same task.
+  void set_code(FileState code, std::string called);
+  // Which of the equal ones of this run it is.
+  void set_number(std::uint64_t number) noexcept { number_ = number; }
+  // Whether there may be others that are equal: all files that it writes have no names of their own.
+  [[nodiscard]] bool may_have_equals() const noexcept {
+    return outputs_.size() == n_temporary_outputs_;
+  }
 
   using Key = std::array<std::uint64_t, 2>;
   [[nodiscard]] Key key() const;
@@ -74,6 +88,8 @@ class TaskIdentity {
   friend class Journal;
   // Its number, if it has no name of its own.
   [[nodiscard]] std::optional<std::size_t> temporary_number(const std::string& path);
+  // Of its inputs; behind them what its code is in.
+  [[nodiscard]] std::vector<FileState> input_states() const;
 
   std::string text_;
   std::string temporary_folder_;
@@ -81,6 +97,10 @@ class TaskIdentity {
   std::vector<FileState> inputs_;
   std::vector<std::string> outputs_;
   std::map<std::string, std::size_t> temporary_;  // files without a name, and their numbers
+  std::size_t n_temporary_outputs_ = 0;
+  std::uint64_t number_ = 0;
+  std::optional<FileState> code_;
+  std::string code_called_;
 };
 
 // What was found in place of running.
@@ -119,6 +139,11 @@ class Journal {
   [[nodiscard]] static std::string temporary_folder(const std::string& folder, std::uint32_t run);
 
   [[nodiscard]] const std::string& temporary_folder() const noexcept { return temporary_folder_; }
+  // What leaves of the program itself are in: no file, but its build.
+  [[nodiscard]] const FileState& program() const noexcept { return program_; }
+  // How many tasks are written down there, by all nodes of all runs so far. Throws Error as
+  // next_run().
+  [[nodiscard]] static std::uint64_t n_tasks_in(const std::string& folder);
   // Removes what earlier runs kept, after one that ended well.
   static void drop_older_files(const JournalOptions& options);
 
@@ -154,6 +179,7 @@ class Journal {
 
   std::string folder_;
   std::string temporary_folder_;
+  FileState program_;
   std::string path_;  // of its own file
   int out_ = -1;
   bool is_discarded_ = false;
@@ -163,6 +189,12 @@ class Journal {
   mutable std::mutex mutex_;
   std::uint64_t n_written_ = 0;  // bytes
   JournalCounts counts_;
+};
+
+// A task and the journal that is to know of it.
+struct JournalledTask {
+  Journal& journal;
+  TaskIdentity task;
 };
 
 }  // namespace rubato::flow

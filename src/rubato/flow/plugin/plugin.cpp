@@ -1,6 +1,9 @@
 #include "rubato/flow/plugin/plugin.hpp"
 
+#include <filesystem>
+
 #include <dlfcn.h>
+#include <link.h>
 
 #include "rubato/flow/in_time.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
@@ -177,18 +180,32 @@ const RubatoApi kApi = {
     [](RubatoCall* /*call*/) -> std::int32_t { return time_is_up() ? 1 : 0; },
 };
 
+// The library that adds its leaves at this time, before a run.
+FileState& loading() {
+  static FileState state;
+  return state;
+}
+
 void add_leaf(const char* name, RubatoLeaf leaf, void* user) {
-  register_leaf(name, LeafFunction{[leaf, user](LeafCall& call) {
-                  RubatoCall of_plugin{call, {}};
-                  leaf(&kApi, &of_plugin, user);
-                  if (!of_plugin.problem.empty())
-                    throw Error("leaf " + call.name + " " + of_plugin.problem);
-                }});
+  const auto run = [leaf, user](LeafCall& call) {
+    RubatoCall of_plugin{call, {}};
+    leaf(&kApi, &of_plugin, user);
+    if (!of_plugin.problem.empty()) throw Error("leaf " + call.name + " " + of_plugin.problem);
+  };
+  register_leaf(name, LeafFunction{run, {}, loading()});
 }
 
 std::string last_problem() {
   const char* const text = ::dlerror();  // NOLINT(concurrency-mt-unsafe): before the run
   return text != nullptr ? text : "unknown";
+}
+
+// Wherever the system has found it.
+FileState state_of(void* library, const std::string& path) {
+  const link_map* map = nullptr;
+  const bool has_name = ::dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 &&
+                        map != nullptr && *map->l_name != '\0';
+  return FileState::of(std::filesystem::absolute(has_name ? map->l_name : path).string());
 }
 
 }  // namespace
@@ -201,6 +218,7 @@ void load_plugin(const std::string& path) {
     throw Error("plugin " + path + ": found no function rubato_plugin, expected " +
                 "int rubato_plugin(const RubatoApi*) of rubato_plugin.h");
   }
+  loading() = state_of(library, path);
   const auto begin = reinterpret_cast<int (*)(const RubatoApi*)>(entry);
   const int code = begin(&kApi);
   if (code != 0)

@@ -18,13 +18,17 @@ using program_testing::write_to;
 
 const std::string kRoot = std::string(RUBATO_TIC_FOLDER) + "/../../../..";
 
-std::string library_of(const std::string& source, const TempFolder& folder) {
-  static int n_libraries = 0;
-  const std::string library = folder.path() + "/lib" + std::to_string(++n_libraries) + ".so";
+void build(const std::string& source, const std::string& library) {
   const std::string command = "cc -std=c99 -Wall -Wextra -Werror -shared -fPIC -I " + kRoot +
                               "/src " + source + " -o " + library;
   EXPECT_EQ(std::system(command.c_str()), 0)
       << command;  // NOLINT(cert-env33-c): the documented one
+}
+
+std::string library_of(const std::string& source, const TempFolder& folder) {
+  static int n_libraries = 0;
+  const std::string library = folder.path() + "/lib" + std::to_string(++n_libraries) + ".so";
+  build(source, library);
   return library;
 }
 
@@ -106,6 +110,49 @@ for i in [1:9] {
         "set its output 's' to a value of kind integer, expected string", "has failed"}) {
     EXPECT_TRUE(contains(text, part)) << part << " in\n" << text;
   }
+}
+
+TEST(Plugin, that_was_built_anew_has_its_leaves_done_again) {
+  const TempFolder folder;
+  const std::string library = folder.path() + "/libanew.so";
+  const auto run = [&](bool resume) {
+    load_plugin(library);
+    FlowResult result;
+    RunOptions how;
+    how.journal = {folder.path() + "/journal", resume};
+    global::simulate_seed(2, 1, 1, [&] {
+      result = run_script(R"(
+leaf anew(integer n) to (integer m)
+for i in [1 : 3] {
+  integer m
+  when {} then {m} from {anew i}
+}
+)",
+                          "anew.tic", {}, how);
+    });
+    EXPECT_EQ(result.text(), "");
+    return result.journal;
+  };
+  const std::string source = folder.path() + "/anew.c";
+  write_to(source, R"(
+#include "rubato/flow/plugin/rubato_plugin.h"
+static void anew(const RubatoApi* api, RubatoCall* call, void* user) {
+  (void)user;
+  api->set_integer(call, 0, 1);
+}
+int rubato_plugin(const RubatoApi* api) {
+  api->add_leaf("anew", anew, 0);
+  return 0;
+}
+)");
+  build(source, library);
+  EXPECT_EQ(run(false).n_new, 3U);
+  EXPECT_EQ(run(true).n_done, 3U);
+  build(source, library);
+  const JournalCounts again = run(true);
+  EXPECT_EQ(again.n_again, 3U);
+  EXPECT_EQ(again.why.at(0), "anew: its plugin libanew.so has changed");
+  EXPECT_EQ(run(true).n_done, 3U);
 }
 
 TEST(Plugin, tells_a_leaf_when_its_time_is_up) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "rubato/flow/journal/equal_tasks.hpp"
 #include "rubato/flow/program/detail/node_programs.hpp"
 #include "rubato/flow/program/detail/program_plan.hpp"
 #include "rubato/flow/records.hpp"
@@ -54,8 +55,23 @@ void try_elsewhere(Flow& flow, Rule& rule, ProgramPlan plan, const std::string& 
   flow.core().post((shape.node + 1) % shape.n_nodes * shape.n_cores, MoveRule{}, next->to_bytes());
 }
 
+// It and the journal, if the run has one. `given` keeps its number for tries on other nodes.
+std::optional<JournalledTask> journalled(Flow& flow, const ProgramPlan& plan,
+                                         const std::vector<Value>& values, ProgramPlan& given) {
+  Journal* const journal = flow.journal();
+  if (journal == nullptr) return {};
+  const auto identity = [&] { return program_detail::identity_of(plan, values, *journal); };
+  JournalledTask all{*journal, flow.run_native(identity)};
+  if (plan.failed.empty()) {
+    given.number = number_among_equals(all.task);
+  } else {
+    all.task.set_number(plan.number);
+  }
+  return all;
+}
+
 // Why it failed; "" if it ended well, nothing if it is tried again on another node.
-std::optional<std::string> run_to_end(Flow& flow, Rule& rule, const ProgramPlan& given,
+std::optional<std::string> run_to_end(Flow& flow, Rule& rule, ProgramPlan given,
                                       CoreWatch::Span* span) {
   ProgramPlan plan = given;
   try {
@@ -69,8 +85,10 @@ std::optional<std::string> run_to_end(Flow& flow, Rule& rule, const ProgramPlan&
                         program_detail::text_of(plan, values));
     }
     const bool moves = plan.tries_elsewhere(rule.options, flow.core().shape().n_nodes);
+    const std::optional<JournalledTask> task = journalled(flow, plan, values, given);
     PlanEnd all = flow.run_native([&] {
-      return program_detail::run_plan(node.launcher(), plan, values, flow.journal(), moves);
+      return program_detail::run_plan(node.launcher(), plan, values, task ? &*task : nullptr,
+                                      moves);
     });
     if (all.end.well()) {
       set_results(flow, rule, plan, std::move(all));

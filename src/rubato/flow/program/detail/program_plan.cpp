@@ -181,6 +181,7 @@ Bytes ProgramPlan::to_bytes() const {
   out.put(static_cast<std::uint64_t>(failed.size()));
   for (const std::string& problem : failed)
     out.put_string(problem);
+  out.put(number);
   out.put(options.retry.n_tries);
   out.put(options.retry.pause);
   out.put(options.retry.growth);
@@ -218,6 +219,7 @@ ProgramPlan ProgramPlan::from_bytes(ByteView bytes) {
   plan.failed.resize(in.get<std::uint64_t>());
   for (std::string& problem : plan.failed)
     problem = in.get_string();
+  plan.number = in.get<std::uint64_t>();
   plan.options.retry.n_tries = in.get<std::uint32_t>();
   plan.options.retry.pause = in.get<Nanos>();
   plan.options.retry.growth = in.get<double>();
@@ -284,8 +286,8 @@ std::string in_folder(const ProgramPlan& plan, const std::string& path) {
                                      : (std::filesystem::path(plan.options.folder) / path).string();
 }
 
-// All that decides what the program does: its command, what it runs in, the files that it is given
-// (and the program, if it is named by its path).
+}  // namespace
+
 TaskIdentity identity_of(const ProgramPlan& plan, const std::vector<Value>& values,
                          const Journal& journal) {
   TaskIdentity task(text_of(plan, values), journal.temporary_folder());
@@ -328,16 +330,11 @@ TaskIdentity identity_of(const ProgramPlan& plan, const std::vector<Value>& valu
   return task;
 }
 
-}  // namespace
-
 PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan, const std::vector<Value>& values,
-                 Journal* journal, bool is_one_try) {
-  std::optional<TaskIdentity> task;
-  if (journal != nullptr) {
-    task.emplace(identity_of(plan, values, *journal));
-    // Later tries are of what was not found.
-    const auto done = plan.failed.empty() ? journal->find(*task) : std::nullopt;
-    if (done) {
+                 const JournalledTask* journalled, bool is_one_try) {
+  // Later tries are of what was not found.
+  if (journalled != nullptr && plan.failed.empty()) {
+    if (const auto done = journalled->journal.find(journalled->task)) {
       PlanEnd all;
       if (plan.options.captures_stdout) all.text = done->front().as_text();
       if (plan.options.captures_stderr) all.errors = done->back().as_text();
@@ -364,11 +361,11 @@ PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan, const std::vector<
   }
   PlanEnd all{run_leaf(launcher, leaf), {}, {}};
   captured.take(all);
-  if (task && all.end.well()) {
+  if (journalled != nullptr && all.end.well()) {
     std::vector<Value> kept;
     if (plan.options.captures_stdout) kept.push_back(Value::text(Kind::string, all.text));
     if (plan.options.captures_stderr) kept.push_back(Value::text(Kind::string, all.errors));
-    journal->add(*task, kept);
+    journalled->journal.add(journalled->task, kept);
   }
   return all;
 }

@@ -24,6 +24,7 @@ struct ProgramPlan {
   std::vector<std::int32_t> paths_from;  // [outputs]: the input that is its path, or -1
   bool was_dealt = false;                // to this node, which keeps it
   std::vector<std::string> failed = {};  // why its tries on other nodes have failed
+  std::uint64_t number = 0;              // among its equals, of a task that was tried elsewhere
 
   // For another node. The name, core and priority stand in the rule.
   [[nodiscard]] Bytes to_bytes() const;
@@ -51,9 +52,15 @@ struct PlanEnd {
 // The name of the program, without its folders.
 [[nodiscard]] std::string program_of(const ProgramPlan& plan, const std::vector<Value>& values);
 
-// Runs the program; blocks. A value that is no word is a problem of the end.
-// What a journal, which may be null, says is done is not run. `is_one_try`: the caller tries again.
+// All that decides what the program does: its command, what it runs in, the files that it is given
+// (and the program, if it is named by its path). Reads files.
+[[nodiscard]] TaskIdentity identity_of(const ProgramPlan& plan, const std::vector<Value>& values,
+                                       const Journal& journal);
+
+// Runs the program; blocks. A value that is no word is a problem of the end. What its journal says is
+// done is not run; null: it has none. `is_one_try`: the caller tries again.
 [[nodiscard]] PlanEnd run_plan(Launcher& launcher, const ProgramPlan& plan,
-                               const std::vector<Value>& values, Journal* journal, bool is_one_try);
+                               const std::vector<Value>& values, const JournalledTask* journalled,
+                               bool is_one_try);
 
 }  // namespace rubato::flow::program_detail
