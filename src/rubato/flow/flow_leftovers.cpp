@@ -3,6 +3,15 @@
 #include "rubato/flow/flow.hpp"
 
 namespace rubato::flow {
+namespace {
+
+// What people call that which a rule waits for; "" if they have no name for it.
+std::string operand_name(const Rule& rule) {
+  const auto describe = action_at(rule.action).describe_input;
+  return describe != nullptr ? describe(rule, rule.at_arg) : "";
+}
+
+}  // namespace
 
 std::vector<std::string> Flow::leftovers(std::size_t n_most, std::uint64_t* n_all) const {
   std::vector<std::string> all;
@@ -14,9 +23,10 @@ std::vector<std::string> Flow::leftovers(std::size_t n_most, std::uint64_t* n_al
     std::size_t n = 0;
     for (const Rule* rule = waiting.first(); rule != nullptr; rule = rule->next)
       ++n;
+    const std::string name = operand_name(*waiting.first());
     all.push_back(waiting.first()->text() +
                   (n > 1 ? " and " + std::to_string(n - 1) + " more wait" : " waits") + " for " +
-                  what);
+                  (name.empty() ? "" : "'" + name + "', ") + what);
   };
   data_.for_each([&](std::size_t /*slot*/, const Datum& mine) {
     const char* const state = mine.closing == Closing::counted

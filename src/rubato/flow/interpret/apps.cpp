@@ -198,7 +198,7 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
   options.captures_stdout = text >= 0;
   options.text_has_errors = text >= 0 && text == errors;
   options.captures_stderr = errors >= 0 && text != errors;
-  const SourcePlace at{kScriptFile, call.place.line};
+  const SourcePlace at{kScriptFile, call.place.line, call.place.column};
   StartedProgram started = AppCall(compiled_, callable, frame, options, at).start();
   for (std::size_t i = 0; i < rule.outputs.size(); ++i) {
     Arg value{Arg::Mode::wait, {}, {}, nullptr};
@@ -222,6 +222,7 @@ ProgramTaskOptions Interpreter::program_options(const tic::Rule& rule,
                                                 const tic::Callable& callable, Environment& frame,
                                                 Environment& environment) const {
   ProgramTaskOptions options;
+  options.called = callable.name;
   options.timeout = timeout_of(rule.options, environment, callable.options, frame);
   options.retry.n_tries = n_tries(rule.options, environment, callable.options, frame);
   options.retry.elsewhere =

@@ -81,7 +81,7 @@ std::string Interpreter::describe_input(const Rule& rule, std::size_t argument) 
 }
 
 PortablePlace Interpreter::place(const tic::Node& node) const noexcept {
-  return PortablePlace(SourcePlace{kScriptFile, node.place.line});
+  return PortablePlace(SourcePlace{kScriptFile, node.place.line, node.place.column});
 }
 
 void Interpreter::start_main() {

@@ -50,13 +50,14 @@ print("other work")
        2,
        {"1 task needs what was never set, 1 did not run since they need what these were "
         "to set:",
-        "task 'use' of test.tic:7 did not run: it needs 'x', and the datum of "
-        "test.tic:4 was never set"},
+        "task 'use' of test.tic:7:1 did not run: it needs 'x', and the datum of "
+        "test.tic:4:9 was never set"},
        "other work\n"});
 }
 
 TEST(NeverSet, fields_and_members_are_told_as_they_are_written) {
-  expect_never_set(R"(
+  expect_never_set(
+      R"(
 struct pair { integer a b }
 pair y
 y.a = 1
@@ -69,13 +70,13 @@ integer seven = 3 + 4
 print(c[seven], y.a)
 foreach x, i in c { print(i, x) }
 )",
-                   {3,
-                    3,
-                    {"3 tasks need what was never set:",
-                     "task 'print' of test.tic:8 did not run: it needs 'y.b', and member 1 of a ",
-                     "task 'wait' of test.tic:9 did not run: it needs 'c[2]', and member 2 of a ",
-                     "task 'print' of test.tic:11 did not run: it needs 'c[seven]', and member 7 "},
-                    "0 1\n"});
+      {3,
+       3,
+       {"3 tasks need what was never set:",
+        "task 'print' of test.tic:8:1 did not run: it needs 'y.b', and member 1 of a ",
+        "task 'wait' of test.tic:9:1 did not run: it needs 'c[2]', and member 2 of a ",
+        "task 'print' of test.tic:11:1 did not run: it needs 'c[seven]', and member 7 "},
+       "0 1\n"});
 }
 
 TEST(NeverSet, what_nobody_waits_for_may_stay_so) {

@@ -77,8 +77,9 @@ void CoreWatch::note_failed() noexcept {
 std::uint32_t CoreWatch::index_of(const Rule& rule) {
   const Action& action = action_at(rule.action);
   const SourcePlace at = rule.at.place();
-  const Key key{rule.action, action.number != nullptr ? action.number(rule) : 0, rule.options.name,
-                at.file, at.line};
+  const Key key{rule.action,       action.number != nullptr ? action.number(rule) : 0,
+                rule.options.name, at.file,
+                at.line,           at.column};
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) return known->second;
   TaskName name{rule.options.name, std::string(action.name), at.text()};

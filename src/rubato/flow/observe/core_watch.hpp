@@ -89,6 +89,7 @@ class CoreWatch {
     const char* name;
     const char* file;
     int line;
+    int column;
     bool operator==(const Key&) const = default;
   };
   struct HashKey {

@@ -158,9 +158,23 @@ void run_program(Flow& flow, Rule& rule) {
   }
 }
 
-// NOLINTNEXTLINE(cert-err58-cpp): before main, like all actions
+std::string called(const Rule& rule) {
+  return ProgramPlan::called(rule.closure());
+}
+std::uint32_t number_of_called(const Rule& rule) {
+  return static_cast<std::uint32_t>(std::hash<std::string>()(called(rule)));
+}
+
+// NOLINTBEGIN(cert-err58-cpp): before main, like all actions
 const ActionId kProgram =
     register_action({.name = "program", .run = &run_program, .counts_itself = true});
+// One with ProgramTaskOptions::called.
+const ActionId kCalledProgram = register_action({.name = "program",
+                                                 .run = &run_program,
+                                                 .describe = &called,
+                                                 .number = &number_of_called,
+                                                 .counts_itself = true});
+// NOLINTEND(cert-err58-cpp)
 
 }  // namespace
 
@@ -234,7 +248,8 @@ StartedProgram ProgramTask::start() {
     plan.items.push_back({item.role, item.is_output, item.index});
   const std::size_t n_before = n_results(plan);
   auto rule =
-      std::make_unique<Rule>(kProgram, static_cast<std::uint32_t>(n_before + inputs_.size()),
+      std::make_unique<Rule>(options_.called.empty() ? kProgram : kCalledProgram,
+                             static_cast<std::uint32_t>(n_before + inputs_.size()),
                              RuleOptions{options_.name, options_.core, options_.priority, true,
                                          options_.may_move, options_.type, options_.n_cores},
                              at);

@@ -56,6 +56,7 @@ struct ProgramTaskOptions {
   bool captures_stdout = false;  // into StartedProgram::text, kTextBytesMost at most
   bool text_has_errors = false;  // that has what it writes to standard error, too
   bool captures_stderr = false;  // into StartedProgram::errors, as much
+  std::string called = {};       // in place of `name`: what people call it, of an app of a script
 };
 inline constexpr std::size_t kTextBytesMost = std::size_t{64} << 20;
 inline constexpr std::uint32_t kUnderWay = 8;

@@ -119,8 +119,8 @@ TEST(FlowCommand, SaysWhatWasNeverSetAndWhoNeededIt) {
   const Answer unset = call({"flow", "run", path, "--arg", "n=2", "--json"});
   EXPECT_EQ(unset.code, 4) << unset.err;
   EXPECT_NE(unset.err.find(path + ": 1 task needs what was never set:\n  task 'use' of " + path +
-                           ":6 did not run: it needs 'x', and the datum of " + path +
-                           ":3 was never set\n"),
+                           ":6:1 did not run: it needs 'x', and the datum of " + path +
+                           ":3:9 was never set\n"),
             std::string::npos)
       << unset.err;
   const auto json = nlohmann::json::parse(unset.out);
@@ -289,15 +289,15 @@ void expect_figures(const nlohmann::json& run, std::uint64_t n_cores) {
     n += name["number"].get<std::uint64_t>();
     if (name["kind"] != "program") continue;
     has_programs = true;
-    EXPECT_EQ(name["name"], "sh");
-    EXPECT_NE(name["place"].get<std::string>().find("see.tic:5"), std::string::npos);
+    EXPECT_EQ(name["name"], "nap");
+    EXPECT_NE(name["place"].get<std::string>().find("see.tic:5:26"), std::string::npos);
     EXPECT_EQ(name["number"], 6);
     EXPECT_EQ(name["failed"], 1);
     EXPECT_GE(name["seconds"], 6 * 0.05);
   }
   EXPECT_TRUE(has_programs) << run["names"];
   EXPECT_EQ(n, run["run"]);
-  EXPECT_EQ(run["slowest"][0]["name"], "sh");
+  EXPECT_EQ(run["slowest"][0]["name"], "nap");
   EXPECT_EQ(run["slowest"][0]["with"].get<std::string>().find("sh -c sleep 0.05"), 0U);
   EXPECT_EQ(run["use"]["cores"].size(), n_cores);
   double beside = 0;
@@ -323,7 +323,7 @@ TEST(FlowCommand, ReportsAndTracesWhatRanAndWhatFailed) {
   std::uint64_t n_programs = 0;
   const auto events = nlohmann::json::parse(text_of(trace));
   for (const auto& event : events["traceEvents"])
-    n_programs += event["ph"] == "b" && event["cat"] == "task" && event["name"] == "sh";
+    n_programs += event["ph"] == "b" && event["cat"] == "task" && event["name"] == "nap";
   EXPECT_EQ(n_programs, 6U);
   EXPECT_EQ(call({"flow", "run", path, "--report", "/no/such/folder/x.html"}).code, 3);
 }

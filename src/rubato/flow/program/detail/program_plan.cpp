@@ -171,6 +171,7 @@ class CapturedStreams {
 
 Bytes ProgramPlan::to_bytes() const {
   Writer out;
+  out.put_string(options.called);
   out.put(static_cast<std::uint8_t>(was_dealt ? 1 : 0));
   out.put(static_cast<std::uint8_t>(options.durable ? 1 : 0));
   out.put(static_cast<std::uint8_t>(options.captures_stdout ? 1 : 0));
@@ -206,9 +207,15 @@ Bytes ProgramPlan::to_bytes() const {
   return out.take();
 }
 
+std::string ProgramPlan::called(ByteView bytes) {
+  Reader in(bytes);
+  return in.get_string();
+}
+
 ProgramPlan ProgramPlan::from_bytes(ByteView bytes) {
   Reader in(bytes);
   ProgramPlan plan;
+  plan.options.called = in.get_string();
   plan.was_dealt = in.get<std::uint8_t>() != 0;
   plan.options.durable = in.get<std::uint8_t>() != 0;
   plan.options.captures_stdout = in.get<std::uint8_t>() != 0;

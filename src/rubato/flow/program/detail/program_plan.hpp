@@ -29,6 +29,8 @@ struct ProgramPlan {
   // For another node. The name, core and priority stand in the rule.
   [[nodiscard]] Bytes to_bytes() const;
   [[nodiscard]] static ProgramPlan from_bytes(ByteView bytes);
+  // Its options' name for people, of such bytes.
+  [[nodiscard]] static std::string called(ByteView bytes);
   // Whether a try is one of several, each on another node.
   [[nodiscard]] bool tries_elsewhere(const RuleOptions& where, std::uint32_t n_nodes) const {
     return options.retry.elsewhere && n_nodes > 1 && !where.type && !where.needs_several() &&
