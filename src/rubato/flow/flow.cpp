@@ -59,9 +59,11 @@ void TakeBest::apply(CoreContext& here, ByteView bytes) const {
 
 void FlowCounters::add(const FlowCounters& other) noexcept {
   n_run += other.n_run;
+  n_steps += other.n_steps;
   n_failed += other.n_failed;
   n_skipped += other.n_skipped;
   n_never_set += other.n_never_set;
+  n_steps_skipped += other.n_steps_skipped;
   n_data += other.n_data;
   n_freed += other.n_freed;
 }
@@ -361,7 +363,7 @@ void Flow::put_in_pool(std::unique_ptr<Rule> rule) {
   try {
     rule->options.needs_several() ? team_pool_.put(rule) : typed_pool_.put(rule);
   } catch (const std::exception& error) {
-    if (watch_ != nullptr) watch_->note_gone();
+    if (watch_ != nullptr) watch_->note_gone(*rule);
     std::string what = rule->text() + ": " + error.what();
     const Value failure = Value::failed(what);
     note_failed_body(std::move(what));
@@ -417,12 +419,15 @@ QueueId Flow::emptied_by(const Rule& rule) const {
 void Flow::run(Rule& rule) {
   const Action& action = action_at(rule.action);
   if (action.in_place || action.is_start) {
-    if (watch_ != nullptr) watch_->note_gone();
+    if (watch_ != nullptr) watch_->note_gone(rule);
     return perform(action, rule);
   }
   label_running(rule);
   Throttle::Running frame(throttle_, rule.loop, emptied_by(rule));
-  if (!action.counts_itself) ++counters_.n_run;
+  if (!action.counts_itself) {
+    ++counters_.n_run;
+    if (action.part != TaskPart::task) ++counters_.n_steps;
+  }
   if (watch_ == nullptr || action.counts_itself) [[likely]] {
     perform(action, rule);
   } else {
@@ -487,7 +492,9 @@ void Flow::skip(std::unique_ptr<Rule> rule, std::size_t argument, const Value& f
     return go_on(std::move(rule));
   }
   ++counters_.n_skipped;
-  if (watch_ != nullptr) watch_->note_gone();
+  const bool is_step = action_at(rule->action).part == TaskPart::step;
+  if (is_step && !failure.is_never_set()) ++counters_.n_steps_skipped;
+  if (watch_ != nullptr) watch_->note_gone(*rule);
   const Value reason = told(*rule, argument, failure);
   give_back(*rule, &reason);
 }

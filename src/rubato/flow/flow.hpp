@@ -39,12 +39,14 @@ namespace rubato::flow {
 
 // What came of a core's part of a run, or of all.
 struct FlowCounters {
-  std::uint64_t n_run = 0;      // tasks that ran, failed ones included
+  std::uint64_t n_run = 0;      // rules that ran, failed ones included
+  std::uint64_t n_steps = 0;    // of them: no tasks to people (TaskPart)
   std::uint64_t n_failed = 0;   // that threw
   std::uint64_t n_skipped = 0;  // rules that did not run, since an input had failed
   // Of those, the first that needed what nobody has set: failures of the run, as n_failed are.
   std::uint64_t n_never_set = 0;
-  std::uint64_t n_data = 0;  // data that were made, containers included
+  std::uint64_t n_steps_skipped = 0;  // of the others: no tasks to people
+  std::uint64_t n_data = 0;           // data that were made, containers included
   std::uint64_t n_freed = 0;
 
   void add(const FlowCounters& other) noexcept;
@@ -119,17 +121,21 @@ class Flow final : public core::Combiner {
   // Starts a rule: it waits, moves and runs. May wait for room to send, and where rules like it are
   // queued until fewer are (pool/throttle.hpp).
   void submit(std::unique_ptr<Rule> rule) {
-    note_made();
+    note_made(*rule);
     throttle_.mark(*rule);
     const RuleOptions& how = rule->options;
     if (how.core != kAnyCore || how.type || how.needs_several()) [[unlikely]]
       return submit_queued(std::move(rule));
     advance(std::move(rule));
   }
-  // One more task that will run.
+  // One more task that will run; or one more rule.
   void note_made() noexcept {
     if (watch_ != nullptr) [[unlikely]]
       watch_->note_made();
+  }
+  void note_made(const Rule& rule) noexcept {
+    if (watch_ != nullptr) [[unlikely]]
+      watch_->note_made(rule);
   }
   // f() on a thread beside the cores, and its time for those who watch: CoreContext::run_native().
   template <class F>

@@ -309,7 +309,7 @@ void Flow::start_pairs(ShardLoop& loop) {
     }
   }
   loop.pairs.clear();
-  note_made();
+  note_made(*task);
   dispatch(std::move(task));
 }
 

@@ -184,8 +184,7 @@ std::string lines(const std::vector<std::string>& texts, std::uint64_t n_all) {
 std::string counts_text(const FlowResult& result) {
   const std::uint64_t n_never_set = result.counters.n_never_set;
   const std::uint64_t n_failed = result.n_failures - n_never_set;
-  const std::uint64_t n_skipped =
-      result.counters.n_skipped - std::min(result.counters.n_skipped, n_never_set);
+  const std::uint64_t n_skipped = result.n_not_run();
   std::string all;
   if (n_failed > 0)
     all = std::to_string(n_failed) + (n_failed == 1 ? " task failed" : " tasks failed");
@@ -266,6 +265,11 @@ FlowResult FlowResult::get(Reader& in) {
   result.waiting = get_texts(in);
   result.journal = JournalCounts::get(in);
   return result;
+}
+
+std::uint64_t FlowResult::n_not_run() const noexcept {
+  const std::uint64_t n_others = counters.n_never_set + counters.n_steps_skipped;
+  return counters.n_skipped - std::min(counters.n_skipped, n_others);
 }
 
 std::string FlowResult::text() const {

@@ -35,6 +35,11 @@ struct FlowResult {
   // What a failed run ends with: some_tasks_failed, or what main itself threw.
   ExitCode code = ExitCode::some_tasks_failed;
 
+  // Of rules that ran, those that are tasks to people.
+  [[nodiscard]] std::uint64_t n_tasks() const noexcept { return counters.n_run - counters.n_steps; }
+  // Tasks that did not run since they need what failed or was never set; those that are failures
+  // themselves are not among them.
+  [[nodiscard]] std::uint64_t n_not_run() const noexcept;
   [[nodiscard]] bool is_good() const noexcept { return n_failures == 0 && waiting.empty(); }
   // What failed and what waits, for people; "" if the run was good.
   [[nodiscard]] std::string text() const;

@@ -34,39 +34,52 @@ std::uint32_t number_of(const Rule& rule) {
   return read_closure<std::uint32_t>(rule);
 }
 
+void run_statement(Flow& /*flow*/, Rule& rule) {
+  Interpreter::here().run_statement(rule);
+}
+ActionId register_statement(std::string_view name, TaskPart part) {
+  return register_action({.name = name,
+                          .run = &run_statement,
+                          .describe = &describe_statement,
+                          .number = &number_of,
+                          .describe_input = &describe_input,
+                          .part = part});
+}
+
 // NOLINTBEGIN(cert-err58-cpp): before main, like all actions
-const ActionId kStatement = register_action(
-    {.name = "statement",
-     .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_statement(rule); },
-     .describe = &describe_statement,
-     .number = &number_of,
-     .describe_input = &describe_input});
-const ActionId kDryStatement = register_action(
-    {.name = "statement",
-     .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_statement(rule); },
-     .takes_failures = true,
-     .describe = &describe_statement,
-     .number = &number_of});
+const ActionId kStatement = register_statement("statement", TaskPart::step);
+// A call of a leaf or an app that waits for its inputs, or of an app; and of a leaf that has them.
+const ActionId kCall = register_statement("statement", TaskPart::before_task);
+const ActionId kLeaf = register_statement("leaf", TaskPart::task);
+const ActionId kDryStatement = register_action({.name = "statement",
+                                                .run = &run_statement,
+                                                .takes_failures = true,
+                                                .describe = &describe_statement,
+                                                .number = &number_of,
+                                                .part = TaskPart::step});
 const ActionId kFunction = register_action(
     {.name = "function",
      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_function(rule); },
      .describe = &describe_function,
-     .number = &number_of});
+     .number = &number_of,
+     .part = TaskPart::step});
 const ActionId kRange =
     register_action({.name = "for",
                      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_range(rule); },
                      .describe = &describe_loop,
                      .number = &number_of,
-                     .is_loop = true});
+                     .is_loop = true,
+                     .part = TaskPart::step});
 const ActionId kEach =
     register_action({.name = "foreach",
                      .run = [](Flow& /*flow*/, Rule& rule) { Interpreter::here().run_each(rule); },
                      .takes_failures = true,
                      .describe = &describe_loop,
                      .number = &number_of,
-                     .is_loop = true});
-const ActionId kPut =
-    register_action({.name = "put", .run = &Interpreter::run_put, .takes_failures = true});
+                     .is_loop = true,
+                     .part = TaskPart::step});
+const ActionId kPut = register_action(
+    {.name = "put", .run = &Interpreter::run_put, .takes_failures = true, .part = TaskPart::step});
 // NOLINTEND(cert-err58-cpp)
 
 template <class T>
@@ -89,9 +102,11 @@ ScriptRange range_of(const Rule& rule) {
   return read_closure<ScriptRange>(rule);
 }
 
-void submit_statement(Flow& flow, StatementId id, std::vector<Arg> args, const RuleOptions& options,
-                      PortablePlace at) {
-  flow.submit(make_rule(kStatement, id, std::move(args), options, at));
+void submit_statement(Flow& flow, StatementId id, TaskPart part, std::vector<Arg> args,
+                      const RuleOptions& options, PortablePlace at) {
+  const ActionId of_call = part == TaskPart::task ? kLeaf : kCall;
+  flow.submit(
+      make_rule(part == TaskPart::step ? kStatement : of_call, id, std::move(args), options, at));
 }
 
 void submit_dry_statement(Flow& flow, StatementId id, std::vector<Arg> args,

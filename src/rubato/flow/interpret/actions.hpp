@@ -42,8 +42,9 @@ struct ScriptRange {
 };
 [[nodiscard]] ScriptRange range_of(const Rule& rule);
 
-void submit_statement(Flow& flow, StatementId id, std::vector<Arg> args, const RuleOptions& options,
-                      PortablePlace at);
+// `part`: what it is to people.
+void submit_statement(Flow& flow, StatementId id, TaskPart part, std::vector<Arg> args,
+                      const RuleOptions& options, PortablePlace at);
 // The same; the statement meets inputs that have failed, too.
 void submit_dry_statement(Flow& flow, StatementId id, std::vector<Arg> args,
                           const RuleOptions& options, PortablePlace at);

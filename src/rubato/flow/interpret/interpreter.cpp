@@ -339,8 +339,25 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
       args.emplace_back();
     }
   }
-  const auto submit = is_dry() ? &submit_dry_statement : &submit_statement;
-  submit(flow_, {statement.number, stage}, std::move(args), options, place(*statement.statement));
+  const StatementId id{statement.number, stage};
+  const PortablePlace at = place(*statement.statement);
+  if (is_dry()) return submit_dry_statement(flow_, id, std::move(args), options, at);
+  submit_statement(flow_, id, part_of(*statement.statement, stage), std::move(args), options, at);
+}
+
+// Of a rule of that statement.
+TaskPart Interpreter::part_of(const tic::Statement& statement, Stage stage) const {
+  if (!is_task_of_its_own(statement)) return TaskPart::step;
+  const auto& call = std::get<tic::RuleCall>(std::get<tic::Rule>(statement.form).action);
+  switch (compiled_.program().callables[static_cast<std::size_t>(call.index)].kind) {
+    case tic::CallableKind::function:
+      return TaskPart::step;
+    case tic::CallableKind::leaf:
+      return stage == Stage::ready ? TaskPart::task : TaskPart::before_task;
+    case tic::CallableKind::app:
+      return TaskPart::before_task;
+  }
+  return TaskPart::step;
 }
 
 void Interpreter::run_statement(Rule& rule) {

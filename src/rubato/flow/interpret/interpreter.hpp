@@ -85,6 +85,7 @@ class Interpreter {
   [[nodiscard]] Keys keys_of(const tic::Expr& operand, Environment& environment) const;
   [[nodiscard]] Arg read_argument(const tic::Expr& operand, Arg::Mode mode,
                                   Environment& environment) const;
+  [[nodiscard]] TaskPart part_of(const tic::Statement& statement, Stage stage) const;
   void run_body_of(const CompiledStatement& loop, const tic::Block& body, Environment& environment);
   void fail_targets(const CompiledStatement& statement, Environment& environment,
                     const Value& failure, Stage stage = Stage::begin) const;

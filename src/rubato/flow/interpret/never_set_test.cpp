@@ -48,8 +48,7 @@ print("other work")
 )",
       {1,
        2,
-       {"1 task needs what was never set, 1 did not run since they need what these were "
-        "to set:",
+       {"1 task needs what was never set:",
         "task 'use' of test.tic:7:1 did not run: it needs 'x', and the datum of "
         "test.tic:4:9 was never set"},
        "other work\n"});

@@ -50,5 +50,41 @@ insert c[x] = y
   }
 }
 
+TEST(Told, are_leaves_and_programs_as_tasks_and_nothing_else) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Ran ran = run_text(seed, R"(
+leaf odd_only(integer n) to (integer m)
+app echo(integer n) to (string s) { "echo" n stdout=s }
+function twice(integer n) to (integer m) { m = n + n }
+for i in [1 : 3] {
+  integer m k
+  string s t
+  when { } then {m} from {odd_only (2 * i - 1)}
+  when {m} then {s} from {echo m}
+  when {m} then {k} from {twice m}
+  when {k s} then {t} from {echo (k + length(s))}
+  wait (t) { print(i) }
+}
+
+// Those that wait for a task's results are not tasks themselves.
+TEST(Told, are_the_tasks_that_did_not_run) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Ran ran = run_text(seed, R"(
+leaf odd_only(integer n) to (integer m)
+integer m k
+integer x
+when { } then {m} from {odd_only 2}
+x = m + 1
+when {x} then {k} from {odd_only x}
+wait (k) { print("never") }
+print(x)
+)");
+    EXPECT_EQ(ran.result.n_failures, 1U);
+    EXPECT_EQ(ran.result.n_not_run(), 1U);
+    EXPECT_EQ(ran.result.n_tasks(), 1U);
+    expect_in(ran.result.text(), {"1 task failed, 1 did not run since they need what failed:\n"});
+  }
+}
+
 }  // namespace
 }  // namespace rubato::flow

@@ -82,7 +82,8 @@ std::uint32_t CoreWatch::index_of(const Rule& rule) {
                 at.line,           at.column};
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) return known->second;
-  TaskName name{rule.options.name, std::string(action.name), at.text()};
+  const std::string kind(action.part == TaskPart::task ? action.name : "rule");
+  TaskName name{rule.options.name, kind, at.text()};
   if (action.describe != nullptr) name.name = action.describe(rule);
   const std::uint32_t index = index_of(std::move(name));
   if (by_key_.size() < kNamesMost) by_key_.emplace(key, index);
@@ -102,10 +103,14 @@ std::uint32_t CoreWatch::index_of(TaskName name) {
 }
 
 CoreWatch::Span::Span(CoreWatch& watch, const Rule& rule)
-    : watch_(watch), worker_(watch.core_.tasks().running_or_null()), older_(watch.open_) {
+    : watch_(watch),
+      worker_(watch.core_.tasks().running_or_null()),
+      older_(watch.open_),
+      part_(action_at(rule.action).part) {
   if (older_ != nullptr) older_->newer_ = this;
   watch_.open_ = this;
-  LiveTaskCounts::count(watch_.live_.begun);
+  if (part_ == TaskPart::task) LiveTaskCounts::count(watch_.live_.begun);
+  if (part_ == TaskPart::before_task) LiveTaskCounts::count(watch_.live_.gone);
   if (watch_.depth_ == WatchDepth::counts) return;
   name_ = watch_.index_of(rule);
   turns_ = watch_.core_.tasks().n_turns();
@@ -132,7 +137,12 @@ void CoreWatch::Span::set_program(const std::string& program, std::string comman
 }
 
 void CoreWatch::end(const Span& span) {
-  LiveTaskCounts::count(live_.ended);
+  if (span.part_ != TaskPart::task && span.has_failed_) {
+    // What has failed counts, whatever it is.
+    LiveTaskCounts::count(live_.made);
+    LiveTaskCounts::count(live_.begun);
+  }
+  if (span.part_ == TaskPart::task || span.has_failed_) LiveTaskCounts::count(live_.ended);
   if (span.has_failed_) LiveTaskCounts::count(live_.failed);
   if (depth_ == WatchDepth::counts) return;
   const Nanos end = core_.clock();

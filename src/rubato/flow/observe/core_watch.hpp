@@ -28,7 +28,7 @@ namespace rubato::flow {
 // What tasks are told apart by.
 struct TaskName {
   std::string name;
-  std::string kind;  // "async", "statement", "program", ..
+  std::string kind;  // "async", "leaf", "program", ..; "rule" of what is no task to people
   std::string place;
 
   [[nodiscard]] bool operator<(const TaskName& other) const {
@@ -71,7 +71,13 @@ class CoreWatch {
   CoreWatch& operator=(const CoreWatch&) = delete;
 
   void note_made() noexcept { LiveTaskCounts::count(live_.made); }
-  void note_gone() noexcept { LiveTaskCounts::count(live_.gone); }
+  // The same of a rule, which may be no task to people; and one that will not run as such.
+  void note_made(const Rule& rule) noexcept {
+    if (action_at(rule.action).part != TaskPart::step) note_made();
+  }
+  void note_gone(const Rule& rule) noexcept {
+    if (action_at(rule.action).part != TaskPart::step) LiveTaskCounts::count(live_.gone);
+  }
   // The task that runs has failed; if it goes on, it will still have failed.
   void note_failed() noexcept;
 
@@ -133,6 +139,7 @@ class CoreWatch::Span {
   Span* older_;
   Span* newer_ = nullptr;
   std::uint32_t name_ = 0;
+  TaskPart part_;
   bool has_failed_ = false;
   std::uint64_t turns_ = 0;  // of tasks on this core, at the begin
   Nanos begin_ = 0;

@@ -52,8 +52,10 @@ io::Table held_table(const FlowResult& result) {
 
 void put_result(io::JsonWriter& json, const FlowResult& result) {
   json.field("run", result.counters.n_run)
-      .field("failed", result.counters.n_failed)
-      .field("skipped", result.counters.n_skipped)
+      .field("tasks", result.n_tasks())
+      .field("rules", result.counters.n_steps)
+      .field("failed", result.n_failures)
+      .field("skipped", result.n_not_run())
       .field("never_set", result.counters.n_never_set)
       .field("data", result.counters.n_data);
   json.key("journal")
@@ -138,11 +140,12 @@ void FlowReport::put(io::JsonWriter& json) const {
 
 void FlowReport::add(io::HtmlReport& page) const {
   if (figures_.names.empty() && result_.is_good() && result_.n_data_held == 0) return;
-  const FlowCounters& counters = result_.counters;
-  page.paragraph(std::to_string(counters.n_run) + " tasks ran, " +
-                 std::to_string(counters.n_failed) + " failed, " +
-                 std::to_string(counters.n_skipped) +
-                 " did not run since they need what failed or was never set.");
+  const std::uint64_t n_rules = result_.counters.n_steps;
+  page.paragraph(std::to_string(result_.n_tasks()) + " tasks ran, " +
+                 std::to_string(result_.n_failures) + " failed, " +
+                 std::to_string(result_.n_not_run()) +
+                 " did not run since they need what failed or was never set." +
+                 (n_rules == 0 ? "" : " Beside them ran " + std::to_string(n_rules) + " rules."));
   if (!result_.failures.empty()) page.heading("What failed").code(lines(result_.failures));
   if (!result_.waiting.empty()) page.heading("What waits for ever").code(lines(result_.waiting));
   if (result_.n_data_held > 0) {

@@ -51,7 +51,7 @@ class FlowReport final : public global::ReportPart {
   FlowFigures figures_;
 };
 
-// The fields run, failed, skipped, data, journal, failures, waiting and not_freed of a result, into an
+// The fields run, tasks, rules, failed, skipped, data, journal, failures, waiting and not_freed of a result, into an
 // open object.
 void put_result(io::JsonWriter& json, const FlowResult& result);
 

@@ -71,6 +71,13 @@ struct Arg {
 class Flow;
 struct Rule;
 
+// What a rule is to people, who count tasks.
+enum class TaskPart : std::uint8_t {
+  task,
+  before_task,  // becomes one, by making another rule, when it has its inputs
+  step,         // of an interpreter, which has many of them
+};
+
 // What a rule does. Registered by static objects; its id is the same on all nodes, since they run
 // the same executable.
 struct Action {
@@ -88,6 +95,7 @@ struct Action {
   std::string (*describe_input)(const Rule& rule, std::size_t argument) = nullptr;
   bool counts_itself = false;  // one run is not one task: it makes the spans of its tasks itself
   bool is_loop = false;        // part of a loop, which the throttle may put aside
+  TaskPart part = TaskPart::task;
 };
 using ActionId = std::uint32_t;
 [[nodiscard]] ActionId register_action(const Action& action);

@@ -184,7 +184,6 @@ class ScriptProgress final : public flow::LineSink {
 
 void say(const ScriptRun& run, const flow::FlowReport& report, const FlowOptions& options,
          const core::JobShape& shape, const Context& context) {
-  const flow::FlowCounters& counters = run.result.counters;
   const double seconds = static_cast<double>(run.wall) * 1e-9;
   if (run.error) throw *run.error;
   const std::string text = run.result.text();
@@ -192,8 +191,9 @@ void say(const ScriptRun& run, const flow::FlowReport& report, const FlowOptions
   const std::string leaks = run.result.leak_text();
   if (!leaks.empty()) context.err << options.script << ": " << leaks << '\n';
   context.err << fmt::format("{} tasks, {} failed, {} not run, in {:.3f} s on {} {}\n",
-                             counters.n_run, counters.n_failed, counters.n_skipped, seconds,
-                             shape.n_cores_total(), shape.n_cores_total() == 1 ? "core" : "cores");
+                             run.result.n_tasks(), run.result.n_failures, run.result.n_not_run(),
+                             seconds, shape.n_cores_total(),
+                             shape.n_cores_total() == 1 ? "core" : "cores");
   const flow::JournalCounts& journal = run.result.journal;
   if (!options.resume.empty()) {
     context.err << fmt::format("journal: {} done before, {} new, {} done again\n", journal.n_done,

@@ -44,7 +44,8 @@ TEST(FlowCommand, RunsAScriptAndSaysWhatItDid) {
   const Answer json = call({"flow", "run", path, "--json"});
   const auto figures = nlohmann::json::parse(json.out.substr(json.out.find('{')));
   EXPECT_EQ(figures["failed"], 0);
-  EXPECT_GT(figures["run"], 0);
+  EXPECT_GT(figures["rules"], 0);
+  EXPECT_EQ(figures["tasks"], 0);
   EXPECT_EQ(figures["not_freed"]["number"], 0);
   EXPECT_EQ(json.err.find("not freed"), std::string::npos) << json.err;
 }
@@ -297,6 +298,9 @@ void expect_figures(const nlohmann::json& run, std::uint64_t n_cores) {
   }
   EXPECT_TRUE(has_programs) << run["names"];
   EXPECT_EQ(n, run["run"]);
+  EXPECT_EQ(run["tasks"], 6);
+  EXPECT_EQ(run["tasks"].get<std::uint64_t>() + run["rules"].get<std::uint64_t>(), run["run"]);
+  EXPECT_EQ(run["failed"], 1);
   EXPECT_EQ(run["slowest"][0]["name"], "nap");
   EXPECT_EQ(run["slowest"][0]["with"].get<std::string>().find("sh -c sleep 0.05"), 0U);
   EXPECT_EQ(run["use"]["cores"].size(), n_cores);
@@ -348,14 +352,19 @@ TEST(FlowCommand, ReportsAndTracesJobsOfSeveralNodes) {
 TEST(FlowCommand, SaysHowFarItIsWhereItIsAskedTo) {
   const std::string path = script("far.tic",
                                   "app nap(integer i) to (void v) { \"sleep\" i }\n"
-                                  "void v w\n"
+                                  "void u v w\n"
+                                  "integer i = 3 * 7\n"
                                   "when { } then {v} from {nap 1}\n"
+                                  "when {v} then {u} from {nap 0}\n"
                                   "wait (v) { when { } then {w} from {nap 0} }\n");
   const Answer answer = call({"flow", "run", path, "--cores", "1", "--progress-every", "0.3"});
   EXPECT_EQ(answer.code, 0) << answer.err;
   EXPECT_EQ(call({"flow", "run", path, "--progress-every", "0"}).code, 2);
-  EXPECT_NE(answer.err.find("1 running, "), std::string::npos) << answer.err;
-  EXPECT_NE(answer.err.find("0 failed, "), std::string::npos) << answer.err;
+  // Programs, and nothing of what the interpreter does for them.
+  EXPECT_NE(answer.err.find("1 running, 1 waiting, 0 done, 0 failed, "), std::string::npos)
+      << answer.err;
+  EXPECT_NE(answer.err.find("\n3 tasks, 0 failed, 0 not run, in "), std::string::npos)
+      << answer.err;
 }
 
 TEST(FlowCommand, NamesFilesByResults) {
