@@ -292,15 +292,9 @@ void Interpreter::perform_switch(const tic::Switch& cases, Environment& environm
 
 void Interpreter::perform_foreach(const CompiledStatement& statement, const tic::Foreach& loop,
                                   Environment& environment) {
-  if (!tic::is_operand(loop.container)) {
-    for (auto& [key, value] : evaluate_members(loop.container, compiled_, environment)) {
-      if (loop.key) environment.slot(loop.key->variable).value = key;
-      bind_member(loop.value.variable, std::move(value), environment);
-      run_body_of(statement, loop.body, environment);
-      environment.forget(loop.value.variable);
-    }
-    return;
-  }
+  // What an expression makes becomes a container, whose loops are tasks that any core may take.
+  if (!tic::is_operand(loop.container))
+    static_cast<void>(made_container(loop.container, environment));
   check_known(loop.container, environment);
   const auto found = environment.known.find(&loop.container);
   RUBATO_REQUIRE(found != environment.known.end());

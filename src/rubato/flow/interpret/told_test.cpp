@@ -86,5 +86,18 @@ print(x)
   }
 }
 
+// As of other containers: 64 members a task.
+TEST(Foreach, over_what_an_expression_makes_has_tasks_for_its_bodies) {
+  std::string words;
+  std::string lines;
+  for (int i = 0; i < 300; ++i) {
+    words += (i == 0 ? "" : " ") + std::to_string(i);
+    lines += std::to_string(i) + " " + std::to_string(i) + "\n";
+  }
+  const std::string loop = "foreach word, i in split(\"" + words + "\") { print(i, word) }\n";
+  expect_lines(loop, lines, 10);
+  EXPECT_GE(run_text(9, loop).result.counters.n_run, 300U / kPairsATask);
+}
+
 }  // namespace
 }  // namespace rubato::flow
