@@ -3,13 +3,24 @@
 namespace rubato::flow {
 
 Environment::~Environment() {
-  for (std::size_t i = 0; i < slots_.size(); ++i)
-    forget(static_cast<int>(i));
+  for (auto& [variable, each] : slots_)
+    forget(each);
   forget_known();
 }
 
+const Slot& Environment::slot(int variable) const {
+  static const Slot kNone;
+  const auto found = slots_.find(variable);
+  return found == slots_.end() ? kNone : found->second;
+}
+
 void Environment::forget(int variable) {
-  Slot old = std::exchange(slot(variable), {});
+  const auto found = slots_.find(variable);
+  if (found != slots_.end()) forget(found->second);
+}
+
+void Environment::forget(Slot& slot) {
+  const Slot old = std::exchange(slot, {});
   flow_.give_back_reader(old.reader.ref);
   flow_.give_back_writer(old.writer.ref);
   flow_.give_back_reader(old.named);

@@ -33,8 +33,7 @@ struct Slot {
 
 class Environment {
  public:
-  Environment(Flow& flow, const tic::Frame& frame)
-      : flow_(flow), frame_(frame), slots_(frame.variables.size()) {}
+  Environment(Flow& flow, const tic::Frame& frame) : flow_(flow), frame_(frame) {}
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
   // Gives back all references.
@@ -42,10 +41,9 @@ class Environment {
 
   [[nodiscard]] Flow& flow() noexcept { return flow_; }
   [[nodiscard]] const tic::Frame& frame() const noexcept { return frame_; }
-  [[nodiscard]] Slot& slot(int variable) { return slots_[static_cast<std::size_t>(variable)]; }
-  [[nodiscard]] const Slot& slot(int variable) const {
-    return slots_[static_cast<std::size_t>(variable)];
-  }
+  // Stays where it is.
+  [[nodiscard]] Slot& slot(int variable) { return slots_[variable]; }
+  [[nodiscard]] const Slot& slot(int variable) const;
   // Gives its references back; it is as if it had not been declared.
   void forget(int variable);
 
@@ -64,9 +62,12 @@ class Environment {
   static void unpack_slot(Slot& slot, std::span<Arg> args, std::size_t& at);
 
  private:
+  void forget(Slot& slot);
+
   Flow& flow_;
   const tic::Frame& frame_;
-  std::vector<Slot> slots_;
+  // Of those that are used: a statement of a long block is to cost no more than one of a short one.
+  std::map<int, Slot> slots_;
 };
 
 }  // namespace rubato::flow
