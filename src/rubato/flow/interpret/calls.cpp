@@ -129,12 +129,18 @@ void Interpreter::evaluate_call(const tic::CallExpr& call,
   static_cast<void>(call_builtin(call, values, compiled_, environment));
 }
 
-// For print(): {0: 1.5, 1: 2.0}
+// For print(): {0: 1.5, 1: 2.0}, {x: 1.5, y: 2.0}
 std::string Interpreter::members_text(const Expr& e, Environment& environment) const {
+  const bool is_structure = e.type.is(tic::Kind::structure);
+  const auto name_of = [&](const Value& key) -> std::string {
+    if (!is_structure) return key_text(key);
+    const auto& of = compiled_.program().structs.at(static_cast<std::size_t>(e.type.struct_index));
+    return of.fields.at(static_cast<std::size_t>(key.as_integer())).name.text;
+  };
   std::string text = "{";
   for (const auto& [key, value] : evaluate_members(e, compiled_, environment)) {
     if (text.size() > 1) text += ", ";
-    text += key_text(key) + ": " + (value.is_reference() ? "{..}" : text_of(value));
+    text += name_of(key) + ": " + (value.is_reference() ? "{..}" : text_of(value));
     if (value.is_reference()) flow_.give_back_reader(value.as_reference());
   }
   return text + "}";

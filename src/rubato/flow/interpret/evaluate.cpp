@@ -129,7 +129,7 @@ class Evaluator {
     result = 1;
     if (exponent < 0) {
       if (base != 1 && base != -1) return false;
-      exponent = -exponent % 2;
+      exponent = -(exponent % 2);
     }
     while (exponent > 0) {
       if (exponent % 2 == 1 && __builtin_mul_overflow(result, base, &result)) return false;

@@ -86,6 +86,26 @@ print(x)
   }
 }
 
+TEST(Told, are_the_names_of_fields) {
+  expect_lines(R"(
+struct place { float x y; string name }
+place p
+p.x = 1.5
+p.y = 2.0
+p.name = "here"
+print(p)
+)",
+               "{x: 1.5, y: 2.0, name: here}\n");
+}
+
+TEST(Told, is_that_powers_are_exact_at_the_ends_of_integers) {
+  expect_lines(R"(
+integer least = 0 - 9223372036854775807 - 1
+print(1 ** least, (0 - 1) ** least, (0 - 1) ** (least + 1))
+)",
+               "1 1 -1\n", 3);
+}
+
 // As of other containers: 64 members a task.
 TEST(Foreach, over_what_an_expression_makes_has_tasks_for_its_bodies) {
   std::string words;
