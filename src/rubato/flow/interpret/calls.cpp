@@ -9,6 +9,7 @@
 #include "rubato/flow/interpret/builtin_calls.hpp"
 #include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
+#include "rubato/flow/interpret/leaf_crash.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/leaf_runs.hpp"
 #include "rubato/flow/tic/walk.hpp"
@@ -284,10 +285,15 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
   const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
   const std::vector<Value> outputs = leaf.outputs;
   bool is_whole = true;
-  const auto run = [&] { is_whole = run_leaf(function, leaf, callable); };
   const auto give_up = [&](const std::string& why) { fail(statement, environment, why); };
   const std::string who =
       "task '" + callable.name + "' of " + place_text(compiled_, statement.statement->place);
+  const std::string in_crash =
+      who + (function.library.path.empty() ? "" : ", of the plugin ") + function.library.path;
+  const auto run = [&] {
+    const LeafInCrash named(in_crash);
+    is_whole = run_leaf(function, leaf, callable);
+  };
   for (std::uint32_t i = 1;; ++i) {
     try {
       EndedIn ended = EndedIn::time;

@@ -1,5 +1,7 @@
 // What people are told of a script: names, places, numbers.
 
+#include <csignal>
+
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/run_script_test.hpp"
 
@@ -10,7 +12,11 @@ std::int64_t odd_only(std::int64_t n) {
   if (n % 2 == 0) throw Error("it is even");
   return n;
 }
-[[maybe_unused]] const bool kLeaves = register_leaf("odd_only", &odd_only);
+void crash() {
+  static_cast<void>(*static_cast<volatile int*>(nullptr));  // NOLINT
+}
+[[maybe_unused]] const bool kLeaves =
+    register_leaf("odd_only", &odd_only) && register_leaf("crash", &crash);
 
 void expect_in(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
@@ -65,6 +71,12 @@ for i in [1 : 3] {
   when {k s} then {t} from {echo (k + length(s))}
   wait (t) { print(i) }
 }
+)");
+    EXPECT_EQ(ran.result.text(), "");
+    EXPECT_EQ(ran.result.n_tasks(), 9U) << "seed " << seed;
+    EXPECT_GT(ran.result.counters.n_steps, 9U);
+  }
+}
 
 // Those that wait for a task's results are not tasks themselves.
 TEST(Told, are_the_tasks_that_did_not_run) {
@@ -118,6 +130,19 @@ TEST(Foreach, over_what_an_expression_makes_has_tasks_for_its_bodies) {
   expect_lines(loop, lines, 10);
   EXPECT_GE(run_text(9, loop).result.counters.n_run, 300U / kPairsATask);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(ToldDeathTest, is_the_leaf_that_ends_the_process) {
+  EXPECT_EXIT(global::run_here(1,
+                               [] {
+                                 static_cast<void>(
+                                     run_script("leaf crash() to (void v)\nvoid v\n"
+                                                "when { } then {v} from {crash}\n",
+                                                "crash.tic"));
+                               }),
+              ::testing::KilledBySignal(SIGSEGV), "SIGSEGV in task 'crash' of crash.tic:3:1");
+}
+#endif
 
 }  // namespace
 }  // namespace rubato::flow
