@@ -59,7 +59,8 @@ std::uint64_t build_hash() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   std::vector<char> buffer(1 << 16);  // tasks may ask, whose stacks are small
   hash = kHashStart;
-  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
+         file.gcount() > 0) {
     hash = hash_bytes(buffer.data(), static_cast<std::size_t>(file.gcount()), hash);
   }
   return hash;

@@ -9,9 +9,9 @@ Environment::~Environment() {
 }
 
 const Slot& Environment::slot(int variable) const {
-  static const Slot kNone;
+  static const Slot none;
   const auto found = slots_.find(variable);
-  return found == slots_.end() ? kNone : found->second;
+  return found == slots_.end() ? none : found->second;
 }
 
 void Environment::forget(int variable) {

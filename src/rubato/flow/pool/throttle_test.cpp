@@ -56,7 +56,7 @@ void expect_done(std::uint64_t seed, const std::vector<std::string>& workers,
         result = run(main, {Workers::parse(workers)});
         set_most(0);
       },
-      seed % 2 == 0 ? global::tiny_windows() : core::MessageOptions{});
+      global::windows_of(seed));
   EXPECT_EQ(result.text(), "") << "seed " << seed;
   EXPECT_EQ(result.n_data_held, 0U) << "seed " << seed;
 }
@@ -79,7 +79,7 @@ void expect_bounded(std::uint64_t seed, std::int64_t n_keepers, std::int64_t n_a
 }
 
 TEST(Throttle, bounds_what_waits_for_workers_of_a_type) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     expect_done(seed, {"gpu=1/node"}, [] {
       const auto body = [](std::int64_t i) {
         made.make();
@@ -94,7 +94,7 @@ TEST(Throttle, bounds_what_waits_for_workers_of_a_type) {
 
 // All on the node that has such workers; it takes a while until other nodes have heard.
 TEST(Throttle, tells_the_nodes_that_work_comes_from) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     expect_done(seed, {"gpu=1"}, [] {
       const auto body = [](std::int64_t i) {
         made.make();
@@ -108,7 +108,7 @@ TEST(Throttle, tells_the_nodes_that_work_comes_from) {
 }
 
 TEST(Throttle, bounds_what_is_bound_to_a_core) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     expect_done(seed, {}, [] {
       const auto body = [](std::int64_t i) {
         made.make();
@@ -122,7 +122,7 @@ TEST(Throttle, bounds_what_is_bound_to_a_core) {
 }
 
 TEST(Throttle, bounds_teams) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     expect_done(seed, {}, [] {
       const auto body = [](std::int64_t i) {
         made.make();
@@ -137,7 +137,7 @@ TEST(Throttle, bounds_teams) {
 
 // One task that makes all, and the main program itself.
 TEST(Throttle, lets_a_single_task_wait) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     static const auto make_all = [] {
       for (std::int64_t i = 0; i < kTasks / 2; ++i) {
         made.make();
@@ -155,7 +155,7 @@ TEST(Throttle, lets_a_single_task_wait) {
 
 // Tasks become ready by what others set, or are made by tasks that a loop makes.
 TEST(Throttle, bounds_what_loops_make_by_way_of_others) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     expect_done(seed, {"gpu=1/node"}, [] {
       const auto body = [](std::int64_t i) {
         const Future<std::int64_t> x = async([](std::int64_t j) { return 2 * j; })(i);
@@ -185,7 +185,7 @@ void grow(std::int64_t depth) {
 }
 
 TEST(Throttle, bounds_what_trees_make) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     expect_done(seed, {"gpu=1/node"}, [] { grow(13); });
     EXPECT_EQ(made.n_run, 1 << 13) << "seed " << seed;
     expect_bounded(seed, Shape(seed).n_nodes, 600);
@@ -194,7 +194,7 @@ TEST(Throttle, bounds_what_trees_make) {
 
 // Two stages: tasks of workers make tasks for others, which are slower, and never wait themselves.
 TEST(Throttle, bounds_the_second_stage_by_the_loop_as_well) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     expect_done(seed, {"cpu=2/node", "gpu=1/node"}, [] {
       const auto body = [](std::int64_t i) {
         const WorkType cpu = Flow::here().typed_pool().workers().type("cpu");
@@ -211,7 +211,7 @@ TEST(Throttle, bounds_the_second_stage_by_the_loop_as_well) {
 
 // Other loops are not put aside: the only worker waits for one of them.
 TEST(Throttle, lets_other_loops_go_on) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     expect_done(seed, {"gpu=1"}, [] {
       auto late = make_container<std::int64_t>();
       async([](const Container<std::int64_t>& all) { static_cast<void>(all.get(kTasks - 1)); },
@@ -230,7 +230,7 @@ TEST(Throttle, lets_other_loops_go_on) {
 
 // What the workers wait for is set by the loop that has filled their queue.
 TEST(Throttle, goes_on_where_all_workers_wait_for_what_is_not_made_yet) {
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
     expect_done(seed, {"gpu=1/node"}, [] {
       auto late = make_container<std::int64_t>();
       const auto wait = [](const Container<std::int64_t>& all) {
