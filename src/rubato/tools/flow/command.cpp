@@ -249,7 +249,15 @@ class FlowRun {
     global::Program program(job.shape(), program_options());
     program.set_main([this] { run_main(); });
     attach(job, program);
-    const core::NodeFigures mine = run_engine(job, program);
+    const Nanos begin = steady_now();
+    core::NodeFigures mine;
+    try {
+      mine = run_engine(job, program);
+    } catch (const Error& error) {
+      progress_.reset();
+      if (job.speaks()) say_how_to_go_on(error, steady_now() - begin);
+      throw;
+    }
     progress_.reset();
     report_.set_result(run_.result);
     report_.set_script(flow::kScriptFile, options_.script);
@@ -275,6 +283,24 @@ class FlowRun {
   }
 
  private:
+  // Of a run that was ended with all that it had under way: by a signal, or with a lost node.
+  void say_how_to_go_on(const Error& why, Nanos time) const {
+    const std::string& folder = options_.resume.empty() ? options_.journal : options_.resume;
+    if (folder.empty()) return;
+    try {
+      const std::uint64_t n = flow::Journal::n_tasks_in(folder);
+      context_.err << fmt::format(
+          "{}: {} after {:.3f} s; {} {} ended well and {} written down in {}\n"
+          "go on with: rubato flow run {} --resume {}\n",
+          options_.script, why.what(), static_cast<double>(time) * 1e-9, n,
+          n == 1 ? "task has" : "tasks have", n == 1 ? "is" : "are", folder, options_.script,
+          folder);
+      context_.err.flush();
+    } catch (const Error& error) {
+      context_.err << "rubato: " << error.what() << std::endl;
+    }
+  }
+
   // The same on all nodes.
   [[nodiscard]] bool wants_figures() const {
     return context_.json || trace_ || !options_.report.empty();
@@ -484,7 +510,7 @@ void add_flow(CommandLine& line) {
                 .choice = "subcommand"});
   parser.require_subcommand(1);
   const auto add = [&](const char* name, const char* help, auto* function) {
-    CLI::App* sub = parser.add_subcommand(name, help);
+    CLI::App* sub = parser.add_subcommand(name, help)->group("What to do with a script");
     sub->fallthrough();
     sub->add_option("script", options->script, "File of TIC (docs/tic.md)")
         ->required()

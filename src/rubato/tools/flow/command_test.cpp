@@ -367,6 +367,40 @@ TEST(FlowCommand, SaysHowFarItIsWhereItIsAskedTo) {
       << answer.err;
 }
 
+// By a program of it, when another one has ended.
+TEST(FlowCommand, SaysHowToGoOnAfterCtrlC) {
+  const std::string folder = scratch("interrupted");
+  const std::string path =
+      script("interrupted.tic",
+             "app done() to (string s) { \"echo\" \"x\" stdout=s }\n"
+             "app end(string s) to (void v) {\n"
+             "  \"sh\" \"-c\" \"test -e $1 && exit; > $1; kill -INT $0; sleep 20\"\n"
+             "    arg(\"process\") arg(\"again\") s }\n"
+             "string s\nvoid v\n"
+             "when { } then {s} from {done}\n"
+             "when {s} then {v} from {end s}\n");
+  const Finished ended = run_program(
+      {"sh", "-c",
+       "exec \"$0\" flow run \"$1\" --cores 1 --arg process=$$ --arg again=\"$2.again\" "
+       "--journal \"$2\" 2>&1",
+       RUBATO_PROGRAM, path, folder});
+  EXPECT_EQ(ended.code, 130) << ended.out;
+  EXPECT_NE(ended.out.find("s; 1 task has ended well and is written down in " + folder + "\n" +
+                           "go on with: rubato flow run " + path + " --resume " + folder + "\n"),
+            std::string::npos)
+      << ended.out;
+  const Answer again = call({"flow", "run", path, "--cores", "1", "--arg", "process=0", "--arg",
+                             "again=" + folder + ".again", "--resume", folder});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.err.find("journal: 1 done before, 1 new"), std::string::npos) << again.err;
+}
+
+TEST(FlowCommand, ListsWhatToDoWithAScript) {
+  const Answer help = call({"flow", "--help"});
+  EXPECT_EQ(help.out.find("Run models"), std::string::npos) << help.out;
+  EXPECT_NE(help.out.find("What to do with a script:\n  run "), std::string::npos) << help.out;
+}
+
 TEST(FlowCommand, NamesFilesByResults) {
   const std::string folder = scratch("names");
   const std::string path = script("names.tic",
