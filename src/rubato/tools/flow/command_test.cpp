@@ -291,7 +291,7 @@ void expect_figures(const nlohmann::json& run, std::uint64_t n_cores) {
     if (name["kind"] != "program") continue;
     has_programs = true;
     EXPECT_EQ(name["name"], "nap");
-    EXPECT_NE(name["place"].get<std::string>().find("see.tic:5:26"), std::string::npos);
+    EXPECT_NE(name["place"].get<std::string>().find("see.tic:5:27"), std::string::npos);
     EXPECT_EQ(name["number"], 6);
     EXPECT_EQ(name["failed"], 1);
     EXPECT_GE(name["seconds"], 6 * 0.05);
