@@ -169,7 +169,7 @@ class Async {
     Flow& flow = Flow::here();
     const DataId output = flow.create(detail::kind_of_result<R>(), PortablePlace(at_));
     if constexpr (sizeof...(A) == 0 && sizeof(F) <= detail::kReadyBytesMost) {
-      if (is_plain()) {
+      if (is_plain() && !flow.throttle().is_of_worker()) {
         flow.note_made();
         flow.core().spawn_pooled(detail::ReadyTask<F>{output, PortablePlace(at_), f_});
         return Future<R>(Ref{output, kWholeWeight});

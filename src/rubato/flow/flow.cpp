@@ -400,10 +400,15 @@ void Flow::run_pooled(std::unique_ptr<Rule> rule) {
   run(*rule);
 }
 
-// What waits at once if it has made too much of what is queued.
+// What waits at once if it has made too much of what is queued, which may be elsewhere, or not yet.
 void Flow::submit_queued(std::unique_ptr<Rule> rule) {
   Throttle::Running frame(throttle_);
+  const RuleOptions& how = rule->options;
+  QueueId queue{how.core, how.is_bound() ? kBoundQueue : kNoQueue};
+  if (how.type) queue = {kAnyCore, queue_of_type(how.type)};
+  if (how.needs_several()) queue = {kAnyCore, queue_of_teams(how.type)};
   advance(std::move(rule));
+  throttle_.note_made_for(queue);
   frame.settle();
 }
 
@@ -530,6 +535,7 @@ std::unique_ptr<Rule> Flow::empty_copy(const Rule& rule, std::uint32_t n_args_mo
   copy->set_closure(rule.closure().data(), rule.closure().size());
   copy->at_arg = n;
   copy->loop = rule.loop;
+  copy->made_on = rule.made_on;
   return copy;
 }
 

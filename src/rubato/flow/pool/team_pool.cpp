@@ -187,8 +187,8 @@ void TeamPool::accept(std::unique_ptr<Rule> rule) {
   const std::int64_t priority = rule->options.priority;
   here_.begin_in_scope(here_.scope());
   Kept& kept = kept_[type.number];
-  Flow::here().throttle().note_queued(
-      queue_of_teams(type), *rule, {.n_workers = kept.n_running > 0 ? kept.n_running : UINT32_MAX});
+  Flow::here().throttle().note_queued(queue_of_teams(type), *rule,
+                                      {.n_workers = std::max(1U, kept.n_running)});
   kept.waiting.emplace(std::pair(-priority, n_put_++), Waiting{std::move(rule), here_.scope()});
   gather_next(type, kept);
 }
@@ -252,7 +252,7 @@ void TeamPool::note_ended(WorkType type) {
 
 void TeamPool::set_running(WorkType type, Kept& kept, std::uint32_t n) {
   kept.n_running = n;
-  Flow::here().throttle().set_workers(queue_of_teams(type), n > 0 ? n : UINT32_MAX);
+  Flow::here().throttle().set_workers(queue_of_teams(type), std::max(1U, n));
 }
 
 }  // namespace rubato::flow

@@ -42,16 +42,6 @@ void Throttle::begin() {
 
 // --- what runs
 
-core::Worker* Throttle::task() const noexcept {
-  core::Scheduler& tasks = here_.tasks();
-  return tasks.running_or_null() != nullptr ? &tasks.running() : nullptr;
-}
-
-Throttle::Running* Throttle::running() const noexcept {
-  const core::Worker* const mine = task();
-  return mine != nullptr ? static_cast<Running*>(mine->frame) : nullptr;
-}
-
 Throttle::Running::Running(Throttle& throttle, std::uint32_t loop, QueueId empties) noexcept
     : throttle_(throttle), task_(throttle.task()), loop_(loop), empties_(empties) {
   if (task_ != nullptr) outer_ = static_cast<Running*>(std::exchange(task_->frame, this));
@@ -74,18 +64,20 @@ void Throttle::Running::settle() {
 
 // --- whoever makes rules
 
-// What a task that empties a queue makes belongs to its loop, but for its own loops: it may wait for
-// them, and they must not wait for it.
+// What a task of a worker or a team makes belongs to the loop around it, but does not wait: that task
+// may wait for it. A core goes on with others while one that is bound to it waits.
 void Throttle::mark(Rule& rule) {
-  const bool is_loop = action_at(rule.action).is_loop;
+  rule.made_on = here_.shape().node;
   if (rule.loop != 0) return;
-  const Running* const maker = running();
-  const bool is_own = is_loop && maker != nullptr && maker->empties_.number != kNoQueue;
-  if (maker != nullptr && !is_own) rule.loop = maker->loop_;
-  if (!is_loop || rule.loop != 0) return;
+  if (const Running* const maker = running(); maker != nullptr) {
+    const QueueNumber empties = maker->empties_.number;
+    rule.loop = maker->loop_ | (empties != kNoQueue && empties != kBoundQueue ? kOfWorker : 0);
+  }
+  if (!action_at(rule.action).is_loop || (rule.loop & ~kOfWorker) != 0) return;
   // If the numbers begin again, two loops may wait where one would do.
   const auto n_cores = static_cast<std::uint32_t>(here_.shape().n_cores_total());
-  rule.loop = std::max(1U, n_loops_++ * n_cores + here_.core());
+  const std::uint32_t number = (++n_loops_ * n_cores + here_.core()) & ~kOfWorker;
+  rule.loop |= std::max(1U, number);
 }
 
 Throttle::Full* Throttle::find(QueueId queue) noexcept {
@@ -94,9 +86,17 @@ Throttle::Full* Throttle::find(QueueId queue) noexcept {
 }
 
 void Throttle::note_put(QueueId queue) {
-  if (full_.empty() || find(queue) == nullptr) return;
   Running* const maker = running();
-  if (maker != nullptr && maker->empties_.number == kNoQueue) maker->full_ = queue;
+  if (maker == nullptr || full_.empty() || find(queue) == nullptr) return;
+  const bool is_bound = maker->empties_.number == kBoundQueue;
+  if (is_bound ? queue.number != kBoundQueue : !is_of_worker()) maker->full_ = queue;
+}
+
+void Throttle::note_made_for(QueueId queue) {
+  for (const Full& full : full_) {
+    const bool is_it = queue.keeper == kAnyCore || queue.keeper == full.queue.keeper;
+    if (is_it && queue.number == full.queue.number) return note_put(full.queue);
+  }
 }
 
 void Throttle::wait_for(QueueId queue) {
@@ -108,6 +108,7 @@ void Throttle::wait_for(QueueId queue) {
 }
 
 bool Throttle::must_wait(const Rule& rule) const noexcept {
+  if ((rule.loop & kOfWorker) != 0) return false;
   if (holds_all()) return true;
   const auto has_it = [&](const Full& full) { return contains(full.loops, rule.loop); };
   return rule.loop != 0 && action_at(rule.action).is_loop && std::ranges::any_of(full_, has_it);
@@ -168,7 +169,7 @@ void Throttle::note_queued(QueueNumber number, const Rule& rule, const QueueLimi
   n_queued_max_ = std::max(n_queued_max_, ++queue.n);
   settle(queue, number);
   if (!queue.is_full) return;
-  tell_maker(queue, number, rule.loop);
+  tell_maker(queue, number, rule);
   watch(queue, number);
 }
 
@@ -176,6 +177,7 @@ void Throttle::note_begun(QueueNumber number) {
   Queue& queue = queues_.at(number);
   RUBATO_ASSERT(queue.n > 0, number);
   --queue.n;
+  ++queue.n_steps;
   if (queue.is_full) settle(queue, number);
 }
 
@@ -198,17 +200,16 @@ void Throttle::settle(Queue& queue, QueueNumber number) {
     tell(node, QueueHasRoom{{here_.core(), number}});
 }
 
-// The cores of this node and of that which the rule is from.
-void Throttle::tell_maker(Queue& queue, QueueNumber number, std::uint32_t loop) {
+// The cores of this node and of that which made the rule.
+void Throttle::tell_maker(Queue& queue, QueueNumber number, const Rule& rule) {
   const QueueId id{here_.core(), number};
+  const std::uint32_t loop = rule.loop & ~kOfWorker;
   if (!contains(queue.loops, loop) && queue.loops.size() < kLoopsMost) {
     queue.loops.push_back(loop);
     for (const NodeId node : queue.told)
       tell(node, QueueIsFull{id, loop});
   }
-  const core::JobShape& shape = here_.shape();
-  for (const NodeId node :
-       {shape.node, shape.node_of(task() == nullptr ? here_.source() : id.keeper)}) {
+  for (const NodeId node : {here_.shape().node, rule.made_on}) {
     if (contains(queue.told, node)) continue;
     queue.told.push_back(node);
     for (const std::uint32_t each : queue.loops)
@@ -235,10 +236,21 @@ void Throttle::tell(NodeId node, const R& record) {
 
 // --- tasks that empty queues
 
+// Workers of a type are those of single tasks, and of teams.
 void Throttle::tell_blocked(std::int32_t change) {
   const Running* const me = running();
   if (me == nullptr || me->empties_.number == kNoQueue) return;
-  const QueueId queue = me->empties_;
+  const QueueNumber number = me->empties_.number;
+  if (number == kBoundQueue) return tell_blocked(me->empties_, change);
+  Flow& flow = Flow::here();
+  const WorkType type{number < queue_of_teams({}) ? number : number - queue_of_teams({})};
+  tell_blocked(flow.team_pool().queue_of(type), change);
+  if (!type) return;
+  const CoreId keeper = flow.typed_pool().keeper_on(type, here_.shape().node);
+  tell_blocked({keeper, queue_of_type(type)}, change);
+}
+
+void Throttle::tell_blocked(QueueId queue, std::int32_t change) {
   if (queue.keeper == here_.core()) return note_blocked_of(queue.number, change);
   here_.post(queue.keeper, WorkerBlocked{queue.number, change});
 }
@@ -247,22 +259,22 @@ void Throttle::note_blocked_of(QueueNumber number, std::int32_t change) {
   Queue& queue = queues_[number];
   queue.n_blocked += change;
   if (change > 0) return watch(queue, number);
-  ++queue.n_unblocked;
+  ++queue.n_steps;
   queue.is_stuck = false;
 }
 
 void Throttle::watch(Queue& queue, QueueNumber number) {
   if (!queue.is_full || queue.has_workers() || std::exchange(queue.is_watched, true)) return;
-  here_.spawn_after(kStuckAfter, [this, number, run = n_runs_, n_unblocked = queue.n_unblocked] {
-    if (run == n_runs_) look_whether_stuck(number, n_unblocked);
+  here_.spawn_after(kStuckAfter, [this, number, run = n_runs_, n_steps = queue.n_steps] {
+    if (run == n_runs_) look_whether_stuck(number, n_steps);
   });
 }
 
-void Throttle::look_whether_stuck(QueueNumber number, std::uint64_t n_unblocked) {
+void Throttle::look_whether_stuck(QueueNumber number, std::uint64_t n_steps) {
   Queue& queue = queues_.at(number);
   queue.is_watched = false;
   if (queue.has_workers()) return;
-  if (queue.n_unblocked != n_unblocked) return watch(queue, number);
+  if (queue.n_steps != n_steps) return watch(queue, number);
   queue.is_stuck = true;
   settle(queue, number);
 }

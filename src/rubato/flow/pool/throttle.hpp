@@ -12,11 +12,13 @@
 //     A rule knows its loop, the outermost around it, from what made it (Rule::loop);
 //   - where kWaitingMost tasks wait on a core, whatever of a flow its pool would begin is put aside.
 //
-// Tasks that a worker, a team or a bound core runs do not wait: they are what empties the queues.
-// And a queue is not full when all workers that empty it have been waiting for data of the flow for a
-// while (kStuckAfter): what is not made yet may be what lets them go on.
+// Tasks that workers and teams run do not wait, nor is what they make put aside: they empty the queues;
+// nor do tasks that are bound to a core wait for others that are. And a queue is not full when nothing
+// has begun for a while (kStuckAfter) and all workers that empty it wait for data of the flow: what is
+// not made yet may be what lets them go on.
 //
-// So a queue holds n_most rules and what is made until the last core has heard of it.
+// So a queue holds n_most rules and what is made until the last core has heard of it; and what tasks
+// of workers make for queues, which nothing bounds but the loop around all of it.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,9 +53,12 @@ struct QueueId {
   [[nodiscard]] bool operator==(const QueueId&) const noexcept = default;
 };
 
+// In Rule::loop: a task that empties a queue has made it.
+inline constexpr std::uint32_t kOfWorker = 0x8000'0000U;
+
 struct QueueLimits {
   std::size_t n_most = 0;  // 0: kQueuedMost
-  // Of tasks that empty the queue: if so many wait for data of the flow, none does.
+  // If so many tasks of workers wait for data of the flow, none empties the queue.
   std::uint32_t n_workers = UINT32_MAX;
 };
 
@@ -76,6 +81,10 @@ class Throttle {
   void mark(Rule& rule);
   // A rule has gone to that queue.
   void note_put(QueueId queue);
+  // The same of one that may come to it later; kAnyCore: whoever keeps it.
+  void note_made_for(QueueId queue);
+  // True if the running task empties a queue, or one has made it that does.
+  [[nodiscard]] bool is_of_worker() const noexcept;
   // Waits until the queue is not full any more, if it is; a task's call.
   void wait_for(QueueId queue);
   // True if a rule that the pool gives is not to begin now.
@@ -111,7 +120,8 @@ class Throttle {
   struct Queue {
     std::size_t n = 0;
     std::int64_t n_blocked = 0;
-    std::uint64_t n_unblocked = 0;  // ever
+    // Ever: workers that went on, and rules that began.
+    std::uint64_t n_steps = 0;
     QueueLimits limits;
     bool is_full = false;
     bool is_watched = false;  // whether it is stuck
@@ -138,12 +148,13 @@ class Throttle {
   [[nodiscard]] bool must_wait(const Rule& rule) const noexcept;
   [[nodiscard]] Full* find(QueueId queue) noexcept;
   void settle(Queue& queue, QueueNumber number);
-  void tell_maker(Queue& queue, QueueNumber number, std::uint32_t loop);
+  void tell_maker(Queue& queue, QueueNumber number, const Rule& rule);
   void watch(Queue& queue, QueueNumber number);
-  void look_whether_stuck(QueueNumber number, std::uint64_t n_unblocked);
+  void look_whether_stuck(QueueNumber number, std::uint64_t n_steps);
   template <class R>
   void tell(NodeId node, const R& record);
   void tell_blocked(std::int32_t change);
+  void tell_blocked(QueueId queue, std::int32_t change);
   void take_back();
 
   static constexpr std::size_t kQueuedMost = 4096;
@@ -187,5 +198,20 @@ class Throttle::Running {
   QueueId empties_;
   QueueId full_;  // that it has put something in
 };
+
+inline bool Throttle::is_of_worker() const noexcept {
+  const Running* const me = running();
+  return me != nullptr && (me->empties_.number != kNoQueue || (me->loop_ & kOfWorker) != 0);
+}
+
+inline core::Worker* Throttle::task() const noexcept {
+  core::Scheduler& tasks = here_.tasks();
+  return tasks.running_or_null() != nullptr ? &tasks.running() : nullptr;
+}
+
+inline Throttle::Running* Throttle::running() const noexcept {
+  const core::Worker* const mine = task();
+  return mine != nullptr ? static_cast<Running*>(mine->frame) : nullptr;
+}
 
 }  // namespace rubato::flow

@@ -251,6 +251,138 @@ TEST(Throttle, goes_on_where_all_workers_wait_for_what_is_not_made_yet) {
   }
 }
 
+// The only worker waits for a loop that fills the queue of teams of its type; and a team with all
+// workers for one that fills the queue of single tasks.
+TEST(Throttle, goes_on_where_singles_and_teams_wait_for_each_other) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
+    expect_done(seed, {"gpu=1"}, [] {
+      auto late = make_container<std::int64_t>();
+      async(
+          [](const Container<std::int64_t>& all) {
+            static_cast<void>(all.get(999));
+            made.run();
+          },
+          {.type = gpu()})(late.container);
+      async_for(0, 1000,
+                [](std::int64_t i, Inserter<std::int64_t>& all) {
+                  made.make();
+                  async_team(1, [](const global::Team&, std::int64_t) { work(); },
+                             {.type = gpu()})(i);
+                  all.insert(i, i);
+                },
+                {.grain = 16})(late.inserter);
+    });
+    EXPECT_EQ(made.n_run, 1001) << "seed " << seed;
+    expect_done(seed, {"gpu=1"}, [] {
+      auto late = make_container<std::int64_t>();
+      async_team(1,
+                 [](const global::Team&, const Container<std::int64_t>& all) {
+                   static_cast<void>(all.get(999));
+                   made.run();
+                 },
+                 {.type = gpu()})(late.container);
+      async_for(0, 1000,
+                [](std::int64_t i, Inserter<std::int64_t>& all) {
+                  made.make();
+                  async([](std::int64_t) { work(); }, {.type = gpu()})(i);
+                  all.insert(i, i);
+                },
+                {.grain = 16})(late.inserter);
+    });
+    EXPECT_EQ(made.n_run, 1001) << "seed " << seed;
+  }
+}
+
+// What a worker makes is not put aside with all else: it waits for it.
+TEST(Throttle, does_not_hold_what_workers_make) {
+  static void (*task)();
+  const auto flood = [] {
+    const auto make = [](std::int64_t) {
+      for (int k = 0; k < 3; ++k) {
+        made.make();
+        async([](std::int64_t) { task(); }, {.type = gpu()})(k);
+      }
+    };
+    for (std::int64_t i = 0; i < kTasks / 2; ++i)
+      async(make)(i);
+  };
+  const auto in_a_scope = [] {
+    CoreContext::here().finish([] {
+      async([](std::int64_t) { CoreContext::here().charge(kMicrosecond); })(1);
+      async([] { CoreContext::here().charge(kMicrosecond); })();
+    });
+    work();
+  };
+  const auto by_results = [] {
+    const auto twice = [](std::int64_t i) {
+      CoreContext::here().charge(kMicrosecond);
+      return 2 * i;
+    };
+    EXPECT_EQ(async(twice)(1).get(), 2);
+    EXPECT_EQ(async([] { return 3; })().get(), 3);
+    work();
+  };
+  for (void (*const each)() : std::initializer_list<void (*)()>{in_a_scope, by_results}) {
+    task = each;
+    for (std::uint64_t seed = 0; seed < n_seeds(3); ++seed) {
+      expect_done(3 * seed, {"gpu=1"}, flood);
+      EXPECT_EQ(made.n_run, kTasks / 2 * 3) << "seed " << seed;
+      expect_bounded(3 * seed, 1, 800);
+    }
+  }
+}
+
+// Rules go to their inputs first: who made them is known where they are queued, however far it is.
+TEST(Throttle, knows_makers_of_rules_that_have_moved) {
+  static std::int64_t n_tasks;
+  for (std::uint64_t seed = 2; seed < 2 + 3 * n_seeds(2); seed += 3) {  // 3 nodes
+    std::int64_t n_most[2];
+    for (const bool is_long : {false, true}) {
+      n_tasks = is_long ? 4 * kTasks : kTasks;
+      expect_done(seed, {"gpu=1"}, [] {
+        const CoreId n_cores = CoreContext::here().shape().n_cores;
+        auto near = make_container<std::int64_t>(Spread::here);
+        near.inserter.insert(0, 1);
+        async(
+            [](const Container<std::int64_t>& x, std::int64_t) {
+              auto far = make_container<std::int64_t>(Spread::here);
+              far.inserter.insert(0, 2);
+              const auto body = [](std::int64_t, const Container<std::int64_t>& p,
+                                   const Container<std::int64_t>& q) {
+                made.make();
+                async([](std::int64_t, std::int64_t) { work(); }, {.type = gpu()})(q[0], p[0]);
+              };
+              async_for(0, n_tasks, body, {.grain = 16})(x, far.container);
+            },
+            {.core = 2 * n_cores})(near.container, 1);
+      });
+      EXPECT_EQ(made.n_run, n_tasks) << "seed " << seed;
+      n_most[is_long ? 1 : 0] = made.n_most;
+    }
+    EXPECT_LT(n_most[1], 2 * n_most[0]) << "seed " << seed;
+  }
+}
+
+TEST(Throttle, lets_a_single_task_wait_whose_rules_move) {
+  for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
+    expect_done(seed, {"gpu=1"}, [] {
+      const auto last = static_cast<CoreId>(CoreContext::here().shape().n_cores_total() - 1);
+      const auto make = [] {
+        auto there = make_container<std::int64_t>(Spread::here);
+        there.inserter.insert(0, 1);
+        return std::move(there.container);
+      };
+      const Container<std::int64_t> there = async(make, {.core = last})().get();
+      for (std::int64_t i = 0; i < kTasks; ++i) {
+        made.make();
+        async([](std::int64_t) { work(); }, {.type = gpu()})(there[0]);
+      }
+    });
+    EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
+    expect_bounded(seed, 1, 800);
+  }
+}
+
 // The same on real cores.
 TEST(Throttle, bounds_tasks_on_real_cores) {
   static std::atomic<std::int64_t> n_run;

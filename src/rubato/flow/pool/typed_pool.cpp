@@ -160,9 +160,8 @@ void TypedPool::add(Kept& mine, std::unique_ptr<Rule> rule) {
   here_.begin_in_scope(waiting.scope);
   mine.n_movable += waiting.is_bound() ? 0U : 1U;
   if (!is_kind(mine.type)) {
-    Flow::here().throttle().note_queued(
-        queue_of_type(mine.type), *waiting.rule,
-        {.n_workers = workers_.n_on(mine.type, here_.shape().node, here_.shape())});
+    Flow::here().throttle().note_queued(queue_of_type(mine.type), *waiting.rule,
+                                        {.n_workers = n_for_singles(mine)});
   }
   const Order order{-std::int64_t{waiting.rule->options.priority}, n_put_++};
   Queue& queue = queue_for(mine, *waiting.rule);
@@ -177,12 +176,20 @@ TypedPool::Waiting TypedPool::take(Kept& mine, Queue& queue, Queue::iterator at)
   return taken;
 }
 
+// Those that no team has reserved.
+std::uint32_t TypedPool::n_for_singles(const Kept& mine) const {
+  return n_on(mine.type, here_.shape().node) - static_cast<std::uint32_t>(mine.reserved.size());
+}
+
 // Workers that are free get what waits; then those that have asked, or others are asked.
 void TypedPool::pump(Kept& mine) {
   if (is_kind(mine.type)) return pump_units(mine);
   // Teams first: what single rules leave them they would never get.
-  while (mine.n_asked > mine.reserved.size() && mine.n_free > 0)
+  while (mine.n_asked > mine.reserved.size() && mine.n_free > 0) {
     mine.reserved.push_back(take_worker(mine, kAnyCore));
+    if (mine.type)
+      Flow::here().throttle().set_workers(queue_of_type(mine.type), n_for_singles(mine));
+  }
   if (mine.n_asked > 0 && mine.reserved.size() == mine.n_asked) {
     Writer out;
     out.put_vector(std::exchange(mine.reserved, {}));

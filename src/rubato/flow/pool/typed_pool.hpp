@@ -155,6 +155,7 @@ class TypedPool {
   [[nodiscard]] NodeId node_for(const Rule& rule);
   [[nodiscard]] Kept& kept(WorkType type);
   void pump(Kept& kept);
+  [[nodiscard]] std::uint32_t n_for_singles(const Kept& kept) const;
   // A worker, on that core or on the one that has least to do.
   [[nodiscard]] CoreId take_worker(Kept& kept, CoreId wanted);
   [[nodiscard]] CoreId idlest(const Kept& kept) const;

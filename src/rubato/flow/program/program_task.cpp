@@ -29,6 +29,7 @@ std::unique_ptr<Rule> taken(Rule& rule, const Bytes& closure) {
   kept->set_closure(closure.data(), closure.size());
   kept->at_arg = n;
   kept->loop = rule.loop;
+  kept->made_on = rule.made_on;
   for (std::size_t i = 0; i < n; ++i)
     kept->args()[i] = std::exchange(rule.args()[i], {});
   return kept;

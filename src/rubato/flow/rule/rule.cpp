@@ -28,7 +28,7 @@ struct RuleHead {
   std::uint32_t n_args;
   std::uint32_t n_closure;
   std::uint32_t loop;
-  std::uint32_t unused_more;
+  core::NodeId made_on;
 };
 
 }  // namespace
@@ -63,7 +63,8 @@ Bytes Rule::to_bytes() const {
   out.reserve(sizeof(RuleHead) + n_closure_ + 48 * std::size_t{n_args_});
   out.put(RuleHead{action, options.core, options.priority, options.native, options.may_move,
                    options.as_team, 0, options.type, options.n_cores, at_arg, options.timeout, at,
-                   PortablePlace(SourcePlace{options.name, 0}), n_args_, n_closure_, loop, 0});
+                   PortablePlace(SourcePlace{options.name, 0}), n_args_, n_closure_, loop,
+                   made_on});
   out.append(closure_at(), n_closure_);
   for (const Arg& arg : args()) {
     out.put(arg.mode);
@@ -85,6 +86,7 @@ std::unique_ptr<Rule> Rule::from_bytes(ByteView bytes) {
   auto rule = std::make_unique<Rule>(head.action, head.n_args, options, head.at);
   rule->at_arg = head.at_arg;
   rule->loop = head.loop;
+  rule->made_on = head.made_on;
   const ByteView closure = in.get_view(head.n_closure);
   rule->set_closure(closure.data(), closure.size());
   for (Arg& arg : rule->args()) {

@@ -135,7 +135,9 @@ struct Rule {
   Rule* next = nullptr;      // of those that wait for the same
   std::uint32_t at_arg = 0;  // those before it are there
   TeamTask* team = nullptr;  // while a team runs it
-  std::uint32_t loop = 0;    // the outermost around it, for the throttle; 0: none
+  // For the throttle: the outermost loop around it, 0 for none, and where it was made.
+  std::uint32_t loop = 0;
+  core::NodeId made_on = 0;
 
   Rule(ActionId does, std::uint32_t n_args, const RuleOptions& how, PortablePlace where);
 
