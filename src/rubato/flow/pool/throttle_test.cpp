@@ -72,6 +72,15 @@ WorkType gpu() {
   return Flow::here().typed_pool().workers().type("gpu");
 }
 
+// A loop that makes tasks of that type.
+void flood() {
+  const auto body = [](std::int64_t i) {
+    made.make();
+    async([](std::int64_t) { work(); }, {.type = gpu()})(i);
+  };
+  async_for(0, kTasks, body, {.grain = 16})();
+}
+
 // `n_keepers` queues, and what each core makes until it has heard that they are full.
 void expect_bounded(std::uint64_t seed, std::int64_t n_keepers, std::int64_t n_a_core) {
   const Shape shape(seed);
@@ -80,13 +89,7 @@ void expect_bounded(std::uint64_t seed, std::int64_t n_keepers, std::int64_t n_a
 
 TEST(Throttle, bounds_what_waits_for_workers_of_a_type) {
   for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
-    expect_done(seed, {"gpu=1/node"}, [] {
-      const auto body = [](std::int64_t i) {
-        made.make();
-        async([](std::int64_t) { work(); }, {.type = gpu()})(i);
-      };
-      async_for(0, kTasks, body, {.grain = 16})();
-    });
+    expect_done(seed, {"gpu=1/node"}, [] { flood(); });
     EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
     expect_bounded(seed, Shape(seed).n_nodes, 300);
   }
@@ -95,13 +98,7 @@ TEST(Throttle, bounds_what_waits_for_workers_of_a_type) {
 // All on the node that has such workers; it takes a while until other nodes have heard.
 TEST(Throttle, tells_the_nodes_that_work_comes_from) {
   for (std::uint64_t seed = 0; seed < n_seeds(9); ++seed) {
-    expect_done(seed, {"gpu=1"}, [] {
-      const auto body = [](std::int64_t i) {
-        made.make();
-        async([](std::int64_t) { work(); }, {.type = gpu()})(i);
-      };
-      async_for(0, kTasks, body, {.grain = 16})();
-    });
+    expect_done(seed, {"gpu=1"}, [] { flood(); });
     EXPECT_EQ(made.n_run, kTasks) << "seed " << seed;
     expect_bounded(seed, 1, 800);
   }
@@ -216,11 +213,7 @@ TEST(Throttle, lets_other_loops_go_on) {
       auto late = make_container<std::int64_t>();
       async([](const Container<std::int64_t>& all) { static_cast<void>(all.get(kTasks - 1)); },
             {.type = gpu()})(late.container);
-      const auto flood = [](std::int64_t i) {
-        made.make();
-        async([](std::int64_t) { work(); }, {.type = gpu()})(i);
-      };
-      async_for(0, kTasks, flood, {.grain = 16})();
+      flood();
       const auto fill = [](std::int64_t i, Inserter<std::int64_t>& all) { all.insert(i, i); };
       async_for(0, kTasks, fill, {.grain = 16})(late.inserter);
     });
@@ -296,7 +289,7 @@ TEST(Throttle, goes_on_where_singles_and_teams_wait_for_each_other) {
 // What a worker makes is not put aside with all else: it waits for it.
 TEST(Throttle, does_not_hold_what_workers_make) {
   static void (*task)();
-  const auto flood = [] {
+  const auto make_all = [] {
     const auto make = [](std::int64_t) {
       for (int k = 0; k < 3; ++k) {
         made.make();
@@ -325,7 +318,7 @@ TEST(Throttle, does_not_hold_what_workers_make) {
   for (void (*const each)() : std::initializer_list<void (*)()>{in_a_scope, by_results}) {
     task = each;
     for (std::uint64_t seed = 0; seed < n_seeds(3); ++seed) {
-      expect_done(3 * seed, {"gpu=1"}, flood);
+      expect_done(3 * seed, {"gpu=1"}, make_all);
       EXPECT_EQ(made.n_run, kTasks / 2 * 3) << "seed " << seed;
       expect_bounded(3 * seed, 1, 800);
     }
