@@ -6,6 +6,7 @@
 #define MPICH_SKIP_MPICXX 1
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include "rubato/net/mpi/plugin_api.h"
 
@@ -259,9 +261,27 @@ int finish() {
   return 0;
 }
 
+// A job of one process has nobody to tell, so it leaves MPI as in peace: MPICH's launcher returns 1
+// where it sees that a process is gone that did not leave before it sees the process's own code (one
+// of 40 runs on a busy machine). Should MPI not let go, an alarm ends the process.
+void leave_alone(int code) {
+  static int code_at_alarm = 0;
+  code_at_alarm = code;
+  (void)std::signal(SIGALRM, [](int) { std::_Exit(code_at_alarm); });
+  alarm(2);
+  (void)finish();
+  std::_Exit(code);
+}
+
 // Of the world, not of our communicator: then MPICH's launcher returns another code in one of four
 // runs.
 void abort_job(int code) {
+  int n_processes = 0;
+  int is_main = 0;
+  if (MPI_Comm_size(MPI_COMM_WORLD, &n_processes) == MPI_SUCCESS && n_processes == 1 &&
+      MPI_Is_thread_main(&is_main) == MPI_SUCCESS && is_main != 0) {
+    leave_alone(code);
+  }
   MPI_Abort(MPI_COMM_WORLD, code);
 }
 
