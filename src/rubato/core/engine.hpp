@@ -98,6 +98,11 @@ class Engine {
 
   [[nodiscard]] virtual bool finished() const = 0;
 
+  // Nothing can happen any more, on any node, and some node has not finished. True if this node holds
+  // something back that goes on now: there is work, or it has sent. The others are asked as well,
+  // and may have let theirs go already. If all say no, that is a deadlock.
+  [[nodiscard]] virtual bool on_quiet(Port& /*port*/) { return false; }
+
   // One line for the watchdog: what this node waits for, or "" if it waits for nothing.
   [[nodiscard]] virtual std::string waiting_for() const = 0;
 

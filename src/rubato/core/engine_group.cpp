@@ -106,6 +106,15 @@ bool EngineGroup::finished() const {
   return std::all_of(engines_.begin(), engines_.end(), [](Engine* e) { return e->finished(); });
 }
 
+bool EngineGroup::on_quiet(Port& port) {
+  bool goes_on = false;
+  for (std::size_t i = 0; i < engines_.size(); ++i) {
+    MemberPort member(*this, port, i);
+    goes_on = engines_[i]->on_quiet(member) || goes_on;
+  }
+  return goes_on;
+}
+
 std::string EngineGroup::waiting_for() const {
   std::string all;
   for (const Engine* engine : engines_) {

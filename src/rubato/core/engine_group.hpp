@@ -38,6 +38,7 @@ class EngineGroup final : public Engine {
   // The highest of the engines', since the size does not tell whose message it is.
   [[nodiscard]] Nanos message_cost(std::size_t n_bytes) const override;
   [[nodiscard]] bool finished() const override;
+  [[nodiscard]] bool on_quiet(Port& port) override;
   [[nodiscard]] std::string waiting_for() const override;
   [[nodiscard]] std::string work_name(const Work& work) const override;
   void on_failed(const Error& error) override;

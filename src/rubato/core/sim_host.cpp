@@ -24,6 +24,13 @@ class SimHost::Node {
     event(0, [&](Port& port) { engine_.start(port); });
     dispatch();
   }
+  // True if something goes on.
+  bool on_quiet() {
+    bool goes_on = false;
+    event(kNoCore, [&](Port& port) { goes_on = engine_.on_quiet(port); });
+    dispatch();
+    return goes_on;
+  }
   // The fabric has something new: a message, or room.
   void on_change() {
     for (auto& [to, lane] : lanes_)
@@ -305,6 +312,7 @@ SimReport SimHost::run(std::span<Engine* const> engines) {
     // A node counts as unfinished until an event of its own says otherwise, so all have started.
     while (n_unfinished_ > 0 || n_in_flight_ > 0 || n_cores_busy_ > 0) {
       const Nanos next = network_.next_event();
+      if (next == kNever && let_go()) continue;
       if (next == kNever) throw stuck();
       if (next - start_ > options_.time_max) throw overlong();
       network_.step();
@@ -341,6 +349,15 @@ std::string SimHost::waiting() const {
     out += "\n  " + node.name() + " waits for " + (reason.empty() ? "nothing it names" : reason);
   }
   return std::to_string(n_waiting) + " of " + std::to_string(nodes_.size()) + " nodes wait:" + out;
+}
+
+// Nothing is left to happen. True if a node has held something back, and it goes on.
+bool SimHost::let_go() {
+  if (!std::ranges::all_of(nodes_, [](const Node& node) { return node.alive(); })) return false;
+  bool goes_on = false;
+  for (Node& node : nodes_)
+    goes_on = node.on_quiet() || goes_on;
+  return goes_on;
 }
 
 Error SimHost::stuck() const {

@@ -71,6 +71,7 @@ class SimHost {
   void note_finished(bool was, bool is) noexcept;
   [[nodiscard]] std::string clock() const;
   [[nodiscard]] std::string waiting() const;
+  [[nodiscard]] bool let_go();
   [[nodiscard]] Error stuck() const;
   [[nodiscard]] Error lost(NodeId node) const;
   [[nodiscard]] Error overlong() const;

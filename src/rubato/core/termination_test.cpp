@@ -21,6 +21,7 @@ struct Node {
   Teams teams;
   Termination termination;
   Termination::Local local;
+  int n_held = 0;  // balls that it throws when all are quiet; it has finished when it has none
 };
 
 struct BallGame {
@@ -63,6 +64,17 @@ struct BallGame {
     if (before == Termination::State::running && state != before) {
       EXPECT_EQ(n_flying, 0);
     }
+    if (state == Termination::State::quiet) on_quiet(id);
+  }
+  void on_quiet(NodeId id) {
+    Node& node = *nodes[id];
+    node.termination.resume();
+    if (node.n_held > 0) {
+      ++node.local.n_let_go;
+      node.local.finished = --node.n_held == 0;
+      throw_ball(id, 7);
+    }
+    update(id);
   }
   void update_all() {
     for (NodeId id = 0; id < nodes.size(); ++id)
@@ -103,6 +115,29 @@ TEST(Termination, ANodeThatWaitsForNothingThatComesIsADeadlock) {
     game.update_all();
     game.office.deliver_all();
     EXPECT_TRUE(all_are(game, Termination::State::deadlocked)) << "seed " << seed;
+  }
+}
+
+TEST(Termination, WhatIsHeldBackGoesOnWhenAllAreQuiet) {
+  for (std::uint64_t seed = 0; seed < n_seeds(300); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto n_nodes = 1 + static_cast<std::uint32_t>(seed % 5);
+    BallGame game(n_nodes, 1, seed);
+    // One of three games has a node that never finishes.
+    const bool is_stuck = seed % 3 == 0;
+    for (NodeId id = 0; id < n_nodes; ++id) {
+      Node& node = *game.nodes[id];
+      node.n_held = static_cast<int>(id + seed % 4);
+      node.local.finished = node.n_held == 0 && !(is_stuck && id == 0);
+    }
+    if (is_stuck) game.nodes[0]->n_held = 0;
+    game.throw_ball(0, 9);
+    game.update_all();
+    game.office.deliver_all();
+    EXPECT_TRUE(
+        all_are(game, is_stuck ? Termination::State::deadlocked : Termination::State::terminated));
+    for (const auto& node : game.nodes)
+      EXPECT_EQ(node->n_held, 0);
   }
 }
 

@@ -34,6 +34,7 @@ class WrappedEngine : public Engine {
     return engine_.message_cost(n_bytes);
   }
   [[nodiscard]] bool finished() const override { return engine_.finished(); }
+  [[nodiscard]] bool on_quiet(Port& port) override { return engine_.on_quiet(port); }
   [[nodiscard]] std::string waiting_for() const override { return engine_.waiting_for(); }
   [[nodiscard]] std::string work_name(const Work& work) const override {
     return engine_.work_name(work);

@@ -185,6 +185,7 @@ void Flow::go_on(std::unique_ptr<Rule> rule) {
 void Flow::wake(RuleList waiting, const Value& value, DataId of, const Value* key) {
   while (!waiting.empty()) {
     std::unique_ptr<Rule> rule = waiting.pop();
+    throttle_.note_has_data(*rule);
     Arg& arg = rule->args()[rule->at_arg];
     if (of.is_container() && key == nullptr && arg.mode == Arg::Mode::closed) {
       if (value.is_failed()) {
@@ -307,6 +308,7 @@ bool Flow::take_input(std::unique_ptr<Rule>& rule, Arg& arg) {
 bool Flow::take_scalar(std::unique_ptr<Rule>& rule, Arg& arg) {
   Datum& mine = datum(arg.ref.id);
   if (mine.state != Datum::State::closed) {
+    throttle_.note_at_data(*rule);
     mine.waiting.push(std::move(rule));
     return false;
   }
@@ -346,7 +348,11 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
   if (action.in_place || (action.is_start && here_.may_wait())) return run(*rule);
   if (rule->options.type || rule->options.needs_several()) return put_in_pool(std::move(rule));
   const bool is_bound = rule->options.is_bound();
-  if (is_bound) throttle_.note_queued(kBoundQueue, *rule, {.n_workers = kBoundTasks});
+  if (is_bound) {
+    throttle_.note_queued(kBoundQueue, *rule, {.n_workers = kBoundTasks});
+  } else {
+    throttle_.note_pooled(*rule);
+  }
   if (rule->options.priority != 0) {
     if (is_bound) return add_bound(std::move(rule));
     add_ready(std::move(rule));
@@ -392,6 +398,7 @@ void Flow::run_best_of(Flow& owner) {
 }
 
 void Flow::run_pooled(std::unique_ptr<Rule> rule) {
+  throttle_.note_taken();
   if (rule->options.is_bound()) {
     throttle_.note_begun(kBoundQueue);
   } else if (throttle_.holds(*rule)) [[unlikely]] {

@@ -149,6 +149,7 @@ bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
     const std::size_t argument = rule->at_arg;
     skip(std::move(rule), argument, missing(key, mine.failure));
   } else {
+    throttle_.note_at_data(*rule);
     mine.waiting_for(key).push(std::move(rule));
   }
   return false;
@@ -389,6 +390,7 @@ void Flow::close_shard(DataId id, const Value* failure) {
     const Value never_set = missing(key, mine.failure);
     while (!waiting.empty()) {
       std::unique_ptr<Rule> rule = waiting.pop();
+      throttle_.note_has_data(*rule);
       const std::size_t argument = rule->at_arg;
       skip(std::move(rule), argument, never_set);
     }

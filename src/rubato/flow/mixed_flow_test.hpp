@@ -7,6 +7,7 @@
 
 #include "rubato/base/random.hpp"
 #include "rubato/flow/flow_test.hpp"
+#include "rubato/global/loop.hpp"
 
 namespace rubato::flow::mixed {
 
@@ -102,7 +103,13 @@ inline Ran simulate(const global::SimulateOptions& options, const char* workers 
   Ran ran;
   ran.run = global::simulate(
       [&] {
+        // Loops are put aside again and again.
+        const auto bound_loops = [](std::size_t n) {
+          global::on_all_cores([n] { Flow::here().throttle().set_at_data_most(n); });
+        };
+        if (options.seed % 2 == 0) bound_loops(4);
         ran.result = run([&] { ran.word = flow(); }, {Workers::parse({workers}), {}});
+        bound_loops(Throttle::kAtDataMost);
       },
       options);
   return ran;

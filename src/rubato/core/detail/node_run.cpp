@@ -169,7 +169,11 @@ NodeRun::Wake NodeRun::found_nothing(Core& me, Nanos now) {
   me.idle = true;
   ++n_idle_;
   me.idle_epoch = n_events_;
+  const std::uint64_t n_let_go = n_let_go_;
   look_for_end(now);
+  if (n_let_go_ != n_let_go) {  // and this core does not sleep
+    return cores_sleeper_.anyone() ? Wake::all : Wake::nobody;
+  }
   // The end is found when every core has looked since the last event.
   const auto has_not_looked = [&](const Core& c) {
     return c.since == kNever && c.idle_epoch != n_events_;
@@ -325,17 +329,35 @@ void NodeRun::look_for_end(Nanos now) {
   // Timers of a finished engine keep nobody waiting.
   const bool may_wait =
       finished || (timer_at_ == kNever && now - event_time_ >= options_.suspect_after);
-  const Termination::Local local{counts_.n_sent, counts_.n_received, may_wait && passive(),
-                                 finished};
-  switch (link_.termination().update(link_.control_port(), local)) {
-    case Termination::State::running:
-      return;
-    case Termination::State::terminated:
-      end(State::done);
-      return;
-    case Termination::State::deadlocked:
-      collect_waiting();
+  const bool is_passive = may_wait && passive();
+  for (;;) {
+    switch (link_.termination().update(link_.control_port(), {counts_.n_sent, counts_.n_received,
+                                                              is_passive, finished, n_let_go_})) {
+      case Termination::State::running:
+        return;
+      case Termination::State::terminated:
+        end(State::done);
+        return;
+      case Termination::State::quiet:
+        link_.termination().resume();
+        if (let_go()) return;
+        break;
+      case Termination::State::deadlocked:
+        collect_waiting();
+        return;
+    }
   }
+}
+
+// Asked by a core that has found nothing. True if there is something now.
+bool NodeRun::let_go() {
+  bool goes_on = false;
+  event([&] { goes_on = engine_.on_quiet(port_); });
+  if (!goes_on) return false;
+  ++n_let_go_;
+  event_time_ = steady_now();
+  offers_.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 // All nodes know of the deadlock; they put together who waits for what, and node 0 says it.

@@ -91,6 +91,7 @@ class NodeRun {
   void run_timer(Nanos now);
   void look_for_end(Nanos now);
   [[nodiscard]] bool passive() const;
+  bool let_go();
   void collect_waiting();
   void end(State state);
   void fail(const Error& error);
@@ -130,6 +131,7 @@ class NodeRun {
   Nanos failed_at_ = kNever;
   Nanos glanced_at_ = 0;
   bool collecting_ = false;
+  std::uint64_t n_let_go_ = 0;  // Termination::Local
   std::optional<Error> error_;
   NodeFigures counts_;  // messages and bytes
   Watchdog watchdog_;

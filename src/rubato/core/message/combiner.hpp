@@ -1,5 +1,8 @@
 #pragma once
-// Combiner: what holds messages of a core back for a while, so that fewer and larger ones leave.
+// What a core holds back: Combiner messages for a while, so that fewer and larger ones leave;
+// HeldBack work, as long as anything else goes on in the job.
+
+#include <functional>
 
 namespace rubato::core {
 
@@ -20,6 +23,12 @@ class Combiner {
  private:
   friend class CoreContext;
   bool is_listed_ = false;
+};
+
+// Work that goes on when nothing else can happen any more on any node, in place of a deadlock.
+struct HeldBack {
+  std::function<bool()> is_any;  // called between the turns of its core
+  std::function<void()> let_go;  // called in a task of it, of no scope
 };
 
 }  // namespace rubato::core

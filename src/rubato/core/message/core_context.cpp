@@ -309,10 +309,11 @@ bool CoreContext::is_quiet() const noexcept {
 // --- native work
 // --------------------------------------------------------------------------------------
 
-void CoreContext::do_native(std::function<void()> call) {
+void CoreContext::do_native(std::function<void()> call, NativeTime time) {
   check_may_block();
-  if (native_.n_threads() == 0) return call();
+  if (!native_.has_threads()) return call();
   detail::NativeWork work(std::move(call));
+  work.is_brief = time == NativeTime::brief;
   begin_native(work);
   wait_for_native(work);
   if (work.error) std::rethrow_exception(work.error);

@@ -41,6 +41,7 @@
 #include "rubato/core/message/counters.hpp"
 #include "rubato/core/message/finish_table.hpp"
 #include "rubato/core/message/frame_pool.hpp"
+#include "rubato/core/message/local_slot.hpp"
 #include "rubato/core/message/multicast.hpp"
 #include "rubato/core/message/native_pool.hpp"
 #include "rubato/core/message/outbox.hpp"
@@ -62,7 +63,8 @@ struct MessageOptions {
   Nanos combining_age = 5 * kMillisecond;  // what is held back leaves in a slice after that
   Nanos slice = 50 * kMicrosecond;         // what a core does at a stretch, if its tasks let it
   Scheduler::Options tasks{};
-  std::uint32_t n_native_threads = 4;  // of a node, for run_native(); 0: it runs on the core itself
+  // Of a node, for run_native(); 0: it runs on the core itself.
+  std::uint32_t n_native_threads = native_threads_of_process();
   // For figures of what happens within a turn; null: virtual time, which only the host moves.
   Nanos (*clock)() noexcept = &steady_now;
   // Virtual costs: of a record that is applied, a turn of a task, a buffer that is sent or taken.
@@ -73,18 +75,6 @@ struct MessageOptions {
 
 class MessageEngine;
 class CoreContext;
-
-namespace detail {
-
-// Where the cores' own objects of a type are among those of other types.
-[[nodiscard]] std::size_t next_local_slot();
-template <class T>
-struct LocalSlot {
-  // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
-  static inline const std::size_t kIndex = next_local_slot();
-};
-
-}  // namespace detail
 
 class CoreContext {
  public:
@@ -265,14 +255,14 @@ class CoreContext {
   // f() on a thread beside the cores, for what takes long and cannot be cut: a call of a library,
   // of the system. The task waits, its core goes on; returns what f returned, throws what it threw.
   // f must not use the runtime. With no such threads, as simulate() has it, it runs at once. At
-  // most MessageOptions::n_native_threads run at the same time on a node.
+  // most MessageOptions::n_native_threads run at the same time on a node, and one more that is brief.
   template <class F>
-  auto run_native(F&& f) -> std::invoke_result_t<F&> {
+  auto run_native(F&& f, NativeTime time = NativeTime::any) -> std::invoke_result_t<F&> {
     if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
-      do_native(std::ref(f));
+      do_native(std::ref(f), time);
     } else {
       std::optional<std::invoke_result_t<F&>> result;
-      do_native([&] { result.emplace(f()); });
+      do_native([&] { result.emplace(f()); }, time);
       return std::move(*result);
     }
   }
@@ -280,9 +270,15 @@ class CoreContext {
   // for: it is to end at once what would not end by itself. f, and what it uses, live as long as
   // the run.
   void on_native_close(std::function<void()> f) { native_.on_close(std::move(f)); }
+  // So many run at the same time beside n_native_threads, from now on. By any core of the node.
+  void allow_native(std::uint32_t n_more) { native_.allow(n_more); }
   // f says what waits here beside tasks, for the text of a deadlock; "" if nothing does.
   void explain_waiting(std::function<std::string()> f) { reasons_.push_back(std::move(f)); }
+  // Tasks of this core that have not begun.
+  [[nodiscard]] std::size_t n_pooled() const noexcept { return pool_.size() + bound_.size(); }
   [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }  // of coroutines
+  // Work that is held back while anything else goes on (combiner.hpp).
+  void let_go_when_quiet(HeldBack held) { held_back_.push_back(std::move(held)); }
   // `combiner`, which outlives the run, holds something: it will be told to send it. While it does,
   // what it holds is open in a scope (begin_in_scope).
   void hold_back(Combiner& combiner) {
@@ -499,7 +495,7 @@ class CoreContext {
     if (slot >= locals_.size()) locals_.resize(slot + 1);
     return locals_[slot];
   }
-  void do_native(std::function<void()> call);
+  void do_native(std::function<void()> call, NativeTime time);
   void begin_native(detail::NativeWork& work);
   // Until it has ended, or is due.
   void wait_for_native(detail::NativeWork& work);
@@ -551,6 +547,7 @@ class CoreContext {
   std::vector<Combiner*> combiners_;                   // that hold something
   Nanos held_since_ = 0;                               // the first of them
   std::vector<std::function<std::string()>> reasons_;  // of what waits
+  std::vector<HeldBack> held_back_;
 
   // Out.
   detail::Outbox* cached_[kCached];

@@ -228,6 +228,21 @@ void MessageEngine::on_failed(const Error& error) {
   std::_Exit(static_cast<int>(error.code()));
 }
 
+// What a core lets go runs in a task: an event must not be long.
+bool MessageEngine::on_quiet(Port& /*port*/) {
+  bool goes_on = false;
+  for (std::uint32_t local = 0; local < shape_.n_cores; ++local) {
+    if (running_[local]) continue;
+    CoreContext& core = *cores_[local];
+    for (const HeldBack& held : core.held_back_) {
+      if (!held.is_any()) continue;
+      core.tasks_.spawn(held.let_go, "what was held back");
+      goes_on = true;
+    }
+  }
+  return goes_on;
+}
+
 std::string MessageEngine::waiting_for() const {
   std::string text;
   std::string reasons;

@@ -44,6 +44,7 @@ class MessageEngine final : public Engine {
   // Native work that does not end soon uses what is about to go: then the error is said, and the
   // process ends with its code.
   void on_failed(const Error& error) override;
+  [[nodiscard]] bool on_quiet(Port& port) override;
   [[nodiscard]] std::string waiting_for() const override;
   [[nodiscard]] std::string work_name(const Work& work) const override;
 

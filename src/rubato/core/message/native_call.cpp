@@ -6,7 +6,7 @@ NativeCall::NativeCall(std::function<void()> f, Nanos timeout)
     : core_(CoreContext::here()), work_(std::move(f)) {
   core_.check_may_block();
   work_.timeout = timeout;
-  if (core_.native_.n_threads() == 0) {
+  if (!core_.native_.has_threads()) {
     run_here();
   } else {
     core_.begin_native(work_);

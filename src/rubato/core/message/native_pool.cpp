@@ -1,12 +1,22 @@
 #include "rubato/core/message/native_pool.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
 
 #include <pthread.h>
 
-namespace rubato::core::detail {
+namespace rubato::core {
+
+std::uint32_t native_threads_of_process() {
+  cpu_set_t processors;
+  const bool is_known = ::sched_getaffinity(0, sizeof processors, &processors) == 0;
+  const auto n = is_known ? static_cast<std::uint32_t>(CPU_COUNT(&processors)) : 0;
+  return std::max(n, 4U);
+}
+
+namespace detail {
 namespace {
 
 thread_local constinit const NativeWork* running_work = nullptr;
@@ -28,7 +38,7 @@ const NativeWork* NativeWork::running() noexcept {
 }
 
 NativePool::NativePool(std::uint32_t n_threads, std::uint32_t n_cores)
-    : n_threads_(n_threads), of_cores_(n_cores) {
+    : n_usual_(n_threads), n_most_(n_threads), of_cores_(n_cores) {
   pthread_getaffinity_np(pthread_self(), sizeof processors_, &processors_);
 }
 
@@ -42,6 +52,7 @@ bool NativePool::close(Nanos grace) {
   ends_ = true;
   closes_.store(true, std::memory_order_relaxed);
   waiting_.clear();
+  brief_.clear();
   more_.notify_all();
   const auto calls = std::exchange(on_close_, {});
   lock.unlock();
@@ -56,17 +67,26 @@ NativePool::~NativePool() {
     const std::lock_guard lock(mutex_);
     ends_ = true;
     waiting_.clear();
+    brief_.clear();
   }
   more_.notify_all();
   for (std::thread& thread : threads_)
     thread.join();
 }
 
+void NativePool::allow(std::uint32_t n_more) {
+  const std::lock_guard lock(mutex_);
+  n_most_ = n_usual_ + n_more;
+  more_.notify_all();
+}
+
 void NativePool::add(NativeWork& work) {
   const std::lock_guard lock(mutex_);
   work.pool = this;
-  waiting_.push_back(&work);
-  if (n_idle_ >= waiting_.size() || threads_.size() == n_threads_) {
+  auto& queue = work.is_brief ? brief_ : waiting_;
+  queue.push_back(&work);
+  // One more than may run, for what is brief.
+  if (n_idle_ >= waiting_.size() + brief_.size() || threads_.size() > n_most_) {
     more_.notify_one();
     return;
   }
@@ -74,9 +94,16 @@ void NativePool::add(NativeWork& work) {
     threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
     if (!threads_.empty()) return;  // one of those takes it
-    waiting_.pop_back();
+    queue.pop_back();
     throw;
   }
+}
+
+NativeWork& NativePool::take_next() {
+  auto& queue = brief_.empty() ? waiting_ : brief_;
+  NativeWork& work = *queue.front();
+  queue.pop_front();
+  return work;
 }
 
 NativePool::News NativePool::take_news(std::uint32_t local) {
@@ -93,11 +120,12 @@ void NativePool::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++n_idle_;
-    more_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
+    more_.wait(lock, [this] { return ends_ || may_begin(); });
     --n_idle_;
     if (ends_) return;
-    NativeWork& work = *waiting_.front();
-    waiting_.pop_front();
+    NativeWork& work = take_next();
+    const bool is_long = !work.is_brief;
+    if (is_long) ++n_long_;
     ++n_running_;
     OfCore& core = of_cores_[work.local];
     if (work.timeout != kNever) {
@@ -108,10 +136,12 @@ void NativePool::run() {
     work.run();
     lock.lock();
     --n_running_;
+    if (is_long) --n_long_;
     ended_.notify_all();
     core.news.done.push_back(&work);
     core.any.store(true, std::memory_order_release);  // with any_news()
   }
 }
 
-}  // namespace rubato::core::detail
+}  // namespace detail
+}  // namespace rubato::core

@@ -25,6 +25,12 @@ namespace rubato::core {
 class CoreContext;
 class Worker;
 
+// How long native work may take. What is brief, a look at a file, does not wait for what is not.
+enum class NativeTime : std::uint8_t { any, brief };
+
+// As many as the process has processors, for programs that compute; 4 at least, for some that wait.
+[[nodiscard]] std::uint32_t native_threads_of_process();
+
 namespace detail {
 
 class NativePool;
@@ -36,6 +42,7 @@ struct NativeWork {
   std::uint32_t local = 0;           // core of the waiter
   const NativePool* pool = nullptr;  // that has it
   std::exception_ptr error = nullptr;
+  bool is_brief = false;
   Nanos timeout = kNever;             // from its begin
   std::atomic<bool> is_late = false;  // which is over; set by its core, read by the work
 
@@ -67,7 +74,10 @@ class NativePool {
   // Begins nothing more, and waits at most `grace` for what was begun; false if some of it goes on.
   [[nodiscard]] bool close(Nanos grace);
 
-  [[nodiscard]] std::uint32_t n_threads() const noexcept { return n_threads_; }
+  // False: work runs on the core that has it, whatever is allowed.
+  [[nodiscard]] bool has_threads() const noexcept { return n_usual_ > 0; }
+  // From now on, n_more run at the same time beside the usual ones. From any thread.
+  void allow(std::uint32_t n_more);
   // Called by any core. `work` lives until take_news() has said that it is done. Throws std::system_error
   // if there is no thread and none can be made; then it has not been added.
   void add(NativeWork& work);
@@ -91,13 +101,21 @@ class NativePool {
   };
 
   void run();
+  // A thread that is free finds something to begin; under the lock.
+  [[nodiscard]] bool may_begin() const noexcept {
+    return !brief_.empty() || (!waiting_.empty() && n_long_ < n_most_);
+  }
+  [[nodiscard]] NativeWork& take_next();
 
   cpu_set_t processors_;  // of the process, before its cores were pinned
-  std::uint32_t n_threads_;
+  const std::uint32_t n_usual_;
   std::mutex mutex_;
   std::condition_variable more_;
   std::condition_variable ended_;
+  std::uint32_t n_most_;  // that run, of those that are not brief
+  std::uint32_t n_long_ = 0;
   std::deque<NativeWork*> waiting_;
+  std::deque<NativeWork*> brief_;
   std::uint32_t n_idle_ = 0;
   std::uint32_t n_running_ = 0;
   bool ends_ = false;

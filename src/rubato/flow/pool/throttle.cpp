@@ -31,12 +31,19 @@ bool contains(const auto& all, const auto& one) {
 
 }  // namespace
 
+Throttle::Throttle() : here_(CoreContext::here()) {
+  here_.let_go_when_quiet({[this] { return is_full_of_data_; }, [this] { let_more_come(); }});
+}
+
 void Throttle::begin() {
   queues_.clear();
   full_.clear();
   aside_.clear();
   n_waiting_ = 0;
   n_queued_max_ = 0;
+  n_at_data_ = n_at_data_max_ = 0;
+  at_data_bound_ = at_data_most_;
+  is_full_of_data_ = false;
   ++n_runs_;
 }
 
@@ -232,6 +239,39 @@ void Throttle::tell(NodeId node, const R& record) {
     here_.hurry(core);
   }
   record.apply(here_);
+}
+
+// --- data that is waited for
+
+void Throttle::note_many_at_data(const Rule& rule) {
+  n_at_data_max_ = std::max(n_at_data_max_, n_at_data());
+  Queue& queue = queues_[kDataQueue];
+  if (!std::exchange(is_full_of_data_, true)) {
+    queue.told.clear();
+    queue.loops.clear();
+  }
+  tell_maker(queue, kDataQueue, rule);
+}
+
+void Throttle::look_for_room() {
+  const std::size_t n = n_at_data();
+  if (n > at_data_bound_ / 2) return;
+  if (n <= at_data_most_ / 2) at_data_bound_ = at_data_most_;
+  end_full_of_data();
+}
+
+void Throttle::end_full_of_data() {
+  is_full_of_data_ = false;
+  for (const NodeId node : std::exchange(queues_[kDataQueue].told, {}))
+    tell(node, QueueHasRoom{{here_.core(), kDataQueue}});
+}
+
+// Nothing else goes on anywhere: twice as many may wait, until they have gone. What has been taken
+// away by other cores may have left room, too.
+void Throttle::let_more_come() {
+  if (!is_full_of_data_) return;
+  at_data_bound_ = std::max(at_data_bound_, n_at_data()) * 2;
+  end_full_of_data();
 }
 
 // --- tasks that empty queues

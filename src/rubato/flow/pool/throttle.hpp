@@ -17,6 +17,12 @@
 // has begun for a while (kStuckAfter) and all workers that empty it wait for data of the flow: what is
 // not made yet may be what lets them go on.
 //
+// Rules of loops that wait for data which is not set yet, or that go to where it is, are bounded as
+// well: where more than kAtDataMost rules are on a core, these and those that may run,
+// parts of their loops are put aside until half are left, or
+// until all of the job is quiet, since what these are to set may be what others wait for: then as
+// many again may come. Tasks never wait for that: they may be about to set it.
+//
 // So a queue holds n_most rules and what is made until the last core has heard of it; and what tasks
 // of workers make for queues, which nothing bounds but the loop around all of it.
 
@@ -46,6 +52,7 @@ inline constexpr QueueNumber kNoQueue = 0;
 }
 inline constexpr QueueNumber kBoundQueue = 0x8000'0000U;
 inline constexpr QueueNumber kProgramQueue = 0x8000'0001U;
+inline constexpr QueueNumber kDataQueue = 0x8000'0002U;  // rules that wait for data
 
 struct QueueId {
   CoreId keeper = 0;
@@ -68,12 +75,16 @@ class Throttle {
   // What runs in a task, on its stack. May wait at its end.
   class Running;
 
-  Throttle() : here_(CoreContext::here()) {}
+  // Rules of loops on a core: some 26 MB of interpreted ones.
+  static constexpr std::size_t kAtDataMost = 16384;
+
+  Throttle();
 
   // Forgets the last run.
   void begin();
   // For tests: instead of kQueuedMost.
   void set_most(std::size_t n) noexcept { n_most_ = n; }
+  void set_at_data_most(std::size_t n) noexcept { at_data_bound_ = at_data_most_ = n; }
 
   // --- of whoever makes rules
 
@@ -102,6 +113,27 @@ class Throttle {
   void note_queued(QueueNumber number, const Rule& rule, const QueueLimits& limits);
   void note_begun(QueueNumber number);
   void set_workers(QueueNumber number, std::uint32_t n_workers);
+  // A rule waits for data here; and does not wait any more.
+  void note_at_data(const Rule& rule) {
+    if (!counts_at_data(rule)) return;
+    ++n_at_data_;
+    look_at_data(rule);
+  }
+  // One that has all its data is in the pool of this core.
+  void note_pooled(const Rule& rule) {
+    if (counts_at_data(rule)) look_at_data(rule);
+  }
+  // And this core begins one of its pool.
+  void note_taken() {
+    if (is_full_of_data_) [[unlikely]]
+      look_for_room();
+  }
+  void note_has_data(const Rule& rule) {
+    if (!counts_at_data(rule)) return;
+    --n_at_data_;
+    note_taken();
+  }
+  [[nodiscard]] std::size_t n_at_data_max() const noexcept { return n_at_data_max_; }
   // The most that were queued at a time, in any queue of this core.
   [[nodiscard]] std::size_t n_queued_max() const noexcept { return n_queued_max_; }
 
@@ -143,6 +175,19 @@ class Throttle {
     core::FinishId scope = 0;  // open
   };
 
+  // Of a loop that can be put aside.
+  [[nodiscard]] static bool counts_at_data(const Rule& rule) noexcept {
+    return rule.loop != 0 && (rule.loop & kOfWorker) == 0;
+  }
+  [[nodiscard]] std::size_t n_at_data() const noexcept { return n_at_data_ + here_.n_pooled(); }
+  void look_at_data(const Rule& rule) {
+    if (n_at_data() > at_data_bound_) [[unlikely]]
+      note_many_at_data(rule);
+  }
+  void note_many_at_data(const Rule& rule);
+  void look_for_room();
+  void end_full_of_data();
+  void let_more_come();
   [[nodiscard]] core::Worker* task() const noexcept;
   [[nodiscard]] Running* running() const noexcept;
   [[nodiscard]] bool must_wait(const Rule& rule) const noexcept;
@@ -173,6 +218,11 @@ class Throttle {
   std::uint64_t n_runs_ = 0;
   std::size_t n_most_ = kQueuedMost;
   std::size_t n_queued_max_ = 0;
+  std::size_t n_at_data_ = 0;
+  std::size_t n_at_data_max_ = 0;
+  std::size_t at_data_most_ = kAtDataMost;
+  std::size_t at_data_bound_ = kAtDataMost;  // larger, if all were quiet
+  bool is_full_of_data_ = false;
 };
 
 class Throttle::Running {

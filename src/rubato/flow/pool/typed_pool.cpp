@@ -86,6 +86,10 @@ void TypedPool::begin(Workers workers) {
   markets_.clear();
   units_scope_ = around_units_ = 0;
   units_are_over_ = false;
+  std::uint32_t n_here = 0;
+  for (std::uint32_t number = 1; number <= workers_.n_types(); ++number)
+    n_here += workers_.n_on({number}, here_.shape().node, here_.shape());
+  here_.allow_native(n_here);
 }
 
 const std::vector<NodeId>& TypedPool::nodes_of(WorkType type) {

@@ -62,7 +62,7 @@ std::optional<JournalledTask> journalled(Flow& flow, const ProgramPlan& plan,
   Journal* const journal = flow.journal();
   if (journal == nullptr) return {};
   const auto identity = [&] { return program_detail::identity_of(plan, values, *journal); };
-  JournalledTask all{*journal, flow.run_native(identity)};
+  JournalledTask all{*journal, flow.run_native(identity, core::NativeTime::brief)};
   if (plan.failed.empty()) {
     given.number = number_among_equals(all.task);
   } else {

@@ -20,7 +20,7 @@
 // and what needs them is not run. Names of files mean the same on all nodes: they share the folders.
 //
 // Programs of a type of work run when a worker of it is free. Of others,
-// a node starts as many programs at once as it has threads for native work
+// a node starts as many programs at once as it has processors, 4 at least
 // (MessageOptions::n_native_threads); a core that has kUnderWay of them, or twice the processors,
 // keeps others in line and deals them out to all nodes, so that tasks of other kinds go on. In the
 // simulator programs run in place, one after the other.
