@@ -267,6 +267,39 @@ TEST(Async, says_what_waits_for_ever_and_where) {
   }
 }
 
+// More than are shown, and than are kept.
+TEST(Async, says_each_rule_that_waits_for_ever_up_to_what_is_shown_and_how_many_there_are) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
+    const int n = seed % 2 == 0 ? 7 : 250;
+    const FlowResult result = simulate_flow(seed, [n] {
+      auto never = make_datum<int>();
+      static_cast<void>(never.promise.take());  // nobody gives it back
+      auto [members, insert] = make_container<int>();
+      static_cast<void>(insert.take());
+      for (int i = 0; i < n; ++i)
+        async([](int) {}, {.name = "reader"})(never.future);
+      for (int i = 0; i < 3; ++i)
+        async([](int) {}, {.name = "one"})(members[i]);
+      async([](std::int64_t) {}, {.name = "size"})(members.size());
+    });
+    const auto n_rules = static_cast<std::uint64_t>(n) + 4;
+    EXPECT_EQ(result.n_waiting, n_rules) << result.text();
+    EXPECT_EQ(result.n_rules_waiting, n_rules);
+    EXPECT_EQ(result.n_data_awaited, 5U);
+    EXPECT_EQ(result.waiting.size(), std::min<std::size_t>(n_rules, 100));
+    const std::string text = result.text();
+    const std::string head = "nothing goes on any more, and " + std::to_string(n_rules) +
+                             " rules wait for ever for 5 data that are not set:\n";
+    EXPECT_EQ(text.find(head), 0U) << text;
+    const auto n_lines = static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
+    EXPECT_EQ(n_lines, n_rules > 20 ? 21 : n_rules) << text;
+    const bool says_more = text.ends_with(
+        "\n  and " + std::to_string(n_rules - std::min<std::size_t>(n_rules, 20)) + " more");
+    EXPECT_EQ(says_more, n_rules > 20) << text;
+    if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
 TEST(Async, says_for_what_a_task_blocks_for_ever) {
   for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     try {

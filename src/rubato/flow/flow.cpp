@@ -74,10 +74,12 @@ Flow::Flow()
       homeward_(here_) {
   // Tasks that block in get() may wait for ever, and then the run does not end.
   here_.explain_waiting([this] {
+    const Leftovers left = leftovers(kLeftoversSaid);
     std::string all;
-    for (const std::string& text : leftovers(kLeftoversSaid))
+    for (const std::string& text : left.texts)
       all += (all.empty() ? "" : "; ") + text;
-    return all;
+    const std::uint64_t n_more = left.n - left.texts.size();
+    return n_more > 0 ? all + "; and " + std::to_string(n_more) + " more" : all;
   });
 }
 

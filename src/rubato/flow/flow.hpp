@@ -52,6 +52,14 @@ struct FlowCounters {
   void add(const FlowCounters& other) noexcept;
 };
 
+// What is left where nothing goes on any more.
+struct Leftovers {
+  std::vector<std::string> texts;  // in sentences: the first rules, and what pools keep
+  std::uint64_t n = 0;             // all of which there are
+  std::uint64_t n_rules = 0;       // of them, that wait for data; they were never run
+  std::uint64_t n_data = 0;        // for so many, members included
+};
+
 // How a loop's bodies are cut into tasks.
 inline constexpr std::uint32_t kPairsATask = 64;
 
@@ -180,10 +188,8 @@ class Flow final : public core::Combiner {
   // The first of them, in sentences; and how many there were.
   [[nodiscard]] const std::vector<std::string>& failures() const noexcept { return failures_; }
   [[nodiscard]] std::uint64_t n_failures() const noexcept { return n_failures_; }
-  // What waits though nothing goes on any more, in sentences; at most `n_most`, and how many there
-  // are.
-  [[nodiscard]] std::vector<std::string> leftovers(std::size_t n_most,
-                                                   std::uint64_t* n_all = nullptr) const;
+  // What waits though nothing goes on any more: each rule by itself, at most `n_most` of them.
+  [[nodiscard]] Leftovers leftovers(std::size_t n_most) const;
   // Forgets all of the last run.
   void begin_again();
   // The same of one that could not begin everywhere.

@@ -13,38 +13,39 @@ std::string operand_name(const Rule& rule) {
 
 }  // namespace
 
-std::vector<std::string> Flow::leftovers(std::size_t n_most, std::uint64_t* n_all) const {
-  std::vector<std::string> all;
-  std::uint64_t n_found = 0;
-  const auto add = [&](const RuleList& waiting, const std::string& what) {
+Leftovers Flow::leftovers(std::size_t n_most) const {
+  Leftovers left;
+  const auto add = [&](const RuleList& waiting, const auto& what) {
     if (waiting.empty()) return;
-    ++n_found;
-    if (all.size() >= n_most) return;
-    std::size_t n = 0;
-    for (const Rule* rule = waiting.first(); rule != nullptr; rule = rule->next)
-      ++n;
-    const std::string name = operand_name(*waiting.first());
-    all.push_back(waiting.first()->text() +
-                  (n > 1 ? " and " + std::to_string(n - 1) + " more wait" : " waits") + " for " +
-                  (name.empty() ? "" : "'" + name + "', ") + what);
+    ++left.n_data;
+    for (const Rule* rule = waiting.first(); rule != nullptr; rule = rule->next) {
+      ++left.n_rules;
+      if (left.texts.size() >= n_most) continue;
+      const std::string name = operand_name(*rule);
+      left.texts.push_back(rule->text() + " waits for " + (name.empty() ? "" : "'" + name + "', ") +
+                           what());
+    }
   };
   data_.for_each([&](std::size_t /*slot*/, const Datum& mine) {
-    const char* const state = mine.closing == Closing::counted
-                                  ? " to be closed by all that write it"
-                                  : ", which nobody has set";
-    add(mine.waiting, (mine.is_container ? "the container of " : "the datum of ") +
-                          mine.made_at.place().text() + state);
+    add(mine.waiting, [&] {
+      const char* const state = mine.closing == Closing::counted
+                                    ? " to be closed by all that write it"
+                                    : ", which nobody has set";
+      return (mine.is_container ? "the container of " : "the datum of ") +
+             mine.made_at.place().text() + state;
+    });
   });
   for (const auto& [word, mine] : shards_) {
     mine->for_each_waiting([&](const Value& key, const RuleList& waiting) {
-      add(waiting, "member " + key_text(key) + " of a container, which nobody has set");
+      add(waiting,
+          [&] { return "member " + key_text(key) + " of a container, which nobody has set"; });
     });
   }
-  const std::size_t n_told = all.size();
-  typed_pool_.add_leftovers(all);
-  throttle_.add_leftovers(all);
-  if (n_all != nullptr) *n_all = n_found + all.size() - n_told;
-  return all;
+  const std::size_t n_told = left.texts.size();
+  typed_pool_.add_leftovers(left.texts);
+  throttle_.add_leftovers(left.texts);
+  left.n = left.n_rules + left.texts.size() - n_told;
+  return left;
 }
 
 HeldPlaces Flow::held() const {

@@ -44,7 +44,11 @@ FlowResult take_result() {
   mine.counters = flow.counters();
   mine.n_failures = flow.n_failures();
   mine.failures = flow.failures();
-  mine.waiting = flow.leftovers(kTextsKept, &mine.n_waiting);
+  Leftovers left = flow.leftovers(kTextsKept);
+  mine.waiting = std::move(left.texts);
+  mine.n_waiting = left.n;
+  mine.n_rules_waiting = left.n_rules;
+  mine.n_data_awaited = left.n_data;
   mine.n_data_held = flow.n_data_held();
   mine.held = flow.held();
   const bool speaks_for_node = flow.core().core() == flow.core().shape().first_core();
@@ -199,6 +203,17 @@ std::string counts_text(const FlowResult& result) {
   return all;
 }
 
+// "3 rules wait for ever for 2 data that are not set"
+std::string waiting_text(const FlowResult& result) {
+  const std::uint64_t n_rules = result.n_rules_waiting;
+  const std::uint64_t n_data = result.n_data_awaited;
+  if (n_rules == 0) return "these wait for ever";
+  std::string all = std::to_string(n_rules) + (n_rules == 1 ? " rule waits" : " rules wait");
+  all += " for ever for " + std::to_string(n_data) +
+         (n_data == 1 ? " datum that is not set" : " data that are not set");
+  return result.n_waiting > n_rules ? all + ", and others beside" : all;
+}
+
 }  // namespace
 
 WorkType work_type(std::string_view name) {
@@ -236,6 +251,8 @@ void FlowResult::add(const FlowResult& other) {
   counters.add(other.counters);
   n_failures += other.n_failures;
   n_waiting += other.n_waiting;
+  n_rules_waiting += other.n_rules_waiting;
+  n_data_awaited += other.n_data_awaited;
   n_data_held += other.n_data_held;
   held.add(other.held);
   add_texts(failures, other.failures);
@@ -247,6 +264,8 @@ void FlowResult::put(Writer& out) const {
   out.put(counters);
   out.put(n_failures);
   out.put(n_waiting);
+  out.put(n_rules_waiting);
+  out.put(n_data_awaited);
   out.put(n_data_held);
   held.put(out);
   put_texts(out, failures);
@@ -259,6 +278,8 @@ FlowResult FlowResult::get(Reader& in) {
   result.counters = in.get<FlowCounters>();
   result.n_failures = in.get<std::uint64_t>();
   result.n_waiting = in.get<std::uint64_t>();
+  result.n_rules_waiting = in.get<std::uint64_t>();
+  result.n_data_awaited = in.get<std::uint64_t>();
   result.n_data_held = in.get<std::uint64_t>();
   result.held = HeldPlaces::get(in);
   result.failures = get_texts(in);
@@ -279,7 +300,7 @@ std::string FlowResult::text() const {
   }
   if (!waiting.empty()) {
     if (!all.empty()) all += "\n";
-    all += "nothing goes on any more, and these wait for ever:" + lines(waiting, n_waiting);
+    all += "nothing goes on any more, and " + waiting_text(*this) + ":" + lines(waiting, n_waiting);
   }
   return all;
 }

@@ -24,8 +24,10 @@ struct FlowResult {
   // (counters.n_never_set); not those that needed what these were to set.
   std::uint64_t n_failures = 0;
   std::vector<std::string> failures;  // the first hundred, in the order of the cores
-  std::vector<std::string> waiting;   // rules that wait for ever, and for what: as many
+  std::vector<std::string> waiting;   // what waits for ever, and for what: as many
   std::uint64_t n_waiting = 0;        // of which there are
+  std::uint64_t n_rules_waiting = 0;  // of them, rules that were never run, since they wait
+  std::uint64_t n_data_awaited = 0;   // for so many data that are not set
   // Data that nobody has freed, of all cores, and where they were made. In a run in which nothing
   // waits for ever, these are leaks: somebody keeps handles. Rules that wait hold what they wait for
   // and what they would set.

@@ -51,8 +51,10 @@ when {x} then {y} from {odd_only x}
 insert c[x] = y
 )");
     expect_in(ran.result.text(),
-              {"task 'odd_only' of test.tic:5:1 waits for 'c[1]', member 1 of a container",
-               "waits for 'x', the datum of test.tic:4:9, which nobody has set"});
+              {"nothing goes on any more, and 3 rules wait for ever for 3 data that are not set:\n",
+               "task 'odd_only' of test.tic:5:1 waits for 'c[1]', member 1 of a container",
+               "task 'odd_only' of test.tic:6:1 waits for 'x', the datum of test.tic:4:9, which ",
+               "task 'insert' of test.tic:7:1 waits for 'y', the datum of test.tic:4:11, which "});
   }
 }
 

@@ -15,11 +15,13 @@ void put_texts(io::JsonWriter& json, const char* name, const std::vector<std::st
   json.end_array();
 }
 
-std::string lines(const std::vector<std::string>& texts) {
+// The first of so many.
+std::string lines(const std::vector<std::string>& texts, std::uint64_t n_all) {
   std::string all;
   for (const std::string& text : texts)
     all += text + "\n";
-  return all;
+  return n_all > texts.size() ? all + "and " + std::to_string(n_all - texts.size()) + " more\n"
+                              : all;
 }
 
 std::string held_text(const FlowResult& result) {
@@ -68,6 +70,7 @@ void put_result(io::JsonWriter& json, const FlowResult& result) {
   json.end_object();
   put_texts(json, "failures", result.failures);
   put_texts(json, "waiting", result.waiting);
+  json.field("rules_waiting", result.n_rules_waiting).field("data_awaited", result.n_data_awaited);
   json.key("not_freed").begin_object().field("number", result.n_data_held);
   json.key("places").begin_array();
   for (const HeldPlace& held : result.held.most_first()) {
@@ -90,6 +93,8 @@ void FlowReport::add_result(const FlowResult& result) {
   result_.counters.add(result.counters);
   result_.n_failures += result.n_failures;
   result_.n_waiting += result.n_waiting;
+  result_.n_rules_waiting += result.n_rules_waiting;
+  result_.n_data_awaited += result.n_data_awaited;
   result_.n_data_held += result.n_data_held;
   result_.held.add(result.held);
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
@@ -146,8 +151,14 @@ void FlowReport::add(io::HtmlReport& page) const {
                  std::to_string(result_.n_not_run()) +
                  " did not run since they need what failed or was never set." +
                  (n_rules == 0 ? "" : " Beside them ran " + std::to_string(n_rules) + " rules."));
-  if (!result_.failures.empty()) page.heading("What failed").code(lines(result_.failures));
-  if (!result_.waiting.empty()) page.heading("What waits for ever").code(lines(result_.waiting));
+  if (!result_.failures.empty())
+    page.heading("What failed").code(lines(result_.failures, result_.n_failures));
+  if (!result_.waiting.empty()) {
+    page.heading("What waits for ever")
+        .paragraph(std::to_string(result_.n_rules_waiting) + " rules, for " +
+                   std::to_string(result_.n_data_awaited) + " data that are not set.")
+        .code(lines(result_.waiting, result_.n_waiting));
+  }
   if (result_.n_data_held > 0) {
     page.heading("What was not freed").paragraph(held_text(result_)).table(held_table(result_));
   }

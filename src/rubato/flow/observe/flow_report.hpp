@@ -51,8 +51,8 @@ class FlowReport final : public global::ReportPart {
   FlowFigures figures_;
 };
 
-// The fields run, tasks, rules, failed, skipped, data, journal, failures, waiting and not_freed of a result, into an
-// open object.
+// The fields run, tasks, rules, failed, skipped, never_set, data, journal, failures, waiting,
+// rules_waiting, data_awaited and not_freed of a result, into an open object.
 void put_result(io::JsonWriter& json, const FlowResult& result);
 
 }  // namespace rubato::flow
