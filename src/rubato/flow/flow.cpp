@@ -66,6 +66,7 @@ void FlowCounters::add(const FlowCounters& other) noexcept {
   n_steps_skipped += other.n_steps_skipped;
   n_data += other.n_data;
   n_freed += other.n_freed;
+  n_unset += other.n_unset;
 }
 
 Flow::Flow()
@@ -90,6 +91,7 @@ void Flow::begin_again() {
   shards_.clear();
   last_shard_ = nullptr;
   counters_ = {};
+  unset_ = {};
   failures_.clear();
   n_failures_ = 0;
   throttle_.begin();
@@ -213,6 +215,7 @@ bool Flow::hand_over(Arg& arg, const Value& value, DataId of, const Value* key) 
     arg.ref = share_stored(stored, of, key);
     if (arg.mode == Arg::Mode::link && !arg.has_keys()) arg.mode = Arg::Mode::reader;
   } else {
+    if (key == nullptr && value.is_never_set()) datum(of).is_needed = true;
     arg.mode = Arg::Mode::value;
     arg.value = arg.has_keys() && !value.is_failed()
                     ? Value::failed("a value of kind " + std::string(name_of(value.kind())) +
@@ -234,7 +237,7 @@ void Flow::give_back_writer_here(Ref writer, const Value* failure) {
   }
   if (mine.writers > 0 || !is_open) return free_if_unused(writer.id, mine);
   if (mine.closing == Closing::counted) return close_counted(writer.id, mine);
-  // Nobody is left who could. If nobody reads it either, that is nobody's loss.
+  // Nobody is left who could. If nobody reads it either, that is nobody's loss (note_unset()).
   close(writer.id, mine, Value::never_set("the datum of " + mine.made_at.place().text()),
         mine.made_at);
 }
@@ -253,6 +256,7 @@ void Flow::free_if_unused(DataId id, Datum& unused) {
     }
     return;
   }
+  if (unused.value.is_never_set() && !unused.is_needed) note_unset(unused);
   const Value value = std::move(unused.value);
   data_.remove(id.slot());
   ++counters_.n_freed;

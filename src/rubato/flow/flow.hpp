@@ -48,6 +48,7 @@ struct FlowCounters {
   std::uint64_t n_steps_skipped = 0;  // of the others: no tasks to people
   std::uint64_t n_data = 0;           // data that were made, containers included
   std::uint64_t n_freed = 0;
+  std::uint64_t n_unset = 0;  // that nobody has set, and that nobody needed
 
   void add(const FlowCounters& other) noexcept;
 };
@@ -197,6 +198,8 @@ class Flow final : public core::Combiner {
   [[nodiscard]] std::uint64_t n_data_held() const noexcept { return data_.n_held(); }
   // The same, by the places that made them.
   [[nodiscard]] HeldPlaces held() const;
+  // Of what nobody has set, and nobody needed.
+  [[nodiscard]] const HeldPlaces& unset() const noexcept { return unset_; }
 
   // For the name of a file that has none: nobody else's in this job, not of a later run either.
   [[nodiscard]] std::string new_file_name() {
@@ -285,6 +288,7 @@ class Flow final : public core::Combiner {
   void close(DataId id, Datum& closed, const Value& value, PortablePlace at);
   void close_counted(DataId id, Datum& closed);
   void free_if_unused(DataId id, Datum& unused);
+  void note_unset(const Datum& freed);
   void wake(RuleList waiting, const Value& value, DataId of, const Value* key = nullptr);
   // The value as an argument; true if it is all that was asked for. A reference is shared with what
   // is stored, and the argument goes on to what it refers to.
@@ -334,6 +338,7 @@ class Flow final : public core::Combiner {
   std::deque<std::unique_ptr<Rule>> woken_;  // that go on when this one is done with
   bool is_waking_ = false;
   FlowCounters counters_;
+  HeldPlaces unset_;
   std::vector<std::string> failures_;  // the first
   std::uint64_t n_failures_ = 0;
 };

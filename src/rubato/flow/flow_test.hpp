@@ -29,13 +29,14 @@ FlowResult run_flow_here(std::uint32_t n_cores, const F& main) {
   return result;
 }
 
-// Many orders, and real threads; all is freed in the end.
+// Many orders, and real threads; all that was made was set, and is freed in the end.
 template <class F>
 void expect_good(const F& main, std::uint64_t usual = 30) {
   for (std::uint64_t seed = 0; seed < n_seeds(usual); ++seed) {
     const FlowResult result = simulate_flow(seed, main);
     ASSERT_EQ(result.text(), "") << "seed " << seed;
     ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
+    ASSERT_EQ(result.unset_text(), "") << "seed " << seed;
   }
   const FlowResult result = run_flow_here(2, main);
   ASSERT_EQ(result.text(), "");

@@ -51,6 +51,7 @@ FlowResult take_result() {
   mine.n_data_awaited = left.n_data;
   mine.n_data_held = flow.n_data_held();
   mine.held = flow.held();
+  mine.unset = flow.unset();
   const bool speaks_for_node = flow.core().core() == flow.core().shape().first_core();
   if (speaks_for_node && flow.journal() != nullptr) mine.journal = flow.journal()->counts();
   flow.begin_again();
@@ -255,6 +256,7 @@ void FlowResult::add(const FlowResult& other) {
   n_data_awaited += other.n_data_awaited;
   n_data_held += other.n_data_held;
   held.add(other.held);
+  unset.add(other.unset);
   add_texts(failures, other.failures);
   add_texts(waiting, other.waiting);
   journal.add(other.journal);
@@ -268,6 +270,7 @@ void FlowResult::put(Writer& out) const {
   out.put(n_data_awaited);
   out.put(n_data_held);
   held.put(out);
+  unset.put(out);
   put_texts(out, failures);
   put_texts(out, waiting);
   journal.put(out);
@@ -282,6 +285,7 @@ FlowResult FlowResult::get(Reader& in) {
   result.n_data_awaited = in.get<std::uint64_t>();
   result.n_data_held = in.get<std::uint64_t>();
   result.held = HeldPlaces::get(in);
+  result.unset = HeldPlaces::get(in);
   result.failures = get_texts(in);
   result.waiting = get_texts(in);
   result.journal = JournalCounts::get(in);
@@ -317,6 +321,23 @@ std::string FlowResult::leak_text() const {
   }
   return n_told < n_data_held ? all + ", and " + std::to_string(n_data_held - n_told) + " more"
                               : all;
+}
+
+std::string FlowResult::unset_text() const {
+  const std::uint64_t n_all = counters.n_unset;
+  if (n_all == 0) return "";
+  std::string all =
+      std::to_string(n_all) + (n_all == 1 ? " datum was never set, and nothing needed it:"
+                                          : " data were never set, and nothing needed them:");
+  const std::vector<HeldPlace> places = unset.most_first();
+  std::uint64_t n_told = 0;
+  for (std::size_t i = 0; i < std::min(places.size(), kTextsShown); ++i) {
+    const HeldPlace& each = places[i];
+    n_told += each.n;
+    all += "\n  " + (each.what.empty() ? "that" : each.what) + " of " + each.place +
+           (each.n > 1 ? ", " + std::to_string(each.n) + " times" : "");
+  }
+  return n_told < n_all ? all + "\n  and " + std::to_string(n_all - n_told) + " more" : all;
 }
 
 void FlowResult::check() const {

@@ -33,6 +33,8 @@ struct FlowResult {
   // and what they would set.
   std::uint64_t n_data_held = 0;
   HeldPlaces held;
+  // Data that nobody has set, and nobody needed (counters.n_unset): no failure.
+  HeldPlaces unset;
   JournalCounts journal;  // of all nodes
   // What a failed run ends with: some_tasks_failed, or what main itself threw.
   ExitCode code = ExitCode::some_tasks_failed;
@@ -48,6 +50,9 @@ struct FlowResult {
   // What leaks, in one line: "3 data were not freed: 2 futures (integer) of a.cpp:12, ..."; "" if
   // nothing does, or if rules wait for ever.
   [[nodiscard]] std::string leak_text() const;
+  // What was never set, and not needed, for people: "2 data were never set, and nothing needed them:"
+  // and a line for each place; "" if there is none.
+  [[nodiscard]] std::string unset_text() const;
   // Throws Error with text(): its code if something failed, `failed` if something only waits for
   // ever. Nothing if the run was good.
   void check() const;

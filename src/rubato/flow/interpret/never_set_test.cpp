@@ -78,6 +78,57 @@ foreach x, i in c { print(i, x) }
        "0 1\n"});
 }
 
+// No failure: the run is good.
+TEST(NeverSet, what_nobody_waits_for_is_a_note) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
+    const Ran ran = run_text(seed, R"(
+function f(integer n) to (integer x, integer y) { y = n; if n > 3 { x = 1 } }
+integer x y z
+void never
+when { } then {x y} from {f 2}
+container<integer, integer> c
+for i in [0:2] { integer t; if i > 0 { t = i }; insert c[i] = i }
+print(c, y)
+)");
+    EXPECT_EQ(ran.result.text(), "");
+    EXPECT_TRUE(ran.result.is_good());
+    EXPECT_EQ(ran.out, "{0: 0, 1: 1, 2: 2} 2\n");
+    EXPECT_EQ(ran.result.unset_text(),
+              "4 data were never set, and nothing needed them:\n"
+              "  'z' of test.tic:3:13\n  'x' of test.tic:3:9\n"
+              "  'never' of test.tic:4:6\n  't' of test.tic:7:26");
+    EXPECT_EQ(ran.result.n_data_held, 0U);
+    if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+TEST(NeverSet, is_counted_by_place_in_a_note) {
+  const Ran ran = run_text(5, R"(
+container<integer, integer> c
+for i in [1:9] { integer t; if i < 4 { t = i; insert c[i] = t } }
+print(size(c))
+)");
+  EXPECT_EQ(ran.result.text(), "");
+  EXPECT_EQ(ran.result.unset_text(),
+            "6 data were never set, and nothing needed them:\n  't' of test.tic:3:26, 6 times");
+}
+
+// Or nobody has told yet what it would be.
+TEST(NeverSet, is_no_note_of_what_was_told_or_has_failed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
+    const Ran ran = run_text(seed, R"(
+function f(integer n) to (integer x) { if n > 3 { x = 1 } }
+integer x y a b
+when { } then {x} from {f 2}
+y = x + 1
+a = 1 / (1 - 1)
+b = a + 1
+)");
+    ASSERT_EQ(ran.result.n_failures, 2U) << ran.result.text();
+    ASSERT_EQ(ran.result.unset_text(), "") << "seed " << seed;
+  }
+}
+
 TEST(NeverSet, what_nobody_waits_for_may_stay_so) {
   expect_lines(R"(
     function f(integer n) to (integer x, integer y) { y = n; if n > 3 { x = 1 } }

@@ -62,6 +62,21 @@ void name_script(std::vector<std::string>& texts, const std::string& file_name) 
   }
 }
 
+// "'x'", by the text of its place.
+std::map<std::string, std::string> names_by_place(const tic::Program& program) {
+  std::map<std::string, std::string> names;
+  const auto add = [&](const tic::Frame& frame) {
+    for (const tic::Variable& variable : frame.variables) {
+      const SourcePlace at{kScriptFile, variable.place.line, variable.place.column};
+      names[PortablePlace(at).place().text()] = "'" + variable.name + "'";
+    }
+  };
+  for (const tic::Callable& callable : program.callables)
+    add(callable.frame);
+  add(program.main);
+  return names;
+}
+
 }  // namespace
 
 FlowResult run_script(const std::string& text, const std::string& file_name,
@@ -92,6 +107,10 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
   name_script(result.failures, file_name);
   name_script(result.waiting, file_name);
   result.held.name_file(kScriptFile, file_name);
+  if (result.counters.n_unset > 0) {
+    result.unset.name_what(names_by_place(Interpreter::here().compiled().program()));
+    result.unset.name_file(kScriptFile, file_name);
+  }
   return result;
 }
 

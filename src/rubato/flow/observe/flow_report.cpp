@@ -83,6 +83,16 @@ void put_result(io::JsonWriter& json, const FlowResult& result) {
         .end_object();
   }
   json.end_array().end_object();
+  json.key("unset").begin_object().field("number", result.counters.n_unset);
+  json.key("places").begin_array();
+  for (const HeldPlace& unset : result.unset.most_first()) {
+    json.begin_object()
+        .field("what", unset.what)
+        .field("place", unset.place)
+        .field("number", unset.n)
+        .end_object();
+  }
+  json.end_array().end_object();
 }
 
 FlowReport* FlowReport::here() {
@@ -97,6 +107,7 @@ void FlowReport::add_result(const FlowResult& result) {
   result_.n_data_awaited += result.n_data_awaited;
   result_.n_data_held += result.n_data_held;
   result_.held.add(result.held);
+  result_.unset.add(result.unset);
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -144,7 +155,8 @@ void FlowReport::put(io::JsonWriter& json) const {
 }
 
 void FlowReport::add(io::HtmlReport& page) const {
-  if (figures_.names.empty() && result_.is_good() && result_.n_data_held == 0) return;
+  const bool has_notes = result_.n_data_held > 0 || result_.counters.n_unset > 0;
+  if (figures_.names.empty() && result_.is_good() && !has_notes) return;
   const std::uint64_t n_rules = result_.counters.n_steps;
   page.paragraph(std::to_string(result_.n_tasks()) + " tasks ran, " +
                  std::to_string(result_.n_failures) + " failed, " +
@@ -159,6 +171,8 @@ void FlowReport::add(io::HtmlReport& page) const {
                    std::to_string(result_.n_data_awaited) + " data that are not set.")
         .code(lines(result_.waiting, result_.n_waiting));
   }
+  if (const std::string unset = result_.unset_text(); !unset.empty())
+    page.heading("What was never set, and not needed").code(unset + "\n");
   if (result_.n_data_held > 0) {
     page.heading("What was not freed").paragraph(held_text(result_)).table(held_table(result_));
   }

@@ -52,7 +52,7 @@ class FlowReport final : public global::ReportPart {
 };
 
 // The fields run, tasks, rules, failed, skipped, never_set, data, journal, failures, waiting,
-// rules_waiting, data_awaited and not_freed of a result, into an open object.
+// rules_waiting, data_awaited, not_freed and unset of a result, into an open object.
 void put_result(io::JsonWriter& json, const FlowResult& result);
 
 }  // namespace rubato::flow

@@ -21,6 +21,7 @@ struct Datum {
   Kind kind = Kind::none;
   Closing closing = Closing::set;
   bool is_container = false;
+  bool is_needed = false;  // by somebody who was told that it was never set
   std::uint32_t n_shards_open =
       0;  // that have not said how many members they have; then, that are not freed
   std::uint64_t readers = 0;  // weight that is out

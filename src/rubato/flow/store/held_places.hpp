@@ -1,5 +1,6 @@
 #pragma once
-// HeldPlaces: data that are still there when a run has ended, by the places that made them.
+// HeldPlaces: data that are still there when a run has ended, or were never set, by the places that
+// made them.
 //
 // Of all cores, put together on the way to the one that speaks. kCarried places at most are kept, the
 // first in their order and not those with most: a place that is left out somewhere cannot come in
@@ -34,10 +35,14 @@ class HeldPlaces {
 
   void add(const Datum& held);
   void add(const HeldPlaces& other);
+  // One that is not there any more.
+  void add_place(const std::string& place) { add(Key{place, "", ""}, {1, 0}); }
   // Those with most data first, kListed at most.
   [[nodiscard]] std::vector<HeldPlace> most_first() const;
   // Places of the file `mark` are of the file `name`, for people.
   void name_file(std::string_view mark, const std::string& name);
+  // Of data whose place it has, what they are; others stay as they are.
+  void name_what(const std::map<std::string, std::string>& by_place);
 
   void put(Writer& out) const;
   [[nodiscard]] static HeldPlaces get(Reader& in);

@@ -190,6 +190,8 @@ void say(const ScriptRun& run, const flow::FlowReport& report, const FlowOptions
   if (!text.empty()) context.err << options.script << ": " << text << '\n';
   const std::string leaks = run.result.leak_text();
   if (!leaks.empty()) context.err << options.script << ": " << leaks << '\n';
+  const std::string unset = run.result.unset_text();
+  if (!unset.empty()) context.err << options.script << ": " << unset << '\n';
   context.err << fmt::format("{} tasks, {} failed, {} not run, in {:.3f} s on {} {}\n",
                              run.result.n_tasks(), run.result.n_failures, run.result.n_not_run(),
                              seconds, shape.n_cores_total(),

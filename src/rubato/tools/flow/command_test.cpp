@@ -127,7 +127,17 @@ TEST(FlowCommand, SaysWhatWasNeverSetAndWhoNeededIt) {
   const auto json = nlohmann::json::parse(unset.out);
   EXPECT_EQ(json["never_set"], 1);
   EXPECT_EQ(json["failures"].size(), 1U);
-  EXPECT_EQ(call({"flow", "run", path, "--arg", "n=4"}).code, 0);
+  const Answer set = call({"flow", "run", path, "--arg", "n=4"});
+  EXPECT_EQ(set.code, 0);
+  EXPECT_EQ(set.err.find("never set"), std::string::npos) << set.err;
+  const std::string rest = script("rest.tic", "integer x\nprint(1)\n");
+  const Answer noted = call({"flow", "run", rest, "--json"});
+  EXPECT_EQ(noted.code, 0) << noted.err;
+  EXPECT_NE(noted.err.find(rest + ": 1 datum was never set, and nothing needed it:\n  'x' of " +
+                           rest + ":1:9\n"),
+            std::string::npos)
+      << noted.err;
+  EXPECT_EQ(nlohmann::json::parse(noted.out.substr(noted.out.find('{')))["unset"]["number"], 1);
 }
 
 TEST(FlowCommand, TriesAgainAndEndsWhatTakesTooLongAsItIsTold) {
