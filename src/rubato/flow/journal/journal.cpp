@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kWhyMost = 1000;
+constexpr std::size_t kWhyMost = 1000;  // in memory, and of all nodes; files have all
 
 void put_states(Writer& out, const std::vector<FileState>& states) {
   out.put(static_cast<std::uint64_t>(states.size()));
@@ -154,6 +155,7 @@ void JournalCounts::add(const JournalCounts& other) {
   n_again += other.n_again;
   const std::size_t n = std::min(other.why.size(), kWhyMost - std::min(kWhyMost, why.size()));
   why.insert(why.end(), other.why.begin(), other.why.begin() + static_cast<std::ptrdiff_t>(n));
+  if (why_in.empty()) why_in = other.why_in;
   if (problem.empty()) problem = other.problem;
 }
 
@@ -164,6 +166,7 @@ void JournalCounts::put(Writer& out) const {
   out.put(static_cast<std::uint64_t>(why.size()));
   for (const std::string& text : why)
     out.put_string(text);
+  out.put_string(why_in);
   out.put_string(problem);
 }
 
@@ -175,6 +178,7 @@ JournalCounts JournalCounts::get(Reader& in) {
   const auto n_why = in.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < n_why; ++i)
     counts.why.push_back(in.get_string());
+  counts.why_in = in.get_string();
   counts.problem = in.get_string();
   return counts;
 }
@@ -263,6 +267,8 @@ Journal::Journal(const JournalOptions& options, std::uint32_t node)
     throw Error(std::string("journal: ") + error.what());
   }
   path_ = (fs::path(folder_) / journal_files::name_of(options.run, node)).string();
+  why_path_ = fs::path(path_).replace_extension("again").string();
+  why_in_ = (fs::path(folder_) / journal_files::reasons_of(options.run)).string();
   out_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (out_ < 0) fail("cannot make " + path_);
   write(journal_files::magic());
@@ -377,7 +383,22 @@ std::optional<std::vector<Value>> Journal::find(const TaskIdentity& task) {
 void Journal::count_again(const TaskIdentity& task, const std::string& why) {
   const std::lock_guard lock(mutex_);
   ++counts_.n_again;
-  if (counts_.why.size() < kWhyMost) counts_.why.push_back(task.text() + ": " + why);
+  std::string text = task.text() + ": " + why;
+  if (counts_.why.size() < kWhyMost) counts_.why.push_back(text);
+  write_why(std::move(text));
+}
+
+// Nobody reads it but people: where it cannot be written, nothing says that it is there.
+void Journal::write_why(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  text += '\n';
+  if (why_out_ == nullptr) {
+    why_out_ =
+        std::make_unique<journal_files::File>(why_path_, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
+    counts_.why_in = why_in_;
+  }
+  if (!why_out_->is_open() || !why_out_->write(std::as_bytes(std::span(text))))
+    counts_.why_in.clear();
 }
 
 void Journal::add(const TaskIdentity& task, const std::vector<Value>& values) {

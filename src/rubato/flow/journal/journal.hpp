@@ -13,6 +13,9 @@
 // Equal tasks are told apart by their numbers: the k-th that a run begins is the k-th of runs before
 // (equal_tasks.hpp). Those that write a file with a name of its own are one task.
 //
+// Why a task that was done is done again stands in `run-0003-node-0000.again`, a line for each, for
+// people; there is none if there is no such task.
+//
 // Files without a name of their own lie in `files/0002/`, of the run. As inputs they count by their
 // contents; as outputs they get the names of the new run when their task is found to be done.
 //
@@ -109,6 +112,7 @@ struct JournalCounts {
   std::uint64_t n_new = 0;       // that no run has finished before
   std::uint64_t n_again = 0;     // that were done, and are done again since something has changed
   std::vector<std::string> why;  // of these, the first
+  std::string why_in;            // files that have all of them, as a pattern; "" if there are none
   std::string problem;           // why it could not be written on; "" if it could
 
   void add(const JournalCounts& other);
@@ -176,16 +180,20 @@ class Journal {
   [[nodiscard]] static std::string changed(const TaskIdentity& task, const Entry& entry);
   void write(const Bytes& entry);
   void count_again(const TaskIdentity& task, const std::string& why);
+  void write_why(std::string text);
 
   std::string folder_;
   std::string temporary_folder_;
   FileState program_;
   std::string path_;  // of its own file
   int out_ = -1;
+  std::string why_path_;
+  std::unique_ptr<journal_files::File> why_out_;  // when there is something to write
   bool is_discarded_ = false;
   std::vector<std::shared_ptr<journal_files::File>> files_;  // that were read
   std::unordered_map<TaskIdentity::Key, Place, KeyHash> by_key_;
   std::unordered_map<std::string, TaskIdentity::Key> by_output_;  // its first, if it has a name
+  std::string why_in_;                                            // of the run
   mutable std::mutex mutex_;
   std::uint64_t n_written_ = 0;  // bytes
   JournalCounts counts_;

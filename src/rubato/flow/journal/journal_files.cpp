@@ -223,6 +223,12 @@ std::string name_of(std::uint32_t run, std::uint32_t node) {
   return name.data();
 }
 
+std::string reasons_of(std::uint32_t run) {
+  std::array<char, 32> name{};
+  static_cast<void>(std::snprintf(name.data(), name.size(), "run-%04u-node-*.again", run));
+  return name.data();
+}
+
 std::uint32_t last_run(const std::string& folder) {
   const Listing all = list(folder);
   const std::uint32_t of_nodes = all.of_nodes.empty() ? 0 : all.of_nodes.back().first;

@@ -40,6 +40,8 @@ struct Source {
 
 // A file of a node of a run.
 [[nodiscard]] std::string name_of(std::uint32_t run, std::uint32_t node);
+// The files of all nodes of a run that say why tasks are done again, as a pattern.
+[[nodiscard]] std::string reasons_of(std::uint32_t run);
 // The last run of which a folder has a file; 0 if it has none.
 [[nodiscard]] std::uint32_t last_run(const std::string& folder);
 // What runs before `run` have written, in the order in which it counts: first what one of them, or

@@ -65,7 +65,8 @@ void put_result(io::JsonWriter& json, const FlowResult& result) {
       .field("done", result.journal.n_done)
       .field("new", result.journal.n_new)
       .field("again", result.journal.n_again)
-      .field("problem", result.journal.problem);
+      .field("problem", result.journal.problem)
+      .field("why_in", result.journal.why_in);
   put_texts(json, "why", result.journal.why);
   json.end_object();
   put_texts(json, "failures", result.failures);

@@ -35,6 +35,8 @@
 namespace rubato::tools {
 namespace {
 
+constexpr std::size_t kWhyShown = 20;  // of tasks that are done again
+
 struct FlowOptions {
   std::string script;
   std::vector<std::string> arguments;
@@ -200,9 +202,13 @@ void say(const ScriptRun& run, const flow::FlowReport& report, const FlowOptions
   if (!options.resume.empty()) {
     context.err << fmt::format("journal: {} done before, {} new, {} done again\n", journal.n_done,
                                journal.n_new, journal.n_again);
-    for (const std::string& why : journal.why)
-      context.err << "  " << why << '\n';
-    if (journal.n_again > journal.why.size()) context.err << "  ..\n";
+    const std::size_t n_shown = std::min(journal.why.size(), kWhyShown);
+    for (std::size_t i = 0; i < n_shown; ++i)
+      context.err << "  " << journal.why[i] << '\n';
+    if (journal.n_again > n_shown) {
+      context.err << "  and " << journal.n_again - n_shown << " more"
+                  << (journal.why_in.empty() ? "" : ": all stand in ") << journal.why_in << '\n';
+    }
   }
   if (!journal.problem.empty()) context.err << journal.problem << '\n';
   if (!context.json) return;

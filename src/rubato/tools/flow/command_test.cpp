@@ -405,6 +405,35 @@ TEST(FlowCommand, SaysHowToGoOnAfterCtrlC) {
   EXPECT_NE(again.err.find("journal: 1 done before, 1 new"), std::string::npos) << again.err;
 }
 
+TEST(FlowCommand, ShowsTheFirstReasonsWhyTasksAreDoneAgainAndWhereAllStand) {
+  const std::string folder = scratch("reasons");
+  const std::string input = scratch("reasons.txt");
+  const std::string path =
+      script("reasons.tic",
+             "app show(file f, integer i) to (string s) { \"echo\" f i stdout=s }\n"
+             "file f \"" +
+                 input +
+                 "\"\n"
+                 "for i in [1 : 25] {\n  string s\n"
+                 "  when {f} then {s} from {show f i}\n  print(length(s) > 0)\n}\n");
+  std::ofstream(input) << "one";
+  ASSERT_EQ(call({"flow", "run", path, "--journal", folder}).code, 0);
+  std::ofstream(input) << "other";
+  const Answer again = call({"flow", "run", path, "--resume", folder, "--json"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  const std::string in = folder + "/run-0002-node-*.again";
+  EXPECT_NE(again.err.find("journal: 0 done before, 0 new, 25 done again\n  echo "),
+            std::string::npos)
+      << again.err;
+  EXPECT_NE(again.err.find("\n  and 5 more: all stand in " + in + "\n"), std::string::npos)
+      << again.err;
+  const auto json = nlohmann::json::parse(again.out.substr(again.out.find('{')))["journal"];
+  EXPECT_EQ(json["why"].size(), 25U);
+  EXPECT_EQ(json["why_in"], in);
+  const std::string all = text_of(folder + "/run-0002-node-0000.again");
+  EXPECT_EQ(std::ranges::count(all, '\n'), 25) << all;
+}
+
 TEST(FlowCommand, ListsWhatToDoWithAScript) {
   const Answer help = call({"flow", "--help"});
   EXPECT_EQ(help.out.find("Run models"), std::string::npos) << help.out;
