@@ -181,7 +181,15 @@ void CoreWatch::end(const Span& span) {
   std::ranges::push_heap(slowest_, kByTime);
 }
 
+CoreWatch::Native::Native(CoreWatch& watch) noexcept
+    : watch_(watch),
+      span_(watch.of_running()),
+      waits_(span_ != nullptr && span_->part_ == TaskPart::task) {
+  if (waits_) LiveTaskCounts::count(watch_.live_.asked);
+}
+
 CoreWatch::Native::~Native() {
+  note_thread();
   if (end_ == 0) return;  // it never ran
   watch_.beside_.add(begin_ - watch_.origin_, end_ - watch_.origin_);
   if (span_ == nullptr) return;

@@ -16,6 +16,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "rubato/flow/observe/task_counts.hpp"
@@ -151,7 +152,8 @@ class CoreWatch::Span {
 
 class CoreWatch::Native {
  public:
-  explicit Native(CoreWatch& watch) noexcept : watch_(watch), span_(watch.of_running()) {}
+  // It waits for a thread from now on.
+  explicit Native(CoreWatch& watch) noexcept;
   Native(const Native&) = delete;
   Native& operator=(const Native&) = delete;
   // On the core again.
@@ -161,6 +163,7 @@ class CoreWatch::Native {
   class Timed {
    public:
     explicit Timed(Native& native) noexcept : native_(native) {
+      native_.note_thread();
       native_.begin_ = native_.watch_.core_.clock();
     }
     Timed(const Timed&) = delete;
@@ -172,8 +175,14 @@ class CoreWatch::Native {
   };
 
  private:
+  // Its task waits for a thread no more.
+  void note_thread() noexcept {
+    if (std::exchange(waits_, false)) LiveTaskCounts::count_shared(watch_.live_.served);
+  }
+
   CoreWatch& watch_;
   Span* span_;
+  bool waits_;  // and its task is one to people
   Nanos begin_ = 0;
   Nanos end_ = 0;
 };

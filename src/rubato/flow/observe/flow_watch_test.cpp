@@ -1,5 +1,7 @@
 // What is seen of flows: on virtual nodes against what is known of them, and on real cores.
 
+#include <thread>
+
 #include "rubato/flow/flow_test.hpp"
 #include "rubato/flow/observe/flow_figures.hpp"
 #include "rubato/flow/observe/node_watch.hpp"
@@ -209,6 +211,51 @@ TEST(FlowWatch, TimesProgramsAndNativeWorkByThemselves) {
   for (const CoreUseFigures& core : figures.cores)
     beside += core.beside.total();
   EXPECT_EQ(beside, shells->total + native->total);
+}
+
+// One thread beside the cores: of five tasks that want it one runs, and those that are on a core.
+TEST(FlowWatch, TasksThatWaitForAThreadDoNotRun) {
+  constexpr std::uint64_t kNative = 5;
+  NodeWatch watch(nullptr);
+  net::LocalFabric fabric;
+  core::NodeHostOptions options;
+  options.n_cores = 2;
+  options.owns_process = false;
+  core::NodeHost host(fabric, options);
+  global::ProgramOptions how{{}, global::kTestBytesACore};
+  how.messages.n_native_threads = 1;
+  global::Program program(host.shape(), how);
+  watch.attach(program.engine(), host.shape(), WatchDepth::counts);
+  std::vector<TaskCounts> looks;
+  // By the first, when all have begun and none has ended; by each that comes after it.
+  const auto look = [&] {
+    TaskCounts now = watch.counts();
+    while (now.asked < kNative) {
+      std::this_thread::yield();
+      now = watch.counts();
+    }
+    looks.push_back(now);
+  };
+  FlowResult result;
+  program.set_main([&] {
+    result = run([&] {
+      for (std::uint64_t i = 0; i < kNative; ++i)
+        async([&look] { look(); }, {.native = true})();
+    });
+  });
+  host.run(program.engine());
+  ASSERT_EQ(result.text(), "");
+  ASSERT_EQ(looks.size(), kNative);
+  EXPECT_EQ(looks[0].running(), 1U);
+  EXPECT_EQ(looks[0].waiting(), kNative - 1);
+  for (std::uint64_t i = 0; i < kNative; ++i) {
+    EXPECT_EQ(looks[i].for_thread(), kNative - 1 - i);
+    EXPECT_GE(looks[i].running(), 1U);  // and one that is on its way back to its core
+    EXPECT_EQ(looks[i].waiting() + looks[i].running() + looks[i].ended, kNative);
+  }
+  EXPECT_EQ(watch.counts().running(), 0U);
+  EXPECT_EQ(watch.counts().waiting(), 0U);
+  EXPECT_EQ(watch.counts().ended, kNative);
 }
 
 TEST(FlowWatch, ATraceShowsTasksByName) {

@@ -126,6 +126,17 @@ TEST(ProgressText, SaysWhatIsLeftOnlyWhenTheNumberOfTasksStays) {
   EXPECT_EQ(known.left, 21 * kSecond);
 }
 
+TEST(ProgressText, TasksThatWaitForAThreadDoNotRun) {
+  ProgressText text;
+  TaskCounts counts;
+  counts.made = 10;
+  counts.begun = 7;
+  counts.ended = 1;
+  counts.asked = 6;
+  counts.served = 3;
+  EXPECT_EQ(text.look(kSecond, counts).text, "3 running, 6 waiting, 1 done, 0 failed, 1.0 tasks/s");
+}
+
 TEST(ProgressText, TheRateIsThatOfTheLastSeconds) {
   ProgressText text;
   TaskCounts counts;

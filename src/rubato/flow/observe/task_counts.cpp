@@ -8,6 +8,8 @@ void TaskCounts::add(const TaskCounts& other) noexcept {
   begun += other.begun;
   ended += other.ended;
   failed += other.failed;
+  asked += other.asked;
+  served += other.served;
 }
 
 void LiveTaskCounts::write(const TaskCounts& counts) noexcept {
@@ -19,6 +21,8 @@ void LiveTaskCounts::write(const TaskCounts& counts) noexcept {
   write(begun, counts.begun);
   write(ended, counts.ended);
   write(failed, counts.failed);
+  write(asked, counts.asked);
+  write(served, counts.served);
 }
 
 TaskCounts LiveTaskCounts::read() const noexcept {
@@ -27,6 +31,8 @@ TaskCounts LiveTaskCounts::read() const noexcept {
   TaskCounts counts;
   counts.failed = read(failed);
   counts.ended = read(ended);
+  counts.served = read(served);
+  counts.asked = read(asked);
   counts.begun = read(begun);
   counts.gone = read(gone);
   counts.made = read(made);
