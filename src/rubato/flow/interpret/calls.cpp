@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include "rubato/flow/in_time.hpp"
@@ -27,6 +28,20 @@ bool is_container(const tic::Type& type) {
   return type.is(tic::Kind::container) || type.is(tic::Kind::structure);
 }
 
+// Which core of each node is next, of those that this core sends tasks to. Cores begin with different
+// ones.
+class NodeTurns {
+ public:
+  [[nodiscard]] CoreId next_of(core::NodeId node, const CoreContext& here) {
+    const core::JobShape& shape = here.shape();
+    const auto turn = turns_.try_emplace(node, here.core()).first;
+    return node * shape.n_cores + turn->second++ % shape.n_cores;
+  }
+
+ private:
+  std::map<core::NodeId, std::uint32_t> turns_;
+};
+
 }  // namespace
 
 void Interpreter::set_place(const tic::Options& options, Environment& environment,
@@ -42,12 +57,10 @@ void Interpreter::set_place(const tic::Options& options, Environment& environmen
                 ": expected 0 to " + std::to_string(n - 1));
   }
   to.may_move = !options.only;
-  to.core = static_cast<CoreId>(asked);
-  // Its cores take turns.
-  if (is_node) {
-    to.core =
-        to.core * shape.n_cores + static_cast<CoreId>(flow_.counters().n_data % shape.n_cores);
-  }
+  CoreContext& here = flow_.core();
+  to.core = is_node
+                ? here.local_or_make<NodeTurns>().next_of(static_cast<core::NodeId>(asked), here)
+                : static_cast<CoreId>(asked);
 }
 
 RuleOptions Interpreter::merged_options(const tic::Options& of_rule, Environment& environment,
