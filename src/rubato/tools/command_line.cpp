@@ -143,6 +143,19 @@ CLI::App& CommandLine::add(Command command) {
   return *app;
 }
 
+// CLI11 puts subcommands under the heading of their command, if they say no other: "Measure and
+// check" of `reproduce` has to be "Papers" in its own help.
+void CommandLine::name_choices() {
+  for (const auto& entry : commands_) {
+    std::string heading = entry->command.choice.empty() ? "subcommand" : entry->command.choice;
+    heading.front() = static_cast<char>(heading.front() - 'a' + 'A');
+    heading += 's';
+    for (CLI::App* choice : entry->app->get_subcommands([](const CLI::App*) { return true; })) {
+      if (choice->get_group() == entry->app->get_group()) choice->group(heading);
+    }
+  }
+}
+
 int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
                      std::ostream& err) noexcept {
   Context context{.out = out,
@@ -212,6 +225,7 @@ ExitCode CommandLine::run_or_throw(const std::vector<std::string>& words, Contex
 void CommandLine::parse(std::vector<std::string> words, const Context& context) {
   std::reverse(words.begin(), words.end());  // the order that CLI11 wants
   refuse_negative_seeds(*app_);
+  name_choices();
   try {
     app_->parse(words);
   } catch (const CLI::Success& answer) {

@@ -49,7 +49,7 @@ struct Command {
   Program program = Program::none;
   bool hidden = false;
   std::function<ExitCode(const Context&)> run;  // may throw Error
-  std::string choice = "";                      // what its subcommands are, for messages: "model"
+  std::string choice = "";  // what its subcommands are, for messages and their heading: "model"
 };
 
 // What program this is: `rubato` with all of its models, or a user's program with one.
@@ -87,6 +87,7 @@ class CommandLine {
  private:
   struct Entry;
 
+  void name_choices();
   [[nodiscard]] ExitCode run_or_throw(const std::vector<std::string>& words, Context& context);
   void parse(std::vector<std::string> words, const Context& context);
   [[noreturn]] void throw_unknown_word(const std::string& word) const;

@@ -170,5 +170,25 @@ TEST(Commands, EachOneExplainsItself) {
   EXPECT_EQ(out.str().find("lab-rsh"), std::string::npos) << "hidden commands stay hidden";
 }
 
+// Headings of `rubato --help` say nothing of what a command has below it.
+TEST(Commands, EachHasHeadingsOfItsOwnInItsHelp) {
+  const auto help_of = [](const std::string& name) {
+    CommandLine line({.models = models::built_in_apps()});
+    add_commands(line);
+    std::ostringstream out;
+    std::ostringstream err;
+    EXPECT_EQ(line.run({name, "--help"}, out, err), 0) << err.str();
+    return out.str();
+  };
+  for (const char* name : {"run", "runs", "demo", "compare", "flow", "check", "reproduce", "doctor",
+                           "lab", "launch"}) {
+    const std::string help = help_of(name);
+    for (const std::string heading : {kRunGroup, kMeasureGroup, kClusterGroup})
+      EXPECT_EQ(help.find(heading + ":"), std::string::npos) << help;
+  }
+  EXPECT_NE(help_of("runs").find("\nActions:\n  list "), std::string::npos);
+  EXPECT_NE(help_of("reproduce").find("\nPapers:\n  ticks "), std::string::npos);
+}
+
 }  // namespace
 }  // namespace rubato::tools

@@ -90,7 +90,6 @@ void add_runs(CommandLine& line) {
   const auto add = [&](const char* action, const char* summary) {
     CLI::App* app = parser.add_subcommand(action, summary);
     app->fallthrough();
-    app->group("Actions");
     return app;
   };
   CLI::App* list_app = add("list", "A row for each run in a folder, the oldest first");
