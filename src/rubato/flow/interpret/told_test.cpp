@@ -24,7 +24,7 @@ void expect_in(const std::string& text, const std::vector<std::string>& parts) {
 }
 
 TEST(Told, is_which_app_or_leaf_has_failed_with_line_and_column) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
     const Ran ran = run_text(seed, R"(
 leaf odd_only(integer n) to (integer m)
 app broken(integer n) to (void v) { "sh" "-c" "exit 3" n }
@@ -41,7 +41,7 @@ when { } then {v} from {broken 1}; when { } then {w} from {broken 2}
 }
 
 TEST(Told, is_what_a_rule_waits_for_that_waits_for_ever) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
     const Ran ran = run_text(seed, R"(
 leaf odd_only(integer n) to (integer m)
 container<integer, integer> c
@@ -59,7 +59,7 @@ insert c[x] = y
 }
 
 TEST(Told, are_leaves_and_programs_as_tasks_and_nothing_else) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
     const Ran ran = run_text(seed, R"(
 leaf odd_only(integer n) to (integer m)
 app echo(integer n) to (string s) { "echo" n stdout=s }
@@ -82,7 +82,7 @@ for i in [1 : 3] {
 
 // Those that wait for a task's results are not tasks themselves.
 TEST(Told, are_the_tasks_that_did_not_run) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
     const Ran ran = run_text(seed, R"(
 leaf odd_only(integer n) to (integer m)
 integer m k

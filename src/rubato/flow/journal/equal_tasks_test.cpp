@@ -75,7 +75,7 @@ TEST_F(EqualTasks, are_as_many_calls_of_a_leaf) {
                                leaf + (leaf == "ticket" ? "}" : "} parallel 2") + R"(
         print(n)
       })";
-    for (std::uint64_t seed = 1; seed < 20; seed += 2) {
+    for (std::uint64_t seed = 1; seed < 1 + 2 * n_seeds(10); seed += 2) {
       begin_again();
       const auto go = [&](std::uint64_t run_seed, int n_most, bool resume) {
         n_tickets = n_tickets_most.load();
@@ -118,7 +118,7 @@ TEST_F(EqualTasks, are_as_many_runs_of_a_program) {
         when {} then {n} from {ticket}
         print()" + shown + R"()
       })";
-    for (std::uint64_t seed = 1; seed < 6; ++seed) {
+    for (std::uint64_t seed = 1; seed <= n_seeds(5); ++seed) {
       begin_again();
       write_to(folder_.path() + "/most", "3\n");
       const Ran first = run(script, seed, false);
@@ -152,7 +152,7 @@ TEST_F(EqualTasks, keep_their_numbers_when_they_are_tried_elsewhere) {
       when {} then {n} from {ticket}
       print(trim(n))
     })";
-  for (std::uint64_t seed = 1; seed < 8; seed += 2) {
+  for (std::uint64_t seed = 1; seed < 1 + 2 * n_seeds(4); seed += 2) {
     begin_again();
     const std::multiset<std::string> expected = {"4", "5", "6"};
     const Ran first = run(script, seed, false);
