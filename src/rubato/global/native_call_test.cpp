@@ -132,5 +132,30 @@ TEST(NativeCall, TakesInVirtualTimeWhatItsCoreIsChargedWith) {
   });
 }
 
+// One thread, which waits for both: what is brief does not wait for it, nor do those that are allowed
+// beside it.
+TEST(NativeWork, brief_and_allowed_ones_go_on_beside_a_long_one) {
+  std::promise<int> brief;
+  std::promise<int> other;
+  int sum = 0;
+  const auto main = [&] {
+    CoreContext& here = CoreContext::here();
+    here.allow_native(1);
+    here.finish([&] {
+      spawn([&] {
+        sum = CoreContext::here().run_native(
+            [&] { return brief.get_future().get() + other.get_future().get(); });
+      });
+      spawn([&] {
+        CoreContext::here().run_native([&] { other.set_value(30); });
+        CoreContext::here().allow_native(0);
+        CoreContext::here().run_native([&] { brief.set_value(12); }, core::NativeTime::brief);
+      });
+    });
+  };
+  run_here(1, main, 1);
+  EXPECT_EQ(sum, 42);
+}
+
 }  // namespace
 }  // namespace rubato::global

@@ -45,6 +45,7 @@ struct FlowOptions {
   std::string journal;
   std::string resume;
   std::uint32_t n_cores = 0;
+  std::uint32_t n_native_threads = 0;  // 0: as usual
   std::string report;
   std::string trace;
   bool progress = false;
@@ -106,8 +107,9 @@ flow::RunOptions run_options_of(const FlowOptions& options) {
   return run_options;
 }
 
-global::ProgramOptions program_options() {
+global::ProgramOptions program_options(const FlowOptions& asked) {
   global::ProgramOptions options;
+  if (asked.n_native_threads > 0) options.messages.n_native_threads = asked.n_native_threads;
   options.messages.tasks.stacks.guarded_bytes = flow::kScriptStackBytes;
   return options;
 }
@@ -254,7 +256,7 @@ class FlowRun {
       check_place_of(options_.report);
       check_place_of(options_.trace);
     });
-    global::Program program(job.shape(), program_options());
+    global::Program program(job.shape(), program_options(options_));
     program.set_main([this] { run_main(); });
     attach(job, program);
     const Nanos begin = steady_now();
@@ -416,7 +418,7 @@ ExitCode plan_flow(const FlowOptions& options, const Context& context) {
   }
   flow::ScriptPlan plan;
   std::optional<Error> error;  // thrown behind the run, which would tell where it came from
-  global::run(job.host(), program_options(), [&] {
+  global::run(job.host(), program_options(options), [&] {
     try {
       plan =
           flow::plan_script(text_of_file(options.script), options.script, arguments, run_options);
@@ -472,6 +474,11 @@ void add_run_options(CLI::App& run, FlowOptions& options) {
       ->type_name("DIR")
       ->excludes(journal);
   run.add_option("--cores", options.n_cores, "Cores of a node; default: all")->type_name("");
+  run.add_option("--native-threads", options.n_native_threads,
+                 "Programs and long leaves that a node runs at a time, beside those of workers;"
+                 " default: its processors, 4 at least")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   run.add_option("--report", options.report,
                  "A page of what ran: tasks by name, the slowest, each core over time")
       ->type_name("FILE");
