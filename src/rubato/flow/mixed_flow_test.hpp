@@ -107,7 +107,7 @@ inline Ran simulate(const global::SimulateOptions& options, const char* workers 
         const auto bound_loops = [](std::size_t n) {
           global::on_all_cores([n] { Flow::here().throttle().set_at_data_most(n); });
         };
-        if (options.seed % 2 == 0) bound_loops(4);
+        if (options.seed % 16 == 0) bound_loops(4);
         ran.result = run([&] { ran.word = flow(); }, {Workers::parse({workers}), {}});
         bound_loops(Throttle::kAtDataMost);
       },

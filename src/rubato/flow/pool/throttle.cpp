@@ -249,11 +249,22 @@ void Throttle::note_many_at_data(const Rule& rule) {
   if (!std::exchange(is_full_of_data_, true)) {
     queue.told.clear();
     queue.loops.clear();
+    here_.hold_back(*this);
   }
   tell_maker(queue, kDataQueue, rule);
 }
 
+// Not again where nothing has begun since: those of the pool wait for stacks, and the core must rest.
+void Throttle::flush(CoreContext& /*here*/) {
+  if (!is_full_of_data_) return;
+  const bool goes_on = looks_so_far_ != n_looks_;
+  look_for_room();
+  looks_so_far_ = n_looks_;
+  if (is_full_of_data_ && goes_on && here_.n_pooled() > 0) here_.hold_back(*this);
+}
+
 void Throttle::look_for_room() {
+  ++n_looks_;
   const std::size_t n = n_at_data();
   if (n > at_data_bound_ / 2) return;
   if (n <= at_data_most_ / 2) at_data_bound_ = at_data_most_;
@@ -266,8 +277,7 @@ void Throttle::end_full_of_data() {
     tell(node, QueueHasRoom{{here_.core(), kDataQueue}});
 }
 
-// Nothing else goes on anywhere: twice as many may wait, until they have gone. What has been taken
-// away by other cores may have left room, too.
+// Nothing else goes on anywhere: twice as many may wait, until they have gone.
 void Throttle::let_more_come() {
   if (!is_full_of_data_) return;
   at_data_bound_ = std::max(at_data_bound_, n_at_data()) * 2;

@@ -70,7 +70,7 @@ struct QueueLimits {
 };
 
 // The part of one core; used by its tasks and by what messages apply.
-class Throttle {
+class Throttle final : public core::Combiner {
  public:
   // What runs in a task, on its stack. May wait at its end.
   class Running;
@@ -142,6 +142,9 @@ class Throttle {
   // The task that runs waits for data of the flow, and goes on.
   void note_blocked() { tell_blocked(1); }
   void note_unblocked() { tell_blocked(-1); }
+
+  // Other cores may have taken what was in the pool: looks for room when there is nothing else to do.
+  void flush(CoreContext& here) override;
 
   // --- of messages
   void note_full(QueueId queue, std::uint32_t loop);
@@ -223,6 +226,8 @@ class Throttle {
   std::size_t at_data_most_ = kAtDataMost;
   std::size_t at_data_bound_ = kAtDataMost;  // larger, if all were quiet
   bool is_full_of_data_ = false;
+  std::uint64_t n_looks_ = 0;       // for room
+  std::uint64_t looks_so_far_ = 0;  // at the last flush()
 };
 
 class Throttle::Running {

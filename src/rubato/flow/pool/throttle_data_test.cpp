@@ -142,8 +142,7 @@ TEST(ThrottleOfData, ends_where_all_wait_for_ever) {
       auto table = make_container<std::int64_t>();
       make_all(table, [](std::int64_t) { return std::int64_t{-1}; });
     });
-    EXPECT_NE(result.text().find("and 7999 more wait for member -1"), std::string::npos)
-        << result.text();
+    EXPECT_EQ(result.n_waiting, static_cast<std::uint64_t>(kTasks)) << "seed " << seed;
     EXPECT_EQ(made.n_open, kTasks) << "seed " << seed;
     EXPECT_EQ(made.n_run, 0) << "seed " << seed;
   }
