@@ -5,6 +5,7 @@
 
 #include "rubato/flow/async.hpp"
 #include "rubato/flow/flow_test.hpp"
+#include "rubato/flow/pool/throttle_test.hpp"
 #include "rubato/global/loop.hpp"
 
 namespace rubato::flow {
@@ -12,23 +13,6 @@ namespace {
 
 constexpr std::int64_t kAtData = 64;
 constexpr std::int64_t kTasks = 8000;
-
-// Of a test; virtual nodes are one process and one thread.
-struct Made {
-  std::int64_t n_open = 0;
-  std::int64_t n_most = 0;
-  std::int64_t n_run = 0;
-
-  void make() {
-    n_most = std::max(n_most, ++n_open);
-    CoreContext::here().charge(kMicrosecond);
-  }
-  void run() {
-    --n_open;
-    ++n_run;
-  }
-};
-Made made;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): of the test that runs
 
 void set_most(std::size_t n) {
   global::on_all_cores([n] { Flow::here().throttle().set_at_data_most(n); });

@@ -1,5 +1,7 @@
 // Generation follows consumption: what waits for workers, teams, cores and programs is bounded.
 
+#include "rubato/flow/pool/throttle_test.hpp"
+
 #include <algorithm>
 #include <atomic>
 
@@ -9,23 +11,6 @@
 
 namespace rubato::flow {
 namespace {
-
-// Tasks of a test that are made and have not begun; virtual nodes are one process and one thread.
-struct Made {
-  std::int64_t n_open = 0;
-  std::int64_t n_most = 0;
-  std::int64_t n_run = 0;
-
-  void make() {
-    n_most = std::max(n_most, ++n_open);
-    CoreContext::here().charge(kMicrosecond);  // nothing is made in no time
-  }
-  void run() {
-    --n_open;
-    ++n_run;
-  }
-};
-Made made;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): of the test that runs
 
 constexpr std::int64_t kQueued = 64;
 constexpr std::int64_t kTasks = 8000;
