@@ -171,5 +171,29 @@ TEST(ThrottleOfData, bounds_what_waits_on_real_cores) {
   EXPECT_LT(n_most, 5000U);
 }
 
+// Threads find out by themselves that all are quiet.
+TEST(ThrottleOfData, goes_on_on_real_cores_where_a_loop_waits_for_itself) {
+  static std::atomic<std::int64_t> n_run;
+  n_run = 0;
+  global::run_here(2, [] {
+    set_most(1000);
+    const auto main = [] {
+      auto table = make_container<std::int64_t>();
+      table.inserter.insert(kTasks, 0);
+      const auto body = [](std::int64_t i, const Container<std::int64_t>& from,
+                           Inserter<std::int64_t>& to) {
+        const auto task = [i](std::int64_t value, Inserter<std::int64_t> out) {
+          ++n_run;
+          out.insert(i, value + 1);
+        };
+        async(task)(from[i + 1], to);
+      };
+      async_for(0, kTasks, body)(table.container, table.inserter);
+    };
+    EXPECT_EQ(run(main).text(), "");
+  });
+  EXPECT_EQ(n_run, kTasks);
+}
+
 }  // namespace
 }  // namespace rubato::flow
