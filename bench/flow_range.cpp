@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include "bench/growth.hpp"
 #include "bench/harness.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
@@ -62,25 +63,13 @@ Measured range(core::NodeHost& host, std::int64_t n) {
   return result;
 }
 
-// Of a process, in KiB; `VmHWM` since it was asked to forget.
-double status_kib(const std::string& name) {
-  std::ifstream file("/proc/self/status");
-  std::string word;
-  double kib = 0;
-  while (file >> word) {
-    if (word == name + ":" && file >> kib) return kib;
-  }
-  throw Error("no " + name + " in /proc/self/status", ExitCode::failed);
-}
-
 // By how many MiB the process grows at most while a loop over [0, n) runs; each body is counted, and
 // may start a task.
 double loop_mib(core::NodeHost& host, std::int64_t n, bool starts_tasks) {
   double mib = 0;
   global::run(host, {}, [&] {
     const auto counts = global::PerCore<std::int64_t>::make();
-    std::ofstream("/proc/self/clear_refs") << "5";
-    const double before = status_kib("VmRSS");
+    const Growth growth;
     const flow::FlowResult run = flow::run([&] {
       if (starts_tasks) {
         flow::async_for(0, n,
@@ -89,7 +78,7 @@ double loop_mib(core::NodeHost& host, std::int64_t n, bool starts_tasks) {
         flow::async_for(0, n, [counts](std::int64_t) { ++counts.here(); })();
       }
     });
-    mib = (status_kib("VmHWM") - before) / 1024;
+    mib = growth.mib();
     run.check();
     const auto n_run = counts.reduce([](std::int64_t x) { return x; }, std::plus<>());
     RUBATO_REQUIRE(n_run == n, n_run, n);

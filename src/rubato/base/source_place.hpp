@@ -24,23 +24,23 @@ struct SourcePlace {
 };
 
 namespace detail {
-inline constexpr char kAnchor = 0;
+inline constexpr char kAnchor = 0;  // an empty text, too
 }
 
-// The same for another process that runs the same executable, where it may lie elsewhere in memory. Of
-// places in the executable itself, not in a library that it loads.
-class PortablePlace {
+// A text of the program, a literal, whose bytes mean the same in another process that runs the same
+// executable, where it may lie elsewhere in memory. Of the executable itself, not of a library that
+// it loads.
+class PortableText {
  public:
-  PortablePlace() = default;
-  explicit PortablePlace(SourcePlace place) noexcept
-      : file_(address_of(place.file) - address_of(&detail::kAnchor)),
-        line_(place.line),
-        column_(place.column) {}
-  [[nodiscard]] SourcePlace place() const noexcept {
+  PortableText() = default;                   // empty
+  PortableText(const char* literal) noexcept  // NOLINT(google-explicit-constructor): is one
+      : offset_(address_of(literal) - address_of(&detail::kAnchor)) {}
+  [[nodiscard]] const char* c_str() const noexcept {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one
-    return {reinterpret_cast<const char*>(address_of(&detail::kAnchor) + file_), line_, column_};
+    return reinterpret_cast<const char*>(address_of(&detail::kAnchor) + offset_);
   }
-  bool operator==(const PortablePlace&) const = default;
+  [[nodiscard]] bool empty() const noexcept { return *c_str() == '\0'; }
+  bool operator==(const PortableText&) const = default;  // the same literal
 
  private:
   // As numbers: behind a pointer into the anchor a compiler may expect nothing but the anchor.
@@ -48,7 +48,20 @@ class PortablePlace {
     return reinterpret_cast<std::intptr_t>(at);
   }
 
-  std::intptr_t file_ = 0;
+  std::intptr_t offset_ = 0;
+};
+
+// The same of a place.
+class PortablePlace {
+ public:
+  PortablePlace() = default;
+  explicit PortablePlace(SourcePlace place) noexcept
+      : file_(place.file), line_(place.line), column_(place.column) {}
+  [[nodiscard]] SourcePlace place() const noexcept { return {file_.c_str(), line_, column_}; }
+  bool operator==(const PortablePlace&) const = default;
+
+ private:
+  PortableText file_;
   int line_ = 0;
   int column_ = 0;
 };

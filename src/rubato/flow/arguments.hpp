@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "rubato/flow/handles.hpp"
+#include "rubato/global/travel.hpp"
 
 namespace rubato::flow {
 

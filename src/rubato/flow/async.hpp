@@ -137,10 +137,11 @@ constexpr Kind kind_of_result() {
 
 // The rule of a call that sets `output`. May wait for room to send.
 template <class Does, class F, class... A>
-void submit_call(Flow& flow, DataId output, const F& f, const RuleOptions& options, SourcePlace at,
-                 A&&... arguments) {
-  auto rule = std::make_unique<Rule>(Does::kId, static_cast<std::uint32_t>(1 + sizeof...(A)),
-                                     options, PortablePlace(at));
+void submit_call(Flow& flow, DataId output, const F& f, const RuleOptions& options,
+                 PortablePlace at, A&&... arguments) {
+  global::detail::check_travels(flow.core(), f);
+  auto rule =
+      std::make_unique<Rule>(Does::kId, static_cast<std::uint32_t>(1 + sizeof...(A)), options, at);
   rule->args()[0] = {Arg::Mode::output, {output, kWholeWeight}, {}, {}};
   put_function(*rule, f);
   put_arguments<1>(*rule, std::forward<A>(arguments)...);
@@ -167,11 +168,12 @@ class Async {
     using Does = detail::AsyncAction<F, detail::Kept<A>...>;
     using R = detail::ResultOfCall<F, detail::Kept<A>...>;
     Flow& flow = Flow::here();
-    const DataId output = flow.create(detail::kind_of_result<R>(), PortablePlace(at_));
+    const DataId output = flow.create(detail::kind_of_result<R>(), at_);
     if constexpr (sizeof...(A) == 0 && sizeof(F) <= detail::kReadyBytesMost) {
       if (is_plain() && !flow.throttle().is_of_worker()) {
         flow.note_made();
-        flow.core().spawn_pooled(detail::ReadyTask<F>{output, PortablePlace(at_), f_});
+        global::detail::check_travels(flow.core(), f_);
+        flow.core().spawn_pooled(detail::ReadyTask<F>{output, at_, f_});
         return Future<R>(Ref{output, kWholeWeight});
       }
     }
@@ -182,12 +184,12 @@ class Async {
  private:
   [[nodiscard]] bool is_plain() const noexcept {
     return options_.core == kAnyCore && options_.priority == 0 && !options_.is_native() &&
-           !options_.type && !options_.needs_several() && *options_.name == '\0';
+           !options_.type && !options_.needs_several() && options_.name.empty();
   }
 
   F f_;
   RuleOptions options_;
-  SourcePlace at_;
+  PortablePlace at_;
 };
 
 template <class F>
@@ -214,7 +216,7 @@ class AsyncTeam {
     using Does = detail::TeamAction<F, detail::Kept<A>...>;
     using R = detail::ResultOfTeamCall<F, detail::Kept<A>...>;
     Flow& flow = Flow::here();
-    const DataId output = flow.create(detail::kind_of_result<R>(), PortablePlace(at_));
+    const DataId output = flow.create(detail::kind_of_result<R>(), at_);
     detail::submit_call<Does>(flow, output, f_, options_, at_, std::forward<A>(arguments)...);
     return Future<R>(Ref{output, kWholeWeight});
   }
@@ -222,7 +224,7 @@ class AsyncTeam {
  private:
   F f_;
   RuleOptions options_;
-  SourcePlace at_;
+  PortablePlace at_;
 };
 
 // A task that `n_cores` cores run at the same time [Turbine 3, ADLB's parallel tasks]:

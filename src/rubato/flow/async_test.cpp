@@ -413,5 +413,36 @@ TEST(Async, fails_a_datum_that_nobody_can_set_any_more) {
   EXPECT_EQ(result.n_data_held, 0U);
 }
 
+// What is captured goes by its bytes, and addresses differ on other nodes: places and names as well.
+TEST(Async, may_be_captured_by_tasks_and_loops_of_other_nodes) {
+  global::simulate_seed(2, 1, 1, [] {
+    const FlowResult result = run([] {
+      const auto fail =
+          async([](int x) { throw Error("not " + std::to_string(x)); }, {.name = "strict"});
+      async_for(0, 64, [fail](std::int64_t i) { fail(static_cast<int>(i)); })().get();
+      async([fail] { fail(64); }, {.core = 1})().get();
+    });
+    EXPECT_EQ(result.n_failures, 65U);
+    EXPECT_NE(result.text().find("'strict' of "), std::string::npos) << result.text();
+  });
+}
+
+#if !defined(NDEBUG) && !defined(__SANITIZE_THREAD__)
+TEST(AsyncDeathTest, a_task_that_captures_an_address_is_told_with_its_place) {
+  const auto task = [] {
+    int local = 0;
+    async([to = &local] { ++*to; })().get();
+  };
+  const auto loop = [] {
+    int local = 0;
+    async_for(0, 2, [to = &local](std::int64_t) { ++*to; })().get();
+  };
+  EXPECT_DEATH(global::simulate_seed(2, 1, 1, [&] { run(task); }),
+               "captures an address.*a_task_that_captures_an_address");
+  EXPECT_DEATH(global::simulate_seed(2, 1, 1, [&] { run(loop); }),
+               "captures an address.*a_task_that_captures_an_address");
+}
+#endif
+
 }  // namespace
 }  // namespace rubato::flow

@@ -469,8 +469,9 @@ void Flow::perform(const Action& action, Rule& rule) {
 }
 
 void Flow::label_running(const Rule& rule) {
-  const bool has_name = *rule.options.name != '\0';
-  here_.tasks().label_running(has_name ? rule.options.name : "task of a flow", rule.at.place());
+  const bool has_name = !rule.options.name.empty();
+  here_.tasks().label_running(has_name ? rule.options.name.c_str() : "task of a flow",
+                              rule.at.place());
 }
 
 std::unique_ptr<Rule> Flow::copy_for_member(Rule& rule) {

@@ -24,7 +24,7 @@
 namespace rubato::flow {
 
 struct LoopOptions {
-  const char* name = "";
+  PortableText name = "";
   std::uint32_t grain = 0;  // iterations of a range in a task; 0: as many as suit it, 256 at most
 };
 
@@ -173,6 +173,7 @@ class AsyncFor {
   template <class... A>
   Future<void> operator()(A&&... arguments) const {
     Flow& flow = Flow::here();
+    global::detail::check_travels(flow.core(), f_);
     using Does = RangeAction<F, Kept<A>...>;
     const core::JobShape& shape = flow.core().shape();
     const Range range{
@@ -180,10 +181,10 @@ class AsyncFor {
         grain_for(static_cast<std::uint64_t>(end_) - static_cast<std::uint64_t>(begin_),
                   shape.n_cores_total(), options_.grain)};
     const bool is_spread = is_for_all_nodes(range, shape);
-    const DataId done = flow.create_count(is_spread, PortablePlace(at_));
+    const DataId done = flow.create_count(is_spread, at_);
     auto rule = std::make_unique<Rule>(is_spread ? Does::kSpread : Does::kId,
                                        static_cast<std::uint32_t>(1 + sizeof...(A)),
-                                       RuleOptions{options_.name}, PortablePlace(at_));
+                                       RuleOptions{options_.name}, at_);
     rule->args()[0] = {Arg::Mode::writer, {done, kWholeWeight}, {}, {}};
     if (is_spread) {
       const NodesRange all{range, shape.node, 0, shape.n_nodes};
@@ -202,7 +203,7 @@ class AsyncFor {
   std::int64_t end_;
   F f_;
   LoopOptions options_;
-  SourcePlace at_;
+  PortablePlace at_;
 };
 
 template <class F, class T, class K>
@@ -218,11 +219,12 @@ class AsyncEach {
   template <class... A>
   Future<void> operator()(A&&... arguments) {
     Flow& flow = Flow::here();
+    global::detail::check_travels(flow.core(), f_);
     Ref container = container_.take();
-    const DataId done = flow.create_count(container.id.is_spread(), PortablePlace(at_));
+    const DataId done = flow.create_count(container.id.is_spread(), at_);
     auto rule = std::make_unique<Rule>(EachAction<F, T, K, Kept<A>...>::kStart,
                                        static_cast<std::uint32_t>(2 + sizeof...(A)),
-                                       RuleOptions{options_.name}, PortablePlace(at_));
+                                       RuleOptions{options_.name}, at_);
     rule->options.core = flow.core().core();  // before what lies in the pool
     rule->args()[0] = {Arg::Mode::reader, container, {}, {}};
     rule->args()[1] = {Arg::Mode::writer, {done, kWholeWeight}, {}, {}};
@@ -236,7 +238,7 @@ class AsyncEach {
   Container<T, K> container_;
   F f_;
   LoopOptions options_;
-  SourcePlace at_;
+  PortablePlace at_;
 };
 
 }  // namespace detail

@@ -25,11 +25,12 @@ global::SimulatedRun simulate_on(std::uint32_t n_nodes, std::uint32_t n_cores, s
 TEST(ManyNodes, get_their_parts_of_a_wide_range_at_once) {
   constexpr Key64 kEach = 32;
   for (const std::uint32_t n_nodes : kNodes) {
-    std::vector<Key64> n_of(n_nodes);
-    const auto run = simulate_on(n_nodes, 1, n_nodes, [n_nodes, n_of = &n_of] {
-      const auto body = [n_of](Key64) {
+    static std::vector<Key64> n_of;
+    n_of.assign(n_nodes, 0);
+    const auto run = simulate_on(n_nodes, 1, n_nodes, [n_nodes] {
+      const auto body = [](Key64) {
         core::CoreContext::here().charge(kMillisecond);
-        ++n_of->at(core::CoreContext::here().core());
+        ++n_of.at(core::CoreContext::here().core());
       };
       flow::run([&] { async_for(0, kEach * n_nodes, body, {.grain = 2})(); }).check();
     });

@@ -77,13 +77,16 @@ void CoreWatch::note_failed() noexcept {
 std::uint32_t CoreWatch::index_of(const Rule& rule) {
   const Action& action = action_at(rule.action);
   const SourcePlace at = rule.at.place();
-  const Key key{rule.action,       action.number != nullptr ? action.number(rule) : 0,
-                rule.options.name, at.file,
-                at.line,           at.column};
+  const Key key{rule.action,
+                action.number != nullptr ? action.number(rule) : 0,
+                rule.options.name.c_str(),
+                at.file,
+                at.line,
+                at.column};
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) return known->second;
   const std::string kind(action.part == TaskPart::task ? action.name : "rule");
-  TaskName name{rule.options.name, kind, at.text()};
+  TaskName name{rule.options.name.c_str(), kind, at.text()};
   if (action.describe != nullptr) name.name = action.describe(rule);
   const std::uint32_t index = index_of(std::move(name));
   if (by_key_.size() < kNamesMost) by_key_.emplace(key, index);

@@ -111,8 +111,8 @@ std::optional<std::string> run_to_end(Flow& flow, Rule& rule, ProgramPlan given,
 }
 
 void run_here(Flow& flow, Rule& rule, const ProgramPlan& plan) {
-  const bool has_name = *rule.options.name != '\0';
-  flow.core().tasks().label_running(has_name ? rule.options.name : "program of a flow",
+  const bool has_name = !rule.options.name.empty();
+  flow.core().tasks().label_running(has_name ? rule.options.name.c_str() : "program of a flow",
                                     rule.at.place());
   if (plan.failed.empty()) flow.note_run();
   std::optional<CoreWatch::Span> span;

@@ -24,7 +24,7 @@ struct RuleHead {
   std::uint32_t at_arg;
   Nanos timeout;
   PortablePlace at;
-  PortablePlace name;  // a literal of the executable
+  PortableText name;  // a literal of the executable
   std::uint32_t n_args;
   std::uint32_t n_closure;
   std::uint32_t loop;
@@ -63,8 +63,7 @@ Bytes Rule::to_bytes() const {
   out.reserve(sizeof(RuleHead) + n_closure_ + 48 * std::size_t{n_args_});
   out.put(RuleHead{action, options.core, options.priority, options.native, options.may_move,
                    options.as_team, 0, options.type, options.n_cores, at_arg, options.timeout, at,
-                   PortablePlace(SourcePlace{options.name, 0}), n_args_, n_closure_, loop,
-                   made_on});
+                   options.name, n_args_, n_closure_, loop, made_on});
   out.append(closure_at(), n_closure_);
   for (const Arg& arg : args()) {
     out.put(arg.mode);
@@ -80,9 +79,8 @@ Bytes Rule::to_bytes() const {
 std::unique_ptr<Rule> Rule::from_bytes(ByteView bytes) {
   Reader in(bytes);
   const auto head = in.get<RuleHead>();
-  const RuleOptions options{
-      head.name.place().file, head.core,    head.priority, head.native, head.may_move, head.type,
-      head.n_cores,           head.as_team, head.timeout};
+  const RuleOptions options{head.name, head.core,    head.priority, head.native, head.may_move,
+                            head.type, head.n_cores, head.as_team,  head.timeout};
   auto rule = std::make_unique<Rule>(head.action, head.n_args, options, head.at);
   rule->at_arg = head.at_arg;
   rule->loop = head.loop;
@@ -106,8 +104,8 @@ std::string Rule::text() const {
   const Action& does = action_at(action);
   if (does.describe != nullptr) {
     text += " '" + does.describe(*this) + "'";
-  } else if (*options.name != '\0') {
-    text.append(" '").append(options.name).append("'");
+  } else if (!options.name.empty()) {
+    text.append(" '").append(options.name.c_str()).append("'");
   }
   return text + " of " + at.place().text();
 }

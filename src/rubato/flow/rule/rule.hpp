@@ -105,7 +105,7 @@ using ActionId = std::uint32_t;
 inline constexpr CoreId kAnyCore = UINT32_MAX;
 
 struct RuleOptions {
-  const char* name = "";   // for people; a literal
+  PortableText name = "";  // for people; a literal
   CoreId core = kAnyCore;  // where it is to run
   // Other than 0: before those of 0, the largest first of those that are ready on a core.
   std::int32_t priority = 0;

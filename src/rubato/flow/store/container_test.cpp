@@ -147,11 +147,18 @@ void write_keys(Key64 writer, Key64 n, const Inserter<Key64>& out) {
   }
 }
 
-// What loops over it have met; the simulator is one thread.
-Future<void> meet(const Container<Key64>& all, std::vector<Key64>& times, Key64& sum) {
-  return async_each(all, [times = &times, sum = &sum](Key64 key, Key64 value) {
-    ++times->at(static_cast<std::size_t>(key - kFirst));
-    *sum += value;
+// What a loop has met.
+struct Met {
+  std::vector<Key64> times = std::vector<Key64>(static_cast<std::size_t>(kLast - kFirst));
+  Key64 sum = 0;
+};
+// Of the test that runs; virtual nodes are one process and one thread.
+std::array<Met, 3> met;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+Future<void> meet(const Container<Key64>& all, std::size_t loop) {
+  return async_each(all, [loop](Key64 key, Key64 value) {
+    ++met.at(loop).times.at(static_cast<std::size_t>(key - kFirst));
+    met.at(loop).sum += value;
   })();
 }
 
@@ -160,12 +167,10 @@ TEST(DenseContainers, have_each_member_once_whoever_writes_and_in_whatever_order
   const Sums expected = expected_sums();
   for (std::uint64_t seed = 0; seed < n_seeds(15); ++seed) {
     for (const Spread spread : {Spread::all_cores, Spread::here}) {
-      std::array<std::vector<Key64>, 3> times;
-      std::array<Key64, 3> sums{};
-      times.fill(std::vector<Key64>(static_cast<std::size_t>(kLast - kFirst)));
+      met = {};
       const FlowResult result = simulate_flow(seed, [&] {
         auto [all, out] = make_container<Key64>(spread);
-        const auto early = meet(all, times[0], sums[0]);
+        const auto early = meet(all, 0);
         // Readers of members that are not there yet.
         const auto member = async([](Key64 a, Key64 b) { return a - b; })(all[kLast - 2], all[-1]);
         const auto n = static_cast<Key64>(global::n_cores());
@@ -176,9 +181,9 @@ TEST(DenseContainers, have_each_member_once_whoever_writes_and_in_whatever_order
         }
         { const auto dropped = std::move(out); }
         EXPECT_EQ(all.get(kFirst), value_of(kFirst));
-        const auto beside = meet(all, times[1], sums[1]);
+        const auto beside = meet(all, 1);
         EXPECT_EQ(all.size().get(), expected.n);
-        meet(all, times[2], sums[2]).get();
+        meet(all, 2).get();
         early.get();
         beside.get();
         EXPECT_EQ(member.get(), value_of(kLast - 2) - value_of(-1));
@@ -186,9 +191,10 @@ TEST(DenseContainers, have_each_member_once_whoever_writes_and_in_whatever_order
       ASSERT_EQ(result.text(), "") << "seed " << seed;
       ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
       for (std::size_t loop = 0; loop < 3; ++loop) {
-        ASSERT_EQ(sums.at(loop), expected.of_values) << "seed " << seed << ", loop " << loop;
+        ASSERT_EQ(met.at(loop).sum, expected.of_values) << "seed " << seed << ", loop " << loop;
         for (Key64 key = kFirst; key < kLast; ++key)
-          ASSERT_EQ(times.at(loop)[static_cast<std::size_t>(key - kFirst)], is_hole(key) ? 0 : 1)
+          ASSERT_EQ(met.at(loop).times[static_cast<std::size_t>(key - kFirst)],
+                    is_hole(key) ? 0 : 1)
               << "seed " << seed << ", loop " << loop << ", key " << key;
       }
     }

@@ -1,0 +1,139 @@
+// Question: what does a flow cost that is a script?
+// Hypothesis: a rule of a script is a rule of a flow whose action walks over a tree of some nodes; so
+// it takes some times as long as one in C++, and as much less than one that servers are asked for. A
+// leaf is run by a thread beside the cores, to which it is handed and which hands it back.
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "bench/growth.hpp"
+#include "bench/harness.hpp"
+#include "rubato/base/time.hpp"
+#include "rubato/core/job.hpp"
+#include "rubato/flow/interpret/leaf_functions.hpp"
+#include "rubato/flow/interpret/run_script.hpp"
+#include "rubato/flow/loop.hpp"
+#include "rubato/net/local.hpp"
+
+namespace rubato::bench {
+namespace {
+
+constexpr std::uint32_t kCores = 2;
+
+constexpr const char* kRules = R"(
+for i in [1:int(arg("n"))] {
+  integer x
+  when { } then {x} from {= i + 1}
+}
+)";
+constexpr const char* kLeaves = R"(
+leaf touch(integer i) to (integer x)
+for i in [1:int(arg("n"))] {
+  integer x
+  when { } then {x} from {touch i}
+}
+)";
+constexpr const char* kRange = R"(
+container<integer, integer> c
+for i in [1:int(arg("n"))] {
+  integer x
+  when { } then {x} from {= 3 * i}
+  insert c[i] = x
+}
+foreach x in c {
+  integer y
+  when {x} then {y} from {= x + 1}
+}
+)";
+constexpr const char* kGated = R"(
+leaf hold() to (integer x)
+integer gate
+when { } then {gate} from {hold}
+for i in [1:int(arg("n"))] {
+  integer x
+  when {gate} then {x} from {= i + gate}
+}
+)";
+
+std::int64_t touch(std::int64_t i) {
+  return i + 1;
+}
+// Until the loop has long made what it may.
+std::int64_t hold() {
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  return 1;
+}
+
+void run_text(core::NodeHost& host, const char* text, std::int64_t n) {
+  global::ProgramOptions options;
+  options.messages.tasks.stacks.guarded_bytes = flow::kScriptStackBytes;
+  global::run(host, options, [&] {
+    flow::ScriptArguments arguments;
+    arguments.named["n"] = std::to_string(n);
+    flow::run_script(text, "flow-script", arguments).check();
+  });
+}
+
+double script_rate(core::NodeHost& host, const char* text, std::int64_t n) {
+  const Nanos begin = steady_now();
+  run_text(host, text, n);
+  return static_cast<double>(n) / static_cast<double>(steady_now() - begin) * 1e3;
+}
+
+// The same of futures in C++: a loop whose bodies make a task each.
+double rate_in_cpp(core::NodeHost& host, std::int64_t n) {
+  const Nanos begin = steady_now();
+  global::run(host, {}, [&] {
+    flow::run([n] {
+      const auto next = flow::async([](std::int64_t i) { return i + 1; });
+      flow::async_for(1, n + 1, [next](std::int64_t i) { next(i); })();
+    }).check();
+  });
+  return static_cast<double>(n) / static_cast<double>(steady_now() - begin) * 1e3;
+}
+
+double gated_mib(core::NodeHost& host, std::int64_t n) {
+  const Growth growth;
+  run_text(host, kGated, n);
+  return growth.mib();
+}
+
+Report run(const Options& options) {
+  flow::register_leaf("touch", &touch);
+  flow::register_leaf("hold", &hold);
+  const int n_rounds = options.quick ? 1 : 7;
+  const std::int64_t n = options.quick ? 100'000 : 1'000'000;
+  core::JobConfig config;
+  config.host.n_cores = kCores;
+  core::Job job(std::make_unique<net::LocalFabric>(), config);
+  Report report;
+  report.cores = kCores;
+  const double gated = gated_mib(job.host(), n);  // before there is memory that was kept
+  const std::vector<std::pair<std::string, const char*>> scripts = {
+      {"rules", kRules}, {"range", kRange}, {"leaves", kLeaves}};
+  const int n_all = n_rounds * static_cast<int>(scripts.size());
+  int n_done = 0;
+  for (const auto& [metric, text] : scripts) {
+    std::vector<double> ours;
+    std::vector<double> in_cpp;
+    for (int round = 0; round < n_rounds; ++round) {
+      options.begin_round(n_done++, n_all, metric);
+      ours.push_back(script_rate(job.host(), text, n));
+      in_cpp.push_back(rate_in_cpp(job.host(), n));
+    }
+    report.rows.push_back(compare_row(metric, "million/s", ours, "tasks of a flow in C++", in_cpp,
+                                      metric == "leaves" ? "reported" : "value >= 1"));
+  }
+  report.rows.push_back(value_row("gated", "MiB", {gated}, "value <= 64"));
+  return report;
+}
+
+}  // namespace
+
+Benchmark flow_script() {
+  return {"flow-script",
+          "a script of a million rules: how many in a second, and what do they take?", run};
+}
+
+}  // namespace rubato::bench
