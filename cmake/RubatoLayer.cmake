@@ -10,6 +10,8 @@ add_library(rubato::flags ALIAS rubato_flags)
 # machines; bits must be equal everywhere. -fno-trapping-math does not change values, it lets
 # comparisons vectorise; -fno-math-errno lets sqrt be one instruction.
 target_compile_options(rubato_flags INTERFACE -ffp-contract=off -fno-math-errno -fno-trapping-math)
+# A frame of more than a page meets the guard of a task's stack, however large it is.
+target_compile_options(rubato_flags INTERFACE -fstack-clash-protection)
 if(RUBATO_ARCH)
   target_compile_options(rubato_flags INTERFACE -march=${RUBATO_ARCH})
 endif()

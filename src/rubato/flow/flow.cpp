@@ -3,6 +3,8 @@
 
 #include "rubato/flow/flow.hpp"
 
+#include <cxxabi.h>
+
 #include "rubato/flow/lines.hpp"
 #include "rubato/flow/pool/team_task.hpp"
 #include "rubato/flow/records.hpp"
@@ -456,15 +458,22 @@ void Flow::run(Rule& rule) {
 }
 
 void Flow::perform(const Action& action, Rule& rule) {
+  const auto fail = [&](const char* why) {
+    if (rule.team != nullptr) rule.team->fail(why);
+    std::string what = rule.text() + ": " + why;
+    const Value failure = Value::failed(what);
+    note_failed_body(std::move(what));
+    give_back(rule, &failure);
+  };
   try {
     action.run(*this, rule);
     give_back(rule, nullptr);
   } catch (const std::exception& error) {
-    if (rule.team != nullptr) rule.team->fail(error.what());
-    std::string what = rule.text() + ": " + error.what();
-    const Value failure = Value::failed(what);
-    note_failed_body(std::move(what));
-    give_back(rule, &failure);
+    fail(error.what());
+  } catch (const abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    fail(kUnknownException);
   }
 }
 
@@ -497,6 +506,10 @@ std::string Flow::run_part(Rule& rule) {
     action_at(rule.action).run(*this, rule);
   } catch (const std::exception& error) {
     failure = "on core " + std::to_string(here_.core()) + ": " + error.what();
+  } catch (const abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    failure = "on core " + std::to_string(here_.core()) + ": " + kUnknownException;
   }
   give_back(rule, nullptr);
   return failure;

@@ -19,6 +19,8 @@
 // One that has some tasks for each node is cut by nodes first, an equal part for each, which it gets
 // in as many steps as the logarithm of their number: nobody has to ask for its first part.
 
+#include <cxxabi.h>
+
 #include "rubato/flow/async.hpp"
 
 namespace rubato::flow {
@@ -63,6 +65,10 @@ class BodyFailures {
       body();
     } catch (const std::exception& error) {
       note(key, error.what());
+    } catch (const abi::__forced_unwind&) {
+      throw;
+    } catch (...) {
+      note(key, kUnknownException);
     }
   }
   // Of a body that does not run, since its member has failed.

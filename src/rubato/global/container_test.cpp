@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/global/add.hpp"
 #include "rubato/global/bag.hpp"
 #include "rubato/global/counter.hpp"
@@ -324,6 +325,36 @@ std::uint64_t n_wrong_in_turmoil(std::uint64_t seed) {
 
 TEST(GlobalVector, NothingIsLostOrComesTwiceWhileSomePushAndOthersPop) {
   expect_right(n_wrong_in_turmoil);
+}
+
+// Tasks that wait have all stacks, others none, and what they wait for is held back to be combined.
+TEST(GlobalVector, GoesOnWhereTasksWaitForStacks) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
+    SimulateOptions options;
+    options.n_nodes = static_cast<std::uint32_t>(1 + seed % 3);
+    options.n_cores = static_cast<std::uint32_t>(1 + seed / 3 % 3);
+    options.seed = seed;
+    options.shuffle = seed % 2 == 1;
+    options.program.messages.tasks.stacks.n_guarded_max = 8 + seed % 40;
+    options.program.bytes_a_core = kTestBytesACore;
+    std::uint64_t n_left = 0;
+    std::uint64_t n_popped = 0;
+    constexpr std::uint64_t kValues = 600;
+    simulate(
+        [&] {
+          const auto vector = GlobalVector<std::uint64_t>::make();
+          const auto popped = GlobalCounter::make();
+          const auto body = [=](std::uint64_t i) {
+            vector.async_push(i);
+            if (i % 2 == 1 ? vector.pop() : vector.pop_front()) popped.add();
+          };
+          forall(0, kValues, body, {1});
+          n_left = vector.size();
+          n_popped = popped.value();
+        },
+        options);
+    ASSERT_EQ(n_left + n_popped, kValues) << "seed " << seed;
+  }
 }
 
 }  // namespace

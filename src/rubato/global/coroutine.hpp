@@ -36,8 +36,12 @@ class Coroutine {
       return {};
     }
     void return_void() const noexcept {}
-    // Leaves resume(): the failure is that of whoever runs it, and ends the run.
-    void unhandled_exception() const { throw; }
+    // Leaves resume(): the failure is that of whoever runs it. start() throws it; later it ends the
+    // run.
+    void unhandled_exception() const {
+      CoreContext::here().end_in_scope(scope);
+      throw;
+    }
 
     // In front of each frame stands the pool that it is of: it may end when no core runs.
     static void* operator new(std::size_t n_bytes) {
@@ -74,7 +78,12 @@ inline void start(Coroutine&& coroutine) {
   const auto handle = std::exchange(coroutine.handle_, nullptr);
   handle.promise().scope = here.scope();
   here.begin_in_scope(handle.promise().scope);
-  handle.resume();
+  try {
+    handle.resume();
+  } catch (...) {
+    handle.destroy();
+    throw;
+  }
 }
 
 // What coroutines of one core wait for together: co_await event. It outlives those who wait.
@@ -146,8 +155,10 @@ struct CallAwaiter {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<Coroutine::promise_type> waiter) {
     reply.waiter = waiter;
-    CoreContext::here().post(
-        p.core(), CallRecord<T, F, CoroutineReplyRecord>{p.place(), Place::at_address(&reply), f});
+    CoreContext& here = CoreContext::here();
+    check_travels(here, f);
+    here.post(p.core(),
+              CallRecord<T, F, CoroutineReplyRecord>{p.place(), Place::at_address(&reply), f});
   }
   auto await_resume() {
     if constexpr (!std::is_void_v<std::invoke_result_t<const F&, T&>>) {

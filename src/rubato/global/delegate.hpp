@@ -14,7 +14,9 @@
 // handles a result of fetch() stays on this core and may capture what outlives the scope.
 //
 // Operations on the calling core's own memory: those that wait run at once, in place; asynchronous
-// ones are queued as all others.
+// ones are queued as all others, so that one that waits may run before an asynchronous one that was
+// called before it. What an operation throws on another core ends the run; in place, it comes out of
+// the call.
 
 #include <optional>
 #include <type_traits>
@@ -127,6 +129,7 @@ auto call(GlobalPtr<T> p, const F& f) {
   using R = detail::ResultOf<F, T>;
   static_assert(std::is_trivially_copyable_v<R>, "the result of a delegate travels as its bytes");
   CoreContext& here = CoreContext::here();
+  RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   if (p.core() == here.core()) {
     const CoreContext::InPlace inside(here);
     return f(p.local());
@@ -147,6 +150,7 @@ template <class T, class F>
 [[gnu::always_inline]] inline void async_call(GlobalPtr<T> p, const F& f) {
   static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
   CoreContext& here = CoreContext::here();
+  RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   detail::check_travels(here, f);
   here.post(p.core(), detail::AsyncRecord<T, F>{p.place(), f});
 }
@@ -157,6 +161,7 @@ template <class T, class F, class Then>
   static_assert(detail::Travels<F> && detail::Travels<Then>,
                 "a delegate and what handles its result must be trivially copyable");
   CoreContext& here = CoreContext::here();
+  RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   detail::check_travels(here, f);
   here.post(p.core(), detail::FetchRecord<T, F, Then>{p.place(), f, then});
 }
@@ -170,21 +175,22 @@ template <class T>
   return call(p, [](T& x) { return x; });
 }
 template <class T>
-void write(GlobalPtr<T> p, const T& value) {
+void write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
   call(p, [value](T& x) { x = value; });
 }
 template <class T>
-void async_write(GlobalPtr<T> p, const T& value) {
+void async_write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
   async_call(p, [value](T& x) { x = value; });
 }
 // Returns the value before.
 template <class T>
-T fetch_add(GlobalPtr<T> p, const T& increment) {
+T fetch_add(GlobalPtr<T> p, const std::type_identity_t<T>& increment) {
   return call(p, [increment](T& x) { return std::exchange(x, static_cast<T>(x + increment)); });
 }
 // Writes `desired` if the value is `expected`; true if it did.
 template <class T>
-[[nodiscard]] bool compare_exchange(GlobalPtr<T> p, const T& expected, const T& desired) {
+[[nodiscard]] bool compare_exchange(GlobalPtr<T> p, const std::type_identity_t<T>& expected,
+                                    const std::type_identity_t<T>& desired) {
   return call(p, [expected, desired](T& x) {
     if (!(x == expected)) return false;
     x = desired;

@@ -10,6 +10,7 @@
 #include "rubato/global/array.hpp"
 #include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
+#include "rubato/global/hash_map.hpp"
 #include "rubato/global/object.hpp"
 #include "rubato/global/simulate_test.hpp"
 
@@ -399,9 +400,67 @@ TEST(GlobalDeathTest, ADelegateMustNotWait) {
                                             [array](std::uint64_t& x) { x = read(array[0]); });
                                });
                              }),
-               "precondition");
+               "must not wait.*ADelegateMustNotWait");
+}
+
+TEST(GlobalDeathTest, AnUpsertAndACoroutineThatCaptureAddressesAreTold) {
+  EXPECT_DEATH(simulate_seed(2, 1, 1,
+                             [] {
+                               const auto map = GlobalHashMap<int, int>::make();
+                               int local = 0;
+                               finish([&] {
+                                 map.async_upsert(1, 1, [to = &local](int&, int v) { *to = v; });
+                               });
+                             }),
+               "captures an address.*AnUpsertAndACoroutine");
+}
+
+TEST(GlobalDeathTest, MemoryThatIsFreedTwiceIsTold) {
+  EXPECT_DEATH(simulate_seed(1, 1, 1,
+                             [] {
+                               const auto array = GlobalArray<std::uint64_t>::make(2);
+                               array.free();
+                               array.free();
+                             }),
+               "was it freed before");
+}
+
+TEST(GlobalDeathTest, APointerToNothingIsTold) {
+  EXPECT_DEATH(simulate_seed(1, 1, 1, [] { static_cast<void>(read(GlobalPtr<int>{})); }),
+               "points to nothing");
 }
 #endif
+
+Coroutine thrower() {
+  throw Error("in its first part", ExitCode::failed);
+  co_return;
+}
+TEST(Global, ACoroutineThatThrowsAtOnceIsCaughtAndItsScopeEnds) {
+  simulate_seed(2, 1, 1, [] {
+    std::string said;
+    finish([&] {
+      try {
+        start(thrower());
+      } catch (const Error& error) {
+        said = error.what();
+      }
+    });
+    EXPECT_EQ(said, "in its first part");
+  });
+}
+
+// Literals are of other types than what they are added to.
+TEST(Global, OperationsTakeWhatConvertsToTheirType) {
+  simulate_seed(2, 1, 1, [] {
+    const auto array = GlobalArray<std::uint64_t>::make(2);
+    write(array[1], 40);
+    EXPECT_EQ(fetch_add(array[1], 2), 40U);
+    EXPECT_TRUE(compare_exchange(array[1], 42, 43));
+    finish([&] { async_write(array[0], read(array[1])); });
+    EXPECT_EQ(read(array[0]), 43U);
+    array.free();
+  });
+}
 
 // What is applied may take long: tasks of the core have their turns meanwhile.
 struct LongRecord {

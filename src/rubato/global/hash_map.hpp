@@ -311,7 +311,9 @@ class GlobalHashMap {
     static_assert(detail::Travels<F>, "what combines values must be trivially copyable");
     const auto& whole = detail::as_key<K>(key);
     const ByteView bytes = KeyCodec<K>::bytes(whole);
-    post_upsert(CoreContext::here(), detail::hash_of_key(bytes), bytes, value, combine);
+    CoreContext& here = CoreContext::here();
+    detail::check_travels(here, combine);
+    post_upsert(here, detail::hash_of_key(bytes), bytes, value, combine);
   }
   // The same for keys that come again and again: upserts of a key on this core are combined, by
   // `combine`, which is associative and commutative, and sent as one when there are many keys, or

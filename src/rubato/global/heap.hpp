@@ -50,7 +50,14 @@ class SymmetricHeap {
   // REQUIRES: `offset` is of allocate(), and not given back.
   void deallocate(std::uint64_t offset);
   [[nodiscard]] std::uint64_t n_used() const noexcept { return n_used_; }
-  [[nodiscard]] std::uint64_t size_of(std::uint64_t offset) const { return used_.at(offset); }
+  // REQUIRES: `offset` is of allocate(), and not given back since.
+  [[nodiscard]] std::uint64_t size_of(std::uint64_t offset) const {
+    const auto found = used_.find(offset);
+    RUBATO_REQUIRE(found != used_.end() &&
+                       "global memory is freed that is not allocated: was it freed before?",
+                   offset);
+    return found->second;
+  }
 
  private:
   std::map<std::uint64_t, std::uint64_t> free_;  // size by offset

@@ -286,6 +286,7 @@ T Team::reduce(const T& value, const Op& op, Rank root) const {
   const detail::Collective call(id_, detail::CollectiveKind::reduce);
   T all = value;
   detail::climb(call, all, op);
+  RUBATO_REQUIRE(root < call.size(), root, call.size());
   if (root == 0) return call.rank() == 0 ? all : value;
   if (call.rank() == 0) detail::Wire<T>::send(call, root, all);
   return call.rank() == root ? detail::Wire<T>::receive(call, 0, value) : value;
@@ -343,6 +344,7 @@ std::vector<T> Team::gather(const T& value, Rank root) const {
   static_assert(std::is_trivially_copyable_v<T>);
   const detail::Collective call(id_, detail::CollectiveKind::gather);
   Bytes joined = detail::climb_joined(call, detail::bytes_of(value));
+  RUBATO_REQUIRE(root < call.size(), root, call.size());
   if (root != 0) {
     if (call.rank() == 0) call.send(root, joined);
     if (call.rank() == root) joined = call.receive(0, sizeof(T) * call.size());

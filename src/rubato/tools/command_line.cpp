@@ -125,7 +125,8 @@ CommandLine::CommandLine(Identity identity)
   app_->fallthrough();
   app_->footer(
       "Each command has its own --help with examples. Exit codes: 0 ok, 1 the run failed,\n"
-      "2 usage, 3 bad input, 5 a node was lost, 75 saved at a signal, 130 interrupted,\n"
+      "2 usage, 3 bad input, 4 tasks of a flow failed, 5 a node was lost, 75 saved at a signal, "
+      "130 interrupted,\n"
       "143 terminated.");
 }
 

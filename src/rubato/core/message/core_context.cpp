@@ -166,6 +166,7 @@ std::uint64_t CoreContext::apply_some(Incoming& in, const BlockRing::Entry& entr
   while (n_records < budget && in.at < entry.n_bytes) {
     if (in.n_left == 0) open_incoming_run(in, entry);
     const detail::Handler& handler = *in.handler;
+    applied_ = &handler;
     const std::size_t n_bytes =
         handler.has_payload
             ? in.n_left
@@ -200,6 +201,15 @@ void CoreContext::open_incoming_run(Incoming& in, const BlockRing::Entry& entry)
   in.handler = &handler;
   in.finish = head.finish;
   in.n_records = head.n_records;
+}
+
+void CoreContext::refuse_to_wait() const {
+  const std::string what = !is_applying_         ? "what no task runs"
+                           : applied_ == nullptr ? "a delegate"
+                                                 : std::string(applied_->name);
+  RUBATO_REQUIRE(!"a delegate, and what else a message does, must not wait: it runs between two "
+                  "others of its core; spawn a task in it that waits",
+                 what, core_);
 }
 
 // --- a slice
@@ -246,7 +256,7 @@ void CoreContext::turn() {
     settle_scopes();
     close_blocks(false);
     if (has_work()) continue;
-    set_hungry(true);
+    set_hungry(can_run_pooled());
     return;
   }
   if (now_ - held_since_ >= options_.combining_age) flush_combiners();
@@ -256,7 +266,7 @@ void CoreContext::turn() {
   if (!has_own_work() && !find_tasks()) beg();
   send_hurried();
   close_blocks(has_own_work());
-  if (!has_own_work()) set_hungry(true);
+  if (!has_own_work()) set_hungry(can_run_pooled());
 }
 
 void CoreContext::count_open_runs() {
@@ -286,7 +296,8 @@ bool CoreContext::flush_combiners() {
 }
 
 bool CoreContext::has_work() const noexcept {
-  return has_own_work() || hunger_.n_shared.load(std::memory_order_relaxed) > 0;
+  return has_own_work() ||
+         (hunger_.n_shared.load(std::memory_order_relaxed) > 0 && can_run_pooled());
 }
 
 // Of what no other core can take away.

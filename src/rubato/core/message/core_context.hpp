@@ -42,6 +42,7 @@
 #include "rubato/core/message/finish_table.hpp"
 #include "rubato/core/message/frame_pool.hpp"
 #include "rubato/core/message/local_slot.hpp"
+#include "rubato/core/message/message_options.hpp"
 #include "rubato/core/message/multicast.hpp"
 #include "rubato/core/message/native_pool.hpp"
 #include "rubato/core/message/outbox.hpp"
@@ -51,27 +52,6 @@
 #include "rubato/core/task/sync.hpp"
 
 namespace rubato::core {
-
-struct MessageOptions {
-  std::size_t block_bytes = std::size_t{32} << 10;   // between cores of a node
-  std::uint32_t window_blocks = 8;                   // to each of them
-  std::size_t buffer_bytes = std::size_t{64} << 10;  // a buffer to another node leaves with so much
-  std::size_t window_bytes = std::size_t{4} << 20;   // of a core, to each node
-  // And with the slice in which it has that age; where there are many, later (by 1 for 8 of them,
-  // at most 16 times as late).
-  Nanos deadline = 100 * kMicrosecond;
-  Nanos combining_age = 5 * kMillisecond;  // what is held back leaves in a slice after that
-  Nanos slice = 50 * kMicrosecond;         // what a core does at a stretch, if its tasks let it
-  Scheduler::Options tasks{};
-  // Of a node, for run_native(); 0: it runs on the core itself.
-  std::uint32_t n_native_threads = native_threads_of_process();
-  // For figures of what happens within a turn; null: virtual time, which only the host moves.
-  Nanos (*clock)() noexcept = &steady_now;
-  // Virtual costs: of a record that is applied, a turn of a task, a buffer that is sent or taken.
-  Nanos apply_cost = 20;
-  Nanos turn_cost = 20;
-  Nanos buffer_cost = 2 * kMicrosecond;
-};
 
 class MessageEngine;
 class CoreContext;
@@ -300,7 +280,10 @@ class CoreContext {
   // Of what apply() applies: the core that posted it.
   [[nodiscard]] CoreId source() const noexcept { return source_; }
   // Before the running code waits: a task, and not what apply() calls.
-  void check_may_block() const { RUBATO_REQUIRE(may_wait(), core_); }
+  void check_may_block() const {
+    if (!may_wait()) [[unlikely]]
+      refuse_to_wait();
+  }
   [[nodiscard]] bool may_wait() const noexcept {
     return !is_applying_ && tasks_.running_or_null() != nullptr;
   }
@@ -510,6 +493,10 @@ class CoreContext {
   void wait_for_scope(FinishId finish);
   void began_chunk();
   void queue_runner();
+  [[nodiscard]] bool can_run_pooled() const noexcept;
+  // "; 3 tasks of core 1 wait for ..", or "" if none waits for a stack. For people.
+  [[nodiscard]] std::string without_stack() const;
+  void refuse_to_wait() const;
   void run_pooled();
   void run_next(detail::TaskPool& pool);
   [[nodiscard]] bool share();
@@ -533,6 +520,7 @@ class CoreContext {
   FinishId applied_scope_ = 0;
   CoreId source_ = 0;
   bool is_applying_ = false;
+  const detail::Handler* applied_ = nullptr;  // what is applied, or was last
   Nanos now_ = 0;
   std::uint64_t budget_ = 32;  // of a slice, learnt
   Nanos charged_ = 0;

@@ -104,6 +104,12 @@ bool CoreContext::share() {
   return gave;
 }
 
+// Whether a pooled task would begin, now or after those that run: not while all runners wait that
+// there may be, or for a stack.
+bool CoreContext::can_run_pooled() const noexcept {
+  return n_runners_ > n_in_task_ || (n_runners_ < kRunnersMost && tasks_.has_stack());
+}
+
 namespace {
 
 // All records of a pool, the oldest first.
@@ -170,6 +176,8 @@ void CoreContext::give_to_beggar() {
 
 // For a core that has nothing left. True if there is something now.
 bool CoreContext::find_tasks() {
+  // What is found and cannot begin is no progress: what is held back would never leave.
+  if (!can_run_pooled()) return false;
   if (pool_.has_shared() && pool_.take_back()) {
     queue_runner();
     return true;
@@ -208,11 +216,11 @@ void CoreContext::spread_that_tasks_exist() {
 }
 
 // Once; whoever is asked remembers it until there is something to give. So idle cores are silent,
-// and the run can be seen to end. Nor does a core ask whose tasks wait for room to send: it would not
-// run what it got (run_pooled), and two of them would hand the same tasks to and fro for ever where
+// and the run can be seen to end. Nor does a core ask whose tasks wait for room to send, or for stacks:
+// it would not run what it got (run_pooled), and two of them would hand the same tasks to and fro for ever where
 // there is room for little else.
 void CoreContext::beg() {
-  if (n_waiters_ > 0) return;
+  if (n_waiters_ > 0 || !can_run_pooled()) return;
   if (!knows_of_tasks_ || hunger_.n_shared.load(std::memory_order_relaxed) > 0) return;
   for (std::size_t i = 0; i < lifelines_.size(); ++i) {
     if (has_asked_[i]) continue;
@@ -220,6 +228,24 @@ void CoreContext::beg() {
     ++counters_.n_begs;
     post(lifelines_[i], Beg{});
   }
+}
+
+std::string CoreContext::without_stack() const {
+  const std::uint64_t n_pooled = pool_.size() + bound_.size();
+  const std::uint64_t n = tasks_.figures().n_queued + n_pooled;
+  if (n == 0) return "";
+  std::string text = "; " + std::to_string(n) + (n == 1 ? " task" : " tasks") + " of core " +
+                     std::to_string(core_) + " cannot begin: ";
+  if (!tasks_.has_stack()) {
+    text += "all " + std::to_string(tasks_.n_guarded_stacks()) +
+            " guarded stacks are those of tasks that wait (StackPoolOptions::n_guarded_max, and "
+            "vm.max_map_count of this machine; small stacks have no such limit)";
+  } else if (n_runners_ >= kRunnersMost) {
+    text += std::to_string(n_runners_) + " iterations or pooled tasks wait, which is the most";
+  } else {
+    return "";
+  }
+  return text;
 }
 
 void CoreContext::note_given(CoreId by) {

@@ -388,5 +388,33 @@ TEST(Finish, AScopeThatCannotEndIsADeadlockWithTheNameOfWhoWaits) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
 }
 
+// All stacks are those of tasks that wait for one that has none.
+TEST(Finish, TasksThatWaitForStacksAreToldInADeadlock) {
+  MessageOptions options;
+  options.tasks.stacks.n_guarded_max = 3;
+  std::vector<std::unique_ptr<Node>> nodes;
+  static FullEmpty<int> cell;
+  std::string text = "no deadlock";
+  try {
+    simulate(
+        1, 1, 1, options,
+        [](CoreContext& here) {
+          here.finish([&] {
+            for (int i = 0; i < 5; ++i)
+              here.spawn([] { static_cast<void>(cell.read_ff()); }, {"reader"});
+            here.spawn([] { cell.write_ef(1); }, {"writer"});
+          });
+        },
+        nodes);
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  EXPECT_NE(text.find("deadlock"), std::string::npos) << text;
+  EXPECT_NE(text.find("tasks of core 0 cannot begin: all 3 guarded stacks are those of tasks that "
+                      "wait"),
+            std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace rubato::core

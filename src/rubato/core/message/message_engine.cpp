@@ -259,6 +259,7 @@ std::string MessageEngine::waiting_for() const {
               std::to_string(core.core()) + ", spawned at " + task.spawned + ", for " +
               task.waits_for;
     }
+    reasons += core.without_stack();
     for (const auto& reason_of : core.reasons_) {
       const std::string reason = reason_of();
       if (!reason.empty()) reasons += "; " + reason;

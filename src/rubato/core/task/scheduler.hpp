@@ -170,9 +170,13 @@ class Scheduler {
   [[nodiscard]] std::string running_name() const;
   // True if run_some() would run something.
   [[nodiscard]] bool is_ready() const noexcept {
-    return head_ != tail_ || !queues_[1].empty() ||
-           (!queues_[0].empty() && (idle_[0] != nullptr || stacks_.has_guarded()));
+    return head_ != tail_ || !queues_[1].empty() || (!queues_[0].empty() && has_stack());
   }
+  // A guarded one for another task.
+  [[nodiscard]] bool has_stack() const noexcept {
+    return idle_[0] != nullptr || stacks_.has_guarded();
+  }
+  [[nodiscard]] std::size_t n_guarded_stacks() const noexcept { return stacks_.n_guarded(); }
   [[nodiscard]] std::uint64_t n_turns() const noexcept {
     return figures_.n_turns + kSlice - countdown_;
   }

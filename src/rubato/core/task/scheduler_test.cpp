@@ -311,6 +311,22 @@ TEST(Scheduler, sizes_of_stacks_are_checked) {
   }
 }
 
+// More than the kernel lets a process have: what is left waits, and each core has some of its own.
+TEST(StackPool, cores_of_a_process_share_what_guarded_stacks_the_kernel_has) {
+  detail::StackPoolOptions options;
+  options.guarded_bytes = std::size_t{4} << 10;
+  options.n_guarded_max = 1'000'000;
+  detail::StackPool first(options);
+  detail::StackPool second(options);
+  while (first.has_guarded())
+    static_cast<void>(first.make(detail::StackClass::guarded));
+  EXPECT_LE(first.n_guarded(), detail::StackPool::guarded_of_process_most());
+  EXPECT_GT(first.n_guarded(), 1000U);
+  while (second.has_guarded())
+    static_cast<void>(second.make(detail::StackClass::guarded));
+  EXPECT_EQ(second.n_guarded(), detail::StackPool::kGuardedOwn);
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Goes `n` frames of 512 bytes deep.
 [[gnu::noinline]] int deep(int n) {
@@ -350,6 +366,30 @@ TEST(SchedulerDeathTest, a_guarded_stack_that_overflows_is_told_with_the_name_of
         run(tasks);
       },
       "overflowed.*task 'bottomless' spawned at .*scheduler_test.cpp");
+}
+
+// A frame that is larger than the page below the stack, and what lies below that.
+[[gnu::noinline]] int wide(int n) {
+  volatile char frame[200'000];
+  frame[0] = static_cast<char>(n);
+  return frame[0];
+}
+
+TEST(SchedulerDeathTest, a_frame_larger_than_its_stack_is_told_and_reaches_no_other) {
+  EXPECT_DEATH(
+      {
+        Scheduler tasks({});
+        for (int i = 0; i < 8; ++i) {
+          tasks.spawn([&tasks] {
+            volatile char mine[30'000] = {};
+            tasks.suspend("nothing");
+            static_cast<void>(mine[0]);
+          });
+        }
+        tasks.spawn([] { static_cast<void>(wide(1)); }, "wide");
+        run(tasks);
+      },
+      "overflowed.*task 'wide' spawned at .*scheduler_test.cpp");
 }
 
 TEST(SchedulerDeathTest, a_fault_elsewhere_stays_what_it_is) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include <sys/mman.h>
@@ -43,7 +44,26 @@ void check_size(const char* what, std::size_t n_bytes) {
               ExitCode::usage);
 }
 
+// Half of what the kernel has in areas, with room for heaps, libraries and threads.
+std::size_t guarded_by_kernel() {
+  constexpr std::size_t kAreasUsually = 65'530;
+  constexpr std::size_t kOthers = 6'000;
+  std::size_t n_areas = 0;
+  if (!(std::ifstream("/proc/sys/vm/max_map_count") >> n_areas)) n_areas = kAreasUsually;
+  return (std::max(n_areas, 2 * kOthers) - kOthers) / 2;
+}
+
 }  // namespace
+
+std::size_t StackPool::guarded_of_process_most() noexcept {
+  static const std::size_t n = guarded_by_kernel();
+  return n;
+}
+
+std::atomic<std::size_t>& StackPool::n_guarded_of_process() noexcept {
+  static std::atomic<std::size_t> n{0};
+  return n;
+}
 
 StackPool::StackPool(const StackPoolOptions& options)
     : options_(options),
@@ -56,6 +76,7 @@ StackPool::StackPool(const StackPoolOptions& options)
 }
 
 StackPool::~StackPool() {
+  n_guarded_of_process() -= n_guarded_;
   for (const Mapping& mapping : mappings_) {
     if (abandoned_ && keep_stacks(mapping.begin, mapping.n_bytes)) continue;
     forget_stacks(mapping.begin, mapping.n_bytes);
@@ -69,7 +90,7 @@ Stack StackPool::make(StackClass of_class) {
 
 Stack StackPool::make_guarded() {
   if (!has_guarded()) {
-    throw Error("stacks of tasks: all " + std::to_string(options_.n_guarded_max) +
+    throw Error("stacks of tasks: all " + std::to_string(n_guarded_) +
                     " guarded stacks are in use; small ones have no such limit",
                 ExitCode::failed);
   }
@@ -83,6 +104,7 @@ Stack StackPool::make_guarded() {
                 ExitCode::failed);
   }
   ++n_guarded_;
+  ++n_guarded_of_process();
   return {begin + page_bytes_, static_cast<std::uint32_t>(options_.guarded_bytes),
           StackClass::guarded};
 }

@@ -8,6 +8,7 @@
 //
 // Not for several threads at once. Memory is given back when the pool ends.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,7 +27,9 @@ struct Stack {
 
 struct StackPoolOptions {
   std::size_t guarded_bytes = std::size_t{64} << 10;
-  std::size_t n_guarded_max = 16'000;  // the kernel counts two areas for each
+  // Of a core. Beyond kGuardedOwn of them, all cores of the process together have no more than the
+  // kernel lets a process have (vm.max_map_count: two areas for each).
+  std::size_t n_guarded_max = 16'000;
   std::size_t small_bytes = std::size_t{4} << 10;
 };
 
@@ -45,7 +48,15 @@ class StackPool {
   // A new stack; throws Error if the machine has no memory, or a guarded one is asked for beyond
   // n_guarded_max.
   [[nodiscard]] Stack make(StackClass of_class);
-  [[nodiscard]] bool has_guarded() const noexcept { return n_guarded_ < options_.n_guarded_max; }
+  [[nodiscard]] bool has_guarded() const noexcept {
+    return n_guarded_ < options_.n_guarded_max &&
+           (n_guarded_ < kGuardedOwn ||
+            n_guarded_of_process().load(std::memory_order_relaxed) < guarded_of_process_most());
+  }
+  // Guarded stacks that a core may have however many others have.
+  static constexpr std::size_t kGuardedOwn = 32;
+  // Of all pools of the process.
+  [[nodiscard]] static std::size_t guarded_of_process_most() noexcept;
 
   // False if something was written below a small stack's end. A guarded one is always whole.
   [[nodiscard]] static bool is_whole(const Stack& stack) noexcept {
@@ -70,6 +81,7 @@ class StackPool {
     std::size_t n_bytes = 0;
   };
 
+  [[nodiscard]] static std::atomic<std::size_t>& n_guarded_of_process() noexcept;
   [[nodiscard]] Stack make_guarded();
   [[nodiscard]] Stack make_small();
 

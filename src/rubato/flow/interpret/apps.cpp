@@ -52,7 +52,8 @@ class AppCall {
     return type.is(tic::Kind::string) ? output : -1;
   }
 
-  StartedProgram start() {
+  // `also` are files that it may read, though they are no inputs of the app.
+  StartedProgram start(const std::vector<std::string>& also) {
     for (const Expr& word : callable_.command.words)
       add_word(word);
     const tic::Command& command = callable_.command;
@@ -67,10 +68,20 @@ class AppCall {
       const Value& name = frame_.slot(static_cast<int>(i)).name;
       if (name.kind() == Kind::file) task_.add(needs(FileName{name.as_text()}));
     }
+    for (const std::string& file : also) {
+      if (!is_input(file)) task_.add(needs(FileName{file}));
+    }
     return task_.start();
   }
 
  private:
+  [[nodiscard]] bool is_input(const std::string& file) {
+    for (std::size_t i = 0; i < callable_.inputs.size(); ++i) {
+      const Value& name = frame_.slot(static_cast<int>(i)).name;
+      if (name.kind() == Kind::file && name.as_text() == file) return true;
+    }
+    return false;
+  }
   [[nodiscard]] std::string text(const Expr& e) { return text_of(evaluate(e, compiled_, frame_)); }
   // The name of an output, or of any file.
   [[nodiscard]] std::string path(const Expr& e) {
@@ -161,6 +172,18 @@ class AppCall {
 
 }  // namespace
 
+// Files that a rule waits for: its action may have them by their names.
+std::vector<std::string> Interpreter::files_of(const tic::Rule& rule,
+                                               Environment& environment) const {
+  std::vector<std::string> files;
+  for (const Expr& input : rule.inputs) {
+    if (!input.type.is(tic::Kind::file)) continue;
+    const Value file = value_of(input, input.type, environment);
+    if (file.kind() == Kind::file) files.push_back(file.as_text());
+  }
+  return files;
+}
+
 void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
                            const tic::Callable& callable, Environment& environment) {
   Environment frame(flow_, callable.frame);
@@ -199,7 +222,8 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
   options.text_has_errors = text >= 0 && text == errors;
   options.captures_stderr = errors >= 0 && text != errors;
   const SourcePlace at{kScriptFile, call.place.line, call.place.column};
-  StartedProgram started = AppCall(compiled_, callable, frame, options, at).start();
+  StartedProgram started =
+      AppCall(compiled_, callable, frame, options, at).start(files_of(rule, environment));
   for (std::size_t i = 0; i < rule.outputs.size(); ++i) {
     Arg value{Arg::Mode::wait, {}, {}, nullptr};
     const tic::Type& type = callable.outputs[i].type;

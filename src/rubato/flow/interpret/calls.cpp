@@ -1,6 +1,7 @@
 // Rules of a script: expressions, built-ins, functions, and leaves of C++.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -274,6 +275,7 @@ Nanos Interpreter::timeout_of(const tic::Options& of_rule, Environment& environm
   const double seconds =
       number_of(of_rule.timeout ? evaluate(*of_rule.timeout, compiled_, environment)
                                 : evaluate(*of_callable.timeout, compiled_, frame));
+  if (std::isnan(seconds)) throw Error("the timeout is no number: expected seconds");
   // What is longer than a century is none; nor is what is no time.
   return seconds > 0 && seconds < 4e9 ? static_cast<Nanos>(seconds * kSecond) : kNever;
 }
@@ -332,7 +334,7 @@ void Interpreter::call_leaf(const CompiledStatement& statement, const tic::Rule&
   // The first of a team does it for all; if it cannot, others are told.
   if (team_ == nullptr || team_->is_first) claim_names(rule, environment);
   if (is_dry()) return plan_leaf(rule, call, callable, environment);
-  LeafCall leaf{callable.name, {}, {}, {}};
+  LeafCall leaf{callable.name, {}, {}, {}, files_of(rule, environment)};
   const std::vector<const Expr*> inputs = inputs_of(call);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (is_container(callable.inputs[i].type)) {

@@ -108,6 +108,8 @@ class Interpreter {
   void call_leaf(const CompiledStatement& statement, const tic::Rule& rule,
                  const tic::RuleCall& call, const tic::Callable& callable,
                  Environment& environment);
+  [[nodiscard]] std::vector<std::string> files_of(const tic::Rule& rule,
+                                                  Environment& environment) const;
   void call_app(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
                 Environment& environment);
   [[nodiscard]] ProgramTaskOptions program_options(const tic::Rule& rule,

@@ -1,12 +1,15 @@
 #include "rubato/flow/interpret/leaf_crash.hpp"
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <utility>
 
 #include <signal.h>
 #include <unistd.h>
+
+#include "rubato/base/error.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -47,7 +50,19 @@ void on_crash(int number, siginfo_t* info, void* /*context*/) {
   if (info->si_code <= 0) ::raise(number);
 }
 
+// A leaf has called exit(), on this thread: nobody would learn that the rest of the run is gone.
+void on_exit() {
+  if (running == nullptr) return;
+  constexpr const char* kBegin = "\nrubato: exit() in ";
+  say(kBegin, std::strlen(kBegin));
+  say(running->data(), running->size());
+  constexpr const char* kEnd = ": a leaf returns, or fails; the run ends here\n";
+  say(kEnd, std::strlen(kEnd));
+  ::_exit(static_cast<int>(ExitCode::failed));
+}
+
 void install() {
+  static_cast<void>(std::atexit(on_exit));
   for (Handled& each : handled) {
     struct sigaction mine {};
     mine.sa_sigaction = on_crash;

@@ -31,6 +31,8 @@ struct LeafCall {
   std::vector<Value> inputs;        // [inputs of the leaf]; none where it is a container
   std::vector<Members> containers;  // [inputs of the leaf]; empty where it is none
   std::vector<Value> outputs;       // [outputs of the leaf]; a file's begins as where to write it
+  // That its rule waits for; it may have got their names.
+  std::vector<std::string> files_waited_for = {};
 };
 
 struct LeafFunction {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <cxxabi.h>
+
 #include "rubato/flow/in_time.hpp"
 #include "rubato/flow/journal/equal_tasks.hpp"
 
@@ -47,6 +49,12 @@ std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const LeafFunction
   for (const Value& input : inputs) {
     if (input.is_reference()) return {};
     if (input.kind() == Kind::file) task.add_input(input.as_text());
+  }
+  for (const std::string& file : leaf.files_waited_for) {
+    const auto is_it = [&](const Value& input) {
+      return input.kind() == Kind::file && input.as_text() == file;
+    };
+    if (std::ranges::none_of(inputs, is_it)) task.add_input(file);
   }
   for (const Value& output : leaf.outputs) {
     if (output.kind() == Kind::file) task.add_output(output.as_text());
@@ -164,9 +172,27 @@ void JournalledLeaf::add() const {
 
 // --- runs
 
+namespace {
+
+// Runs what a user has written: whatever it throws, the task has failed, and no other.
+template <class F>
+void run_of_user(const F& run) {
+  try {
+    run();
+  } catch (const std::exception&) {
+    throw;
+  } catch (const abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    throw Error(kUnknownException);
+  }
+}
+
+}  // namespace
+
 bool run_leaf(const LeafFunction& function, LeafCall& leaf, const tic::Callable& callable) {
   LeafFiles files(leaf);
-  function.run(leaf);
+  run_of_user([&] { function.run(leaf); });
   // One that was told to end may have done a part of it.
   const bool is_whole = !time_is_up();
   if (!is_whole && files.any()) throw Error("leaf " + leaf.name + " was told to end");
@@ -190,7 +216,7 @@ void run_leaf_by_team(Flow& flow, TeamTask& team, const LeafFunction& function, 
       const Bytes names = team.team.broadcast(packed(leaf.outputs));
       if (!team.is_first) unpack(names, leaf.outputs);
     }
-    function.run_by_team(leaf, team.team);
+    run_of_user([&] { function.run_by_team(leaf, team.team); });
   }
   team.settle();
   if (!team.is_first || is_done) return;

@@ -53,7 +53,17 @@ std::int64_t count_to(std::int64_t n) {
   if (++n_calls < n) throw Error("not yet");
   return n;
 }
+// Of the file that a rule waits for, it gets the name.
+std::int64_t length_of(std::string path) {
+  ++n_calls;
+  return static_cast<std::int64_t>(content_of(path).size());
+}
+std::int64_t throw_number(std::int64_t n) {
+  if (n % 2 == 0) throw static_cast<int>(n);  // NOLINT(hicpp-exception-baseclass)
+  return n;
+}
 [[maybe_unused]] const bool kLeaves =
+    register_leaf("length_of", &length_of) && register_leaf("throw_number", &throw_number) &&
     register_leaf("write_half", {&write_half}) && register_leaf("write_first", {&write_first}) &&
     register_leaf("write_told", {&write_told}) && register_leaf("write_late", {&write_late}) &&
     register_leaf("write_and_name", &write_and_name) && register_leaf("count_to", &count_to) &&
@@ -67,6 +77,8 @@ leaf write_and_name(string name) to (file f)
 leaf write_late(integer n) to (file f) timeout 0.02
 leaf write_by_team(integer n) to (file f) parallel 2
 leaf count_to(integer n) to (integer m)
+leaf length_of(string name) to (integer n)
+leaf throw_number(integer n) to (integer m)
 )";
 
 class LeafRuns : public testing::Test {
@@ -187,6 +199,51 @@ when {m} then {f} from {write_half m} retries 4
     EXPECT_EQ(n_calls, resume ? 0 : 4);
     EXPECT_EQ(content_of(folder_ / "f"), "whole");
   }
+}
+
+// A name alone says nothing of what is in the file; but its rule waits for the file.
+TEST_F(LeafRuns,
+       a_leaf_and_an_app_are_run_again_when_a_file_that_their_rule_waits_for_has_changed) {
+  const TempFolder journal;
+  const std::string text = script(R"(
+app show(string name) to (string s) { "cat" name stdout=s }
+file f "FOLDER/f"
+integer n
+string s
+when {f} then {n} from {length_of filename(f)}
+when {f} then {s} from {show filename(f)}
+assert(length(s) == n, s)
+)");
+  for (const std::string content : {"one", "one", "another"}) {
+    n_calls = 0;
+    if (!std::filesystem::exists(folder_ / "f") || content_of(folder_ / "f") != content)
+      write_to(folder_ / "f", content);
+    RunOptions options;
+    options.journal.folder = journal / "journal";
+    options.journal.resume = std::filesystem::exists(options.journal.folder);
+    const bool is_new = !options.journal.resume || content == "another";
+    FlowResult result;
+    global::run_here(1, [&] { result = run_script(text, "test.tic", {}, options); });
+    EXPECT_EQ(result.text(), "") << content;
+    EXPECT_EQ(result.journal.n_done, is_new ? 0U : 2U) << content;
+    EXPECT_EQ(n_calls, is_new ? 1 : 0) << content;
+  }
+}
+
+// What is thrown need not be a std::exception.
+TEST_F(LeafRuns, a_leaf_that_throws_anything_fails_and_no_other) {
+  const std::string text = script(R"(
+container<integer, integer> c
+for i in [1:6] {
+  integer m
+  when { } then {m} from {throw_number i}
+  insert c[i] = m
+}
+)");
+  FlowResult result;
+  global::run_here(2, [&] { result = run_script(text, "test.tic"); });
+  EXPECT_EQ(result.n_failures, 3U) << result.text();
+  EXPECT_NE(result.text().find("an exception of unknown type"), std::string::npos) << result.text();
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ print(c, y)
     EXPECT_EQ(ran.out, "{0: 0, 1: 1, 2: 2} 2\n");
     EXPECT_EQ(ran.result.unset_text(),
               "4 data were never set, and nothing needed them:\n"
-              "  'z' of test.tic:3:13\n  'x' of test.tic:3:9\n"
+              "  'x' of test.tic:3:9\n  'z' of test.tic:3:13\n"
               "  'never' of test.tic:4:6\n  't' of test.tic:7:26");
     EXPECT_EQ(ran.result.n_data_held, 0U);
     if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
@@ -154,6 +154,16 @@ print(c[2])
     ASSERT_EQ(ran.result.counters.n_skipped, 1U) << ran.result.text();
     ASSERT_EQ(ran.out, "-3\n");
   }
+}
+
+TEST(NeverSet, is_nothing_of_a_range_that_cannot_be_counted) {
+  const Ran ran = run_text(1, R"(
+for i in [-9223372036854775807 - 1:9223372036854775807] { print(i) }
+print("beside")
+)");
+  EXPECT_EQ(ran.result.n_failures, 1U);
+  EXPECT_NE(ran.result.text().find("a range of 2^64 members"), std::string::npos)
+      << ran.result.text();
 }
 
 }  // namespace

@@ -354,6 +354,7 @@ void Interpreter::perform_range(const CompiledStatement& statement, const tic::F
                              : static_cast<std::uint64_t>(first) - static_cast<std::uint64_t>(last);
   const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step)
                                         : std::uint64_t{0} - static_cast<std::uint64_t>(step);
+  if (span / stride == UINT64_MAX) throw Error("a range of 2^64 members: expected fewer");
   std::vector<Arg> args;
   environment.pack(statement, args);
   for (Arg& arg : args)

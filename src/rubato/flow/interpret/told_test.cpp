@@ -1,6 +1,7 @@
 // What people are told of a script: names, places, numbers.
 
 #include <csignal>
+#include <cstdlib>
 
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/run_script_test.hpp"
@@ -15,8 +16,10 @@ std::int64_t odd_only(std::int64_t n) {
 void crash() {
   static_cast<void>(*static_cast<volatile int*>(nullptr));  // NOLINT
 }
-[[maybe_unused]] const bool kLeaves =
-    register_leaf("odd_only", &odd_only) && register_leaf("crash", &crash);
+[[maybe_unused]] const bool kLeaves = register_leaf("odd_only", &odd_only) &&
+                                      register_leaf("crash", &crash) &&
+                                      register_leaf(
+                                          "leave", +[] { std::exit(0); });
 
 void expect_in(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
@@ -143,6 +146,17 @@ TEST(ToldDeathTest, is_the_leaf_that_ends_the_process) {
                                                 "crash.tic"));
                                }),
               ::testing::KilledBySignal(SIGSEGV), "SIGSEGV in task 'crash' of crash.tic:3:1");
+}
+
+TEST(ToldDeathTest, is_the_leaf_that_leaves_the_process) {
+  EXPECT_EXIT(global::run_here(1,
+                               [] {
+                                 static_cast<void>(
+                                     run_script("leaf leave() to (void v)\nvoid v\n"
+                                                "when { } then {v} from {leave}\n",
+                                                "leave.tic"));
+                               }),
+              ::testing::ExitedWithCode(1), "exit.. in task 'leave' of leave.tic:3:1");
 }
 #endif
 

@@ -135,7 +135,11 @@ void set(RubatoCall* call, std::int32_t i, Value value) {
       call->fail("sets output " + std::to_string(i) + ", which is a file: it is to be written");
       return;
     }
-    call->leaf.outputs[static_cast<std::size_t>(i)] = std::move(value);
+    if (output.kind() != Kind::none) {
+      call->fail("sets output " + std::to_string(i) + " twice, expected once");
+      return;
+    }
+    output = std::move(value);
   } else {
     call->fail("sets output " + std::to_string(i) + ", expected " +
                range_text(call->leaf.outputs.size()));

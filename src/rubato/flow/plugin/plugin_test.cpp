@@ -75,6 +75,7 @@ static void wrong(const RubatoApi* api, RubatoCall* call, void* user) {
     case 6: return;
     case 8: api->set_integer(call, 0, 3); return;
     case 9: api->fail(call, 0); break;
+    case 10: api->set_string(call, 0, "bad", 3); break;
     default: break;
   }
   api->set_string(call, 0, "good", 4);
@@ -92,7 +93,7 @@ int rubato_plugin(const RubatoApi* api) {
   global::run_here(2, [&] {
     ran = run_script(R"(
 leaf wrong(integer n) to (string s)
-for i in [1:9] {
+for i in [1:10] {
   string s
   when {} then {s} from {wrong i}
   print(i, s)
@@ -101,13 +102,14 @@ for i in [1:9] {
                      "wrong.tic");
   });
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "7 good\n");
-  EXPECT_EQ(ran.n_failures, 8U);
+  EXPECT_EQ(ran.n_failures, 9U);
   const std::string text = ran.text();
   for (const char* part :
        {"asks for a value of kind string, found integer", "asks for input 5, expected 0 to 0",
         "asks for member 0 of input 0, expected none", "sets output 1, expected 0 to 0",
         "is not to be called with 5", "set no value for its output 's'",
-        "set its output 's' to a value of kind integer, expected string", "has failed"}) {
+        "set its output 's' to a value of kind integer, expected string", "has failed",
+        "sets output 0 twice, expected once"}) {
     EXPECT_TRUE(contains(text, part)) << part << " in\n" << text;
   }
 }

@@ -102,6 +102,9 @@ using ActionId = std::uint32_t;
 // Throws Error for an id that is none.
 [[nodiscard]] const Action& action_at(ActionId id);
 
+// Of what is thrown and is no std::exception.
+inline constexpr const char* kUnknownException = "an exception of unknown type";
+
 inline constexpr CoreId kAnyCore = UINT32_MAX;
 
 struct RuleOptions {

@@ -1,6 +1,7 @@
 #include "rubato/flow/store/held_places.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace rubato::flow {
 namespace {
@@ -53,7 +54,10 @@ std::vector<HeldPlace> HeldPlaces::most_first() const {
   std::vector<HeldPlace> all;
   for (const auto& [key, count] : places_)
     all.push_back({key.place, key.what, key.kind, count.n, count.n_members});
-  std::ranges::stable_sort(all, std::ranges::greater{}, &HeldPlace::n);
+  // Line 9 of a file is before its line 10.
+  std::ranges::stable_sort(all, [](const HeldPlace& a, const HeldPlace& b) {
+    return a.n != b.n ? a.n > b.n : ::strverscmp(a.place.c_str(), b.place.c_str()) < 0;
+  });
   if (all.size() > kListed) all.resize(kListed);
   return all;
 }

@@ -37,7 +37,7 @@ class HeldPlaces {
   void add(const HeldPlaces& other);
   // One that is not there any more.
   void add_place(const std::string& place) { add(Key{place, "", ""}, {1, 0}); }
-  // Those with most data first, kListed at most.
+  // Those with most data first, else in the order of files and lines; kListed at most.
   [[nodiscard]] std::vector<HeldPlace> most_first() const;
   // Places of the file `mark` are of the file `name`, for people.
   void name_file(std::string_view mark, const std::string& name);

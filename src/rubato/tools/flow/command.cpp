@@ -1,6 +1,7 @@
 // rubato flow: scripts of TIC are checked, printed, and run on this machine or as a job.
 
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -54,7 +55,37 @@ struct FlowOptions {
   bool print_tic = false;
   std::uint32_t retries = 0;
   double timeout = 0;  // s; 0: none
+  std::string given;   // those of the command line but --journal and --resume, for a shell
 };
+
+// A word for a shell, in quotes if it needs them.
+std::string shell_word(const std::string& word) {
+  constexpr const char* kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,@%+-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// What was given of the options of a command, each with a space before it.
+std::string given_options(const CLI::App& command) {
+  std::string text;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || !name.starts_with("--") || name == "--journal" ||
+        name == "--resume")
+      continue;
+    if (option->get_expected_max() == 0) {
+      text += " " + name;
+      continue;
+    }
+    for (const std::string& value : option->results())
+      text += " " + name + " " + shell_word(value);
+  }
+  return text;
+}
 
 std::string text_of_file(const std::string& path) {
   std::error_code ignored;
@@ -301,10 +332,10 @@ class FlowRun {
       const std::uint64_t n = flow::Journal::n_tasks_in(folder);
       context_.err << fmt::format(
           "{}: {} after {:.3f} s; {} {} ended well and {} written down in {}\n"
-          "go on with: rubato flow run {} --resume {}\n",
+          "go on with: rubato flow run {}{} --resume {}\n",
           options_.script, why.what(), static_cast<double>(time) * 1e-9, n,
-          n == 1 ? "task has" : "tasks have", n == 1 ? "is" : "are", folder, options_.script,
-          folder);
+          n == 1 ? "task has" : "tasks have", n == 1 ? "is" : "are", folder,
+          shell_word(options_.script), options_.given, shell_word(folder));
       context_.err.flush();
     } catch (const Error& error) {
       context_.err << "rubato: " << error.what() << std::endl;
@@ -453,6 +484,18 @@ ExitCode check_script(const FlowOptions& options, const Context& context) {
   return ExitCode::ok;
 }
 
+// CLI's own checks let "nan" through.
+const CLI::Validator& is_time() {
+  static const CLI::Validator check(
+      [](const std::string& text) -> std::string {
+        double x = 0;
+        if (CLI::detail::lexical_cast(text, x) && x > 0 && std::isfinite(x)) return "";
+        return "found " + text + ", expected seconds, more than 0";
+      },
+      "");
+  return check;
+}
+
 // `options` stay as long as the command line.
 void add_run_options(CLI::App& run, FlowOptions& options) {
   run.add_option("--arg", options.arguments, "An argument of the script, for arg(\"NAME\")")
@@ -489,14 +532,14 @@ void add_run_options(CLI::App& run, FlowOptions& options) {
   run.add_option("--progress-every", options.progress_every,
                  "The same, every so many seconds (default: 0.2 on a terminal, else 10)")
       ->type_name("S")
-      ->check(CLI::PositiveNumber);
+      ->check(is_time());
   run.add_option("--retries", options.retries,
                  "How often a leaf or an app is tried again that does not say so itself")
       ->type_name("N");
   run.add_option("--timeout", options.timeout,
                  "How long a try may take of a leaf or an app that does not say so itself")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(is_time());
   CLI::Option* dry_run =
       run.add_flag("--dry-run", options.dry_run,
                    "Says what would run, as far as no results decide it, and runs nothing");
@@ -530,8 +573,10 @@ void add_flow(CommandLine& line) {
     sub->add_option("script", options->script, "File of TIC (docs/tic.md)")
         ->required()
         ->type_name("FILE");
-    sub->callback(
-        [=] { *runs = [=](const Context& context) { return function(*options, context); }; });
+    sub->callback([=] {
+      options->given = given_options(*sub);
+      *runs = [=](const Context& context) { return function(*options, context); };
+    });
     return sub;
   };
   CLI::App* run = add("run", "Runs a script; exit 4 if some of its tasks failed", &run_flow);

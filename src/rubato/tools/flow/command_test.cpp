@@ -389,6 +389,15 @@ TEST(FlowCommand, SaysHowFarItIsWhereItIsAskedTo) {
       << answer.err;
 }
 
+TEST(FlowCommand, TakesNoTimeThatIsNoNumber) {
+  const std::string path = script("sum.tic", "integer a = 1\n");
+  for (const char* const time : {"nan", "inf", "0", "-1"}) {
+    const Answer answer = call({"flow", "run", path, "--timeout", time});
+    EXPECT_EQ(answer.code, 2) << time;
+    EXPECT_NE(answer.err.find("expected seconds, more than 0"), std::string::npos) << answer.err;
+  }
+}
+
 // By a program of it, when another one has ended.
 TEST(FlowCommand, SaysHowToGoOnAfterCtrlC) {
   const std::string folder = scratch("interrupted");
@@ -404,11 +413,15 @@ TEST(FlowCommand, SaysHowToGoOnAfterCtrlC) {
   const Finished ended = run_program(
       {"sh", "-c",
        "exec \"$0\" flow run \"$1\" --cores 1 --arg process=$$ --arg again=\"$2.again\" "
-       "--journal \"$2\" 2>&1",
+       "--arg \"title=two words\" --journal \"$2\" 2>&1",
        RUBATO_PROGRAM, path, folder});
   EXPECT_EQ(ended.code, 130) << ended.out;
   EXPECT_NE(ended.out.find("s; 1 task has ended well and is written down in " + folder + "\n" +
-                           "go on with: rubato flow run " + path + " --resume " + folder + "\n"),
+                           "go on with: rubato flow run " + path + " --arg process="),
+            std::string::npos)
+      << ended.out;
+  EXPECT_NE(ended.out.find(" --arg again=" + folder + ".again --arg 'title=two words' --cores 1" +
+                           " --resume " + folder + "\n"),
             std::string::npos)
       << ended.out;
   const Answer again = call({"flow", "run", path, "--cores", "1", "--arg", "process=0", "--arg",

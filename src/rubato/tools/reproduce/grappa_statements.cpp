@@ -26,7 +26,7 @@ constexpr Range kFewSwitch{0, 50};   // ns
 constexpr Range kManySwitch{0, 75};  // ns
 constexpr Range kPrefetched{1.5};
 constexpr Range kPrefetchedFew{120.0 / 50 * 0.85};
-constexpr Range kGrowth{0, 10};
+constexpr Range kGrowth{0, 2};
 constexpr std::uint32_t kUpdateNodes = 31;
 
 using Perhaps = std::optional<Statement>;
