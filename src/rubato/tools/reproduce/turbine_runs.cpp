@@ -85,17 +85,18 @@ double data_rate(const TurbineOptions& options, std::uint32_t n_nodes) {
 
 double range_rate(const TurbineOptions& options, std::uint32_t n_nodes, bool iterates) {
   const std::int64_t n = options.n_data * n_nodes;
-  std::int64_t n_visited = 0;  // the simulator is one thread
-  const Nanos time = simulated_time(options, n_nodes, [=, counted = &n_visited] {
+  static std::int64_t n_visited;  // what travels holds no address; the simulator is one thread
+  n_visited = 0;
+  const Nanos time = simulated_time(options, n_nodes, [=] {
     auto [numbers, inserter] = flow::make_container<std::int64_t>();
     flow::async_for(0, n, [](std::int64_t i, const flow::Inserter<std::int64_t>& out) {
       charge(kDataCost);
       out.insert(i, i);
     })(std::move(inserter));
     if (!iterates) return;
-    flow::async_each(std::move(numbers), [counted](std::int64_t, std::int64_t) {
+    flow::async_each(std::move(numbers), [](std::int64_t, std::int64_t) {
       charge(kDataCost);
-      ++*counted;
+      ++n_visited;
     })();
   });
   RUBATO_REQUIRE(n_visited == (iterates ? n : 0), n_visited, n);
