@@ -406,10 +406,10 @@ void Flow::run_best_of(Flow& owner) {
 }
 
 void Flow::run_pooled(std::unique_ptr<Rule> rule) {
-  throttle_.note_taken();
+  const bool had_room = throttle_.note_taken();
   if (rule->options.is_bound()) {
     throttle_.note_begun(kBoundQueue);
-  } else if (throttle_.holds(*rule)) [[unlikely]] {
+  } else if (throttle_.holds(*rule, had_room)) [[unlikely]] {
     return throttle_.put_aside(std::move(rule));
   }
   run(*rule);

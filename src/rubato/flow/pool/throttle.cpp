@@ -114,10 +114,13 @@ void Throttle::wait_for(QueueId queue) {
   here_.tasks().suspend("tasks of a full queue to begin");
 }
 
-bool Throttle::must_wait(const Rule& rule) const noexcept {
+bool Throttle::must_wait(const Rule& rule, bool had_room) const noexcept {
   if ((rule.loop & kOfWorker) != 0) return false;
   if (holds_all()) return true;
-  const auto has_it = [&](const Full& full) { return contains(full.loops, rule.loop); };
+  const QueueId data{here_.core(), kDataQueue};
+  const auto has_it = [&](const Full& full) {
+    return contains(full.loops, rule.loop) && !(had_room && full.queue == data);
+  };
   return rule.loop != 0 && action_at(rule.action).is_loop && std::ranges::any_of(full_, has_it);
 }
 
@@ -263,12 +266,13 @@ void Throttle::flush(CoreContext& /*here*/) {
   if (is_full_of_data_ && goes_on && here_.n_pooled() > 0) here_.hold_back(*this);
 }
 
-void Throttle::look_for_room() {
+bool Throttle::look_for_room() {
   ++n_looks_;
   const std::size_t n = n_at_data();
-  if (n > at_data_bound_ / 2) return;
+  if (n > at_data_bound_ / 2) return false;
   if (n <= at_data_most_ / 2) at_data_bound_ = at_data_most_;
   end_full_of_data();
+  return true;
 }
 
 void Throttle::end_full_of_data() {

@@ -98,9 +98,10 @@ class Throttle final : public core::Combiner {
   [[nodiscard]] bool is_of_worker() const noexcept;
   // Waits until the queue is not full any more, if it is; a task's call.
   void wait_for(QueueId queue);
-  // True if a rule that the pool gives is not to begin now.
-  [[nodiscard]] bool holds(const Rule& rule) const noexcept {
-    return !full_.empty() && must_wait(rule);
+  // True if a rule that the pool gives is not to begin now. One for which this core's data had room
+  // begins, whatever came back into the pool before it: else rules only go round.
+  [[nodiscard]] bool holds(const Rule& rule, bool had_room = false) const noexcept {
+    return !full_.empty() && must_wait(rule, had_room);
   }
   [[nodiscard]] bool holds_all() const noexcept { return n_waiting_ >= kWaitingMost; }
   // It goes back into the pool when it may begin. In the scope of the caller.
@@ -123,11 +124,8 @@ class Throttle final : public core::Combiner {
   void note_pooled(const Rule& rule) {
     if (counts_at_data(rule)) look_at_data(rule);
   }
-  // And this core begins one of its pool.
-  void note_taken() {
-    if (is_full_of_data_) [[unlikely]]
-      look_for_room();
-  }
+  // And this core begins one of its pool; true if that has made room.
+  bool note_taken() { return is_full_of_data_ && look_for_room(); }
   void note_has_data(const Rule& rule) {
     if (!counts_at_data(rule)) return;
     --n_at_data_;
@@ -188,12 +186,12 @@ class Throttle final : public core::Combiner {
       note_many_at_data(rule);
   }
   void note_many_at_data(const Rule& rule);
-  void look_for_room();
+  bool look_for_room();
   void end_full_of_data();
   void let_more_come();
   [[nodiscard]] core::Worker* task() const noexcept;
   [[nodiscard]] Running* running() const noexcept;
-  [[nodiscard]] bool must_wait(const Rule& rule) const noexcept;
+  [[nodiscard]] bool must_wait(const Rule& rule, bool had_room) const noexcept;
   [[nodiscard]] Full* find(QueueId queue) noexcept;
   void settle(Queue& queue, QueueNumber number);
   void tell_maker(Queue& queue, QueueNumber number, const Rule& rule);
