@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "rubato/core/sim_host.hpp"
+#include "rubato/core/task/context.hpp"
 #include "rubato/net/sim.hpp"
 
 namespace rubato::global {
 
 SimulatedRun simulate(const std::function<void()>& main, const SimulateOptions& options,
                       SourcePlace at) {
+  const core::detail::UnwatchedLeaks unwatched(!options.kills.empty());
   net::SimOptions network_options;
   network_options.n_nodes = options.n_nodes;
   network_options.seed = options.seed;
