@@ -297,6 +297,15 @@ std::uint64_t FlowResult::n_not_run() const noexcept {
   return counters.n_skipped - std::min(counters.n_skipped, n_others);
 }
 
+std::string FlowResult::summary() const {
+  std::string all = std::to_string(n_tasks()) + (n_tasks() == 1 ? " task, " : " tasks, ");
+  all += std::to_string(n_failures) + " failed, " + std::to_string(n_not_run()) + " not run";
+  const std::uint64_t n_steps = counters.n_steps_skipped;
+  if (n_steps == 0) return all;
+  return all + " (nor " + std::to_string(n_steps) + (n_steps == 1 ? " rule" : " rules") +
+         " beside them)";
+}
+
 std::string FlowResult::text() const {
   std::string all;
   if (n_failures > 0) {

@@ -44,6 +44,8 @@ struct FlowResult {
   // Tasks that did not run since they need what failed or was never set; those that are failures
   // themselves are not among them.
   [[nodiscard]] std::uint64_t n_not_run() const noexcept;
+  // "3 tasks, 1 failed, 0 not run", and what is no task to people where it did not run.
+  [[nodiscard]] std::string summary() const;
   [[nodiscard]] bool is_good() const noexcept { return n_failures == 0 && waiting.empty(); }
   // What failed and what waits, for people; "" if the run was good.
   [[nodiscard]] std::string text() const;

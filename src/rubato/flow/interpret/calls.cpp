@@ -43,6 +43,15 @@ class NodeTurns {
   std::map<core::NodeId, std::uint32_t> turns_;
 };
 
+// What an option asks for, of those numbers that it may be.
+std::int64_t within(const char* option, std::int64_t asked, std::int64_t least, std::int64_t most) {
+  if (asked >= least && asked <= most) return asked;
+  throw Error(std::string(option) + " " + std::to_string(asked) + ": expected " +
+              std::to_string(least) + " to " + std::to_string(most));
+}
+
+constexpr std::int64_t kMostRetries = 1'000'000;
+
 }  // namespace
 
 void Interpreter::set_place(const tic::Options& options, Environment& environment,
@@ -75,7 +84,7 @@ RuleOptions Interpreter::merged_options(const tic::Options& of_rule, Environment
        [&](const tic::Options& from, Environment& in) {
          const std::int64_t asked = evaluate(*from.priority, compiled_, in).as_integer();
          result.priority =
-             static_cast<std::int32_t>(std::clamp<std::int64_t>(asked, INT32_MIN, INT32_MAX));
+             static_cast<std::int32_t>(within("priority", asked, INT32_MIN, INT32_MAX));
        });
   with(static_cast<bool>(of_rule.target), static_cast<bool>(of_callable.target),
        [&](const tic::Options& from, Environment& in) { set_place(from, in, result); });
@@ -86,8 +95,7 @@ RuleOptions Interpreter::merged_options(const tic::Options& of_rule, Environment
   with(static_cast<bool>(of_rule.parallel), static_cast<bool>(of_callable.parallel),
        [&](const tic::Options& from, Environment& in) {
          const std::int64_t asked = evaluate(*from.parallel, compiled_, in).as_integer();
-         result.n_cores =
-             static_cast<std::uint32_t>(std::clamp<std::int64_t>(asked, 0, UINT32_MAX));
+         result.n_cores = static_cast<std::uint32_t>(within("parallel", asked, 1, UINT32_MAX));
        });
   return result;
 }
@@ -113,7 +121,7 @@ std::uint32_t Interpreter::n_tries(const tic::Options& of_rule, Environment& env
   if (!rule_says && !of_callable.retries) return 1;
   const Value retries = rule_says ? evaluate(*of_rule.retries, compiled_, environment)
                                   : evaluate(*of_callable.retries, compiled_, frame);
-  return 1 + static_cast<std::uint32_t>(std::clamp<std::int64_t>(retries.as_integer(), 0, 1000000));
+  return 1 + static_cast<std::uint32_t>(within("retries", retries.as_integer(), 0, kMostRetries));
 }
 
 // What the options of a leaf see: its scalars.

@@ -115,6 +115,10 @@ class Evaluator {
     } else if (op == BinaryOp::multiply) {
       overflows = __builtin_mul_overflow(a, b, &result);
     } else if (op == BinaryOp::power) {
+      if (b < 0 && a != 1 && a != -1) {
+        fail(e, "found the integers " + std::to_string(a) + " ** " + std::to_string(b) +
+                    ", expected an exponent of 0 at least, or a base that is a float");
+      }
       overflows = !integer_power(a, b, result);
     } else if (b == -1) {
       overflows = op == BinaryOp::divide && __builtin_sub_overflow(std::int64_t{0}, a, &result);
@@ -124,13 +128,10 @@ class Evaluator {
     if (overflows) fail(e, "an integer of 64 bits overflows");
     return Value::integer(result);
   }
-  // By squaring; false if it overflows, or for a negative power but of 1 and -1.
+  // By squaring; false if it overflows. A negative power is of 1 or -1.
   static bool integer_power(std::int64_t base, std::int64_t exponent, std::int64_t& result) {
     result = 1;
-    if (exponent < 0) {
-      if (base != 1 && base != -1) return false;
-      exponent = -(exponent % 2);
-    }
+    if (exponent < 0) exponent = -(exponent % 2);
     while (exponent > 0) {
       if (exponent % 2 == 1 && __builtin_mul_overflow(result, base, &result)) return false;
       exponent /= 2;

@@ -171,6 +171,11 @@ void Interpreter::declare_file(const CompiledStatement& statement, std::size_t i
 void Interpreter::perform_name(const tic::Declared& declared, Environment& environment) {
   Slot& slot = environment.slot(declared.variable);
   const std::string name = evaluate(*declared.mapped, compiled_, environment).as_text();
+  if (name.empty()) {
+    throw Error(place_text(compiled_, declared.mapped->place) +
+                ": found \"\", expected a name for '" + declared.name + "'; without one, `file " +
+                declared.name + "` is a temporary file");
+  }
   const Ref writer = std::exchange(slot.writer.ref, {});
   slot.name = Value::text(Kind::file, name);
   flow_.set(writer, slot.name, place(declared));

@@ -100,6 +100,35 @@ print(x)
     EXPECT_EQ(ran.result.n_not_run(), 1U);
     EXPECT_EQ(ran.result.n_tasks(), 1U);
     expect_in(ran.result.text(), {"1 task failed, 1 did not run since they need what failed:\n"});
+    EXPECT_EQ(ran.result.summary(), "1 task, 1 failed, 1 not run (nor 3 rules beside them)");
+  }
+}
+
+TEST(Told, are_options_that_cannot_be) {
+  const auto told = [](const std::string& option) {
+    const Ran ran = run_text(5,
+                             "leaf odd_only(integer n) to (integer m)\ninteger m\n"
+                             "when { } then {m} from {odd_only 1} " +
+                                 option + "\n");
+    return ran.result.text();
+  };
+  expect_in(told("parallel (0 - 3)"), {"parallel -3: expected 1 to "});
+  expect_in(told("parallel (1 - 1)"), {"parallel 0: expected 1 to "});
+  expect_in(told("retries (0 - 1)"), {"retries -1: expected 0 to 1000000"});
+  expect_in(told("priority 3000000000"),
+            {"priority 3000000000: expected -2147483648 to 2147483647"});
+  EXPECT_EQ(told("priority (0 - 2147483648)"), "");
+}
+
+TEST(Told, are_names_that_are_empty) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
+    const Ran ran = run_text(seed, R"(app put(string text) to (file f) { "printf" text stdout=f }
+string name = trim(" ")
+file f (name)
+when { } then {f} from {put "x"}
+)");
+    expect_in(ran.result.text(), {"test.tic:3:9: found \"\", expected a name for 'f'; without one, "
+                                  "`file f` is a temporary file"});
   }
 }
 
@@ -113,6 +142,14 @@ p.name = "here"
 print(p)
 )",
                "{x: 1.5, y: 2.0, name: here}\n");
+}
+
+TEST(Told, is_that_integers_have_no_negative_powers) {
+  const Ran ran = run_text(3, "integer n = 0 - 1\nprint(2 ** n)\n");
+  expect_in(ran.result.text(),
+            {"test.tic:2:9: found the integers 2 ** -1, expected an exponent of 0 at "
+             "least, or a base that is a float"});
+  expect_lines("integer n = 0 - 1\nprint(2.0 ** n)\n", "0.5\n", 3);
 }
 
 TEST(Told, is_that_powers_are_exact_at_the_ends_of_integers) {

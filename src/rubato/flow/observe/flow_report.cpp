@@ -58,6 +58,7 @@ void put_result(io::JsonWriter& json, const FlowResult& result) {
       .field("rules", result.counters.n_steps)
       .field("failed", result.n_failures)
       .field("skipped", result.n_not_run())
+      .field("rules_skipped", result.counters.n_steps_skipped)
       .field("never_set", result.counters.n_never_set)
       .field("data", result.counters.n_data);
   json.key("journal")
@@ -159,11 +160,15 @@ void FlowReport::add(io::HtmlReport& page) const {
   const bool has_notes = result_.n_data_held > 0 || result_.counters.n_unset > 0;
   if (figures_.names.empty() && result_.is_good() && !has_notes) return;
   const std::uint64_t n_rules = result_.counters.n_steps;
+  const std::uint64_t n_steps_skipped = result_.counters.n_steps_skipped;
   page.paragraph(std::to_string(result_.n_tasks()) + " tasks ran, " +
                  std::to_string(result_.n_failures) + " failed, " +
                  std::to_string(result_.n_not_run()) +
                  " did not run since they need what failed or was never set." +
-                 (n_rules == 0 ? "" : " Beside them ran " + std::to_string(n_rules) + " rules."));
+                 (n_rules == 0 ? "" : " Beside them ran " + std::to_string(n_rules) + " rules.") +
+                 (n_steps_skipped == 0
+                      ? ""
+                      : " Of these, " + std::to_string(n_steps_skipped) + " more did not run."));
   if (!result_.failures.empty())
     page.heading("What failed").code(lines(result_.failures, result_.n_failures));
   if (!result_.waiting.empty()) {

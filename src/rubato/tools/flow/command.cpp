@@ -227,10 +227,8 @@ void say(const ScriptRun& run, const flow::FlowReport& report, const FlowOptions
   if (!leaks.empty()) context.err << options.script << ": " << leaks << '\n';
   const std::string unset = run.result.unset_text();
   if (!unset.empty()) context.err << options.script << ": " << unset << '\n';
-  context.err << fmt::format("{} tasks, {} failed, {} not run, in {:.3f} s on {} {}\n",
-                             run.result.n_tasks(), run.result.n_failures, run.result.n_not_run(),
-                             seconds, shape.n_cores_total(),
-                             shape.n_cores_total() == 1 ? "core" : "cores");
+  context.err << fmt::format("{}, in {:.3f} s on {} {}\n", run.result.summary(), seconds,
+                             shape.n_cores_total(), shape.n_cores_total() == 1 ? "core" : "cores");
   const flow::JournalCounts& journal = run.result.journal;
   if (!options.resume.empty()) {
     context.err << fmt::format("journal: {} done before, {} new, {} done again\n", journal.n_done,
@@ -366,8 +364,8 @@ class FlowRun {
   // A task of node 0.
   void run_main() {
     try {
-      const TemporaryFolder temporary;
-      arguments_.temporary_folder = temporary.path();
+      temporary_.emplace();
+      arguments_.temporary_folder = temporary_->path();
       const Nanos begin = steady_now();
       run_.result = flow::run_script(text_of_file(options_.script), options_.script, arguments_,
                                      run_options_);
@@ -432,6 +430,8 @@ class FlowRun {
   flow::FlowReport report_;
   std::optional<ScriptProgress> progress_;
   ScriptRun run_;
+  // Of node 0. Not in its task: those of a run that is ended by a signal are left where they stand.
+  std::optional<TemporaryFolder> temporary_;
 };
 
 // Interprets the script and runs nothing: on one node, since there is nothing to share.

@@ -412,10 +412,12 @@ TEST(FlowCommand, SaysHowToGoOnAfterCtrlC) {
              "when {s} then {v} from {end s}\n");
   const Finished ended = run_program(
       {"sh", "-c",
+       "mkdir \"$2.tmp\" && export TMPDIR=\"$2.tmp\"; "
        "exec \"$0\" flow run \"$1\" --cores 1 --arg process=$$ --arg again=\"$2.again\" "
        "--arg \"title=two words\" --journal \"$2\" 2>&1",
        RUBATO_PROGRAM, path, folder});
   EXPECT_EQ(ended.code, 130) << ended.out;
+  EXPECT_TRUE(std::filesystem::is_empty(folder + ".tmp"));  // the folder for files without a name
   EXPECT_NE(ended.out.find("s; 1 task has ended well and is written down in " + folder + "\n" +
                            "go on with: rubato flow run " + path + " --arg process="),
             std::string::npos)

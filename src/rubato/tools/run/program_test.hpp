@@ -1,6 +1,7 @@
 #pragma once
 // Calls the built program, for tests of commands.
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -25,9 +26,26 @@ struct Answer {
   std::string err;
 };
 
-// A file name of this process's own.
+// A folder of this process's own, which goes with it.
+class ScratchFolder {
+ public:
+  ScratchFolder() { std::filesystem::create_directories(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_ = ::testing::TempDir() + "/rubato-" + std::to_string(getpid());
+};
+
+// A name in that folder.
 inline std::string scratch(const std::string& name) {
-  return ::testing::TempDir() + "/rubato-" + std::to_string(getpid()) + "-" + name;
+  static const ScratchFolder folder;
+  return folder.path() + "/" + name;
 }
 
 // `rubato` with `words`, to its end.
