@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rubato/base/shell.hpp"
 #include "rubato/flow/interpret/actions.hpp"
 #include "rubato/flow/interpret/builtin_calls.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
@@ -95,18 +96,6 @@ std::string unknown_in(const std::string& failure) {
   if (at == std::string::npos) return "";
   const std::size_t begin = at + kBefore.size();
   return failure.substr(begin, failure.find(kBehind, begin) - begin);
-}
-
-std::string shell_word(const std::string& word) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_@%+=:,./-?").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
-  std::string quoted = "'";
-  for (const char c : word)
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 // --- the interpreter's part

@@ -70,7 +70,5 @@ class DryRun {
 [[nodiscard]] Value unknown_value(const std::string& name);
 // Whose result the text of a failure is about; "" if it is a failure indeed.
 [[nodiscard]] std::string unknown_in(const std::string& failure);
-// As a shell would want it.
-[[nodiscard]] std::string shell_word(const std::string& word);
 
 }  // namespace rubato::flow

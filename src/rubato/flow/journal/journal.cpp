@@ -220,6 +220,11 @@ JournalOptions Journal::numbered(const JournalOptions& options) {
   return result;
 }
 
+bool Journal::has_run(const std::string& folder) {
+  std::error_code ignored;
+  return fs::is_directory(folder, ignored) && journal_files::last_run(folder) != 0;
+}
+
 std::string Journal::temporary_folder(const std::string& folder, std::uint32_t run) {
   std::array<char, 16> name{};
   static_cast<void>(std::snprintf(name.data(), name.size(), "%04u", run));
@@ -256,6 +261,7 @@ void Journal::drop_older_files(const JournalOptions& options) {
 Journal::Journal(const JournalOptions& options, std::uint32_t node)
     : folder_(options.folder),
       temporary_folder_(temporary_folder(options.folder, options.run)),
+      files_folder_(fs::path(temporary_folder_).parent_path().string() + "/"),
       program_{"", core::identity_of_this_process(0).build, 0} {
   try {
     if (options.resume) {
@@ -290,10 +296,28 @@ void Journal::read_file(const journal_files::Source& source) {
     by_key_[key] = {number, offset, static_cast<std::uint32_t>(payload.size())};
     static_cast<void>(in.get_string());
     static_cast<void>(get_states(in));
-    const std::vector<FileState> outputs = get_states(in);
+    const std::vector<FileState> outputs = get_outputs(in);
     if (!outputs.empty()) by_output_[outputs.front().path] = key;
     return true;
   });
+}
+
+std::vector<FileState> Journal::get_outputs(Reader& in) const {
+  std::vector<FileState> outputs = get_states(in);
+  for (FileState& output : outputs) {
+    if (output.path.starts_with('\0')) output.path.replace(0, 1, files_folder_);
+  }
+  return outputs;
+}
+
+void Journal::put_outputs(Writer& out, const std::vector<std::string>& paths) const {
+  std::vector<FileState> outputs;
+  for (const std::string& path : paths) {
+    outputs.push_back(FileState::of(path));
+    if (path.starts_with(files_folder_))
+      outputs.back().path.replace(0, files_folder_.size(), 1, '\0');
+  }
+  put_states(out, outputs);
 }
 
 // Nothing, if the file cannot be read any more.
@@ -305,14 +329,14 @@ std::optional<Journal::Entry> Journal::entry_at(const Place& place) const {
   static_cast<void>(in.get_string());
   Entry entry;
   entry.inputs = get_states(in);
-  entry.outputs = get_states(in);
+  entry.outputs = get_outputs(in);
   const auto n_values = in.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < n_values; ++i)
     entry.values.push_back(Value::get(in));
   return entry;
 }
 
-std::string Journal::changed(const TaskIdentity& task, const Entry& entry) {
+std::string Journal::changed(const TaskIdentity& task, const Entry& entry) const {
   RUBATO_REQUIRE(task.outputs_.size() == entry.outputs.size(), task.text());
   const std::vector<FileState> inputs = task.input_states();
   if (inputs.size() != entry.inputs.size()) {
@@ -325,7 +349,10 @@ std::string Journal::changed(const TaskIdentity& task, const Entry& entry) {
     return "its " + (is_code ? task.code_called_ : "input " + entry.inputs[i].path) +
            " has changed";
   }
-  for (const FileState& output : entry.outputs) {
+  for (std::size_t i = 0; i < entry.outputs.size(); ++i) {
+    const FileState& output = entry.outputs[i];
+    if (task.outputs_[i].starts_with(files_folder_) && !output.path.starts_with(files_folder_))
+      return "its output " + output.path + " is in the folder of another journal";
     const FileState now = FileState::of(output.path);
     if (now.changed_ns < 0) return "its output " + output.path + " is gone";
     if (!(now == output)) return "its output " + output.path + " has changed since";
@@ -406,10 +433,7 @@ void Journal::add(const TaskIdentity& task, const std::vector<Value>& values) {
   payload.put(task.key());
   payload.put_string(task.text());
   put_states(payload, task.input_states());
-  std::vector<FileState> outputs;
-  for (const std::string& path : task.outputs_)
-    outputs.push_back(FileState::of(path));
-  put_states(payload, outputs);
+  put_outputs(payload, task.outputs_);
   payload.put(static_cast<std::uint64_t>(values.size()));
   for (const Value& value : values)
     value.put(payload);

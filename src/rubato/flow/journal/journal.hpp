@@ -22,11 +22,13 @@
 // Format of a file: 8 bytes "RUBATOJ1"; then entries: 4 bytes length, 4 bytes zero, 8 bytes XXH3 of
 // the payload, payload: identity 16, task (a string: 8 bytes length and its bytes), inputs and
 // outputs (8 bytes count; of each a string, its path, 8 bytes size, 8 bytes time of last change in
-// ns), values (8 bytes count; each as Value::put). Little-endian. The identity is XXH3 of all that
-// decides what the task does, and of its number if that is not 0. The last input of a leaf is what its
-// code is in: a library, or with no path, the build of the program in place of the size. What is torn
-// at the end of a file, by a crash or a full disk, is left out. A file that is made of many begins with an entry for each of
-// these: identity 0, no task, one input: the file's name and how many of its bytes are in this one.
+// ns), values (8 bytes count; each as Value::put). Little-endian. The path of an output without a name
+// of its own begins with a byte 0 and goes on in `files/`, so that the folder can be moved. The
+// identity is XXH3 of all that decides what the task does, and of its number if that is not 0. The
+// last input of a leaf is what its code is in: a library, or with no path, the build of the program in
+// place of the size. What is torn at the end of a file, by a crash or a full disk, is left out. A file
+// that is made of many begins with an entry for each of these: identity 0, no task, one input: the
+// file's name and how many of its bytes are in this one.
 
 #include <array>
 #include <cstdint>
@@ -130,6 +132,9 @@ class Journal {
   // written is in one file then. Reads and writes it all. Throws Error as next_run().
   [[nodiscard]] static JournalOptions numbered(const JournalOptions& options);
 
+  // Whether there is a run in the folder, if that is there.
+  [[nodiscard]] static bool has_run(const std::string& folder);
+
   // Reads what is there. Throws Error if the folder cannot be read or written.
   Journal(const JournalOptions& options, std::uint32_t node);
   Journal(const Journal&) = delete;
@@ -177,13 +182,17 @@ class Journal {
   void read_file(const journal_files::Source& source);
   [[nodiscard]] std::optional<Entry> entry_at(const Place& place) const;
   // Why the task has to be run; "" if the entry stands for it. Gives outputs their names.
-  [[nodiscard]] static std::string changed(const TaskIdentity& task, const Entry& entry);
+  [[nodiscard]] std::string changed(const TaskIdentity& task, const Entry& entry) const;
+  // With paths as they are for this run, wherever the journal was moved.
+  [[nodiscard]] std::vector<FileState> get_outputs(Reader& in) const;
+  void put_outputs(Writer& out, const std::vector<std::string>& paths) const;
   void write(const Bytes& entry);
   void count_again(const TaskIdentity& task, const std::string& why);
   void write_why(std::string text);
 
   std::string folder_;
   std::string temporary_folder_;
+  std::string files_folder_;  // of all runs, with a '/' behind it
   FileState program_;
   std::string path_;  // of its own file
   int out_ = -1;

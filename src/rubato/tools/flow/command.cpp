@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "rubato/base/shell.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
 #include "rubato/flow/interpret/run_script.hpp"
@@ -30,7 +31,10 @@
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/flow/dry_run.hpp"
+#include "rubato/tools/flow/go_on.hpp"
+#include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/progress.hpp"
+#include "rubato/tools/run/resume.hpp"
 #include "rubato/tools/terminal.hpp"
 
 namespace rubato::tools {
@@ -57,17 +61,6 @@ struct FlowOptions {
   double timeout = 0;  // s; 0: none
   std::string given;   // those of the command line but --journal and --resume, for a shell
 };
-
-// A word for a shell, in quotes if it needs them.
-std::string shell_word(const std::string& word) {
-  constexpr const char* kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,@%+-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word)
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 // What was given of the options of a command, each with a space before it.
 std::string given_options(const CLI::App& command) {
@@ -135,6 +128,10 @@ flow::RunOptions run_options_of(const FlowOptions& options) {
   flow::RunOptions run_options{flow::Workers::parse(options.workers), {}};
   run_options.journal.resume = !options.resume.empty();
   run_options.journal.folder = run_options.journal.resume ? options.resume : options.journal;
+  // A job that its launcher has started again goes on.
+  if (std::getenv(kRestartVariable) != nullptr &&
+      flow::Journal::has_run(run_options.journal.folder))
+    run_options.journal.resume = true;
   return run_options;
 }
 
@@ -322,22 +319,25 @@ class FlowRun {
   }
 
  private:
-  // Of a run that was ended with all that it had under way: by a signal, or with a lost node.
+  // Of a run that was ended with all that it had under way, by a signal. Of a job, its launcher says
+  // it, which outlives its nodes.
   void say_how_to_go_on(const Error& why, Nanos time) const {
-    const std::string& folder = options_.resume.empty() ? options_.journal : options_.resume;
-    if (folder.empty()) return;
+    if (journal().empty() || launcher_knows_) return;
     try {
-      const std::uint64_t n = flow::Journal::n_tasks_in(folder);
-      context_.err << fmt::format(
-          "{}: {} after {:.3f} s; {} {} ended well and {} written down in {}\n"
-          "go on with: rubato flow run {}{} --resume {}\n",
-          options_.script, why.what(), static_cast<double>(time) * 1e-9, n,
-          n == 1 ? "task has" : "tasks have", n == 1 ? "is" : "are", folder,
-          shell_word(options_.script), options_.given, shell_word(folder));
+      context_.err << fmt::format("{}: {} after {:.3f} s; {}", options_.script, why.what(),
+                                  static_cast<double>(time) * 1e-9,
+                                  how_to_go_on(journal(), command_to_go_on()));
       context_.err.flush();
     } catch (const Error& error) {
       context_.err << "rubato: " << error.what() << std::endl;
     }
+  }
+  // What comes before its folder.
+  [[nodiscard]] std::string command_to_go_on() const {
+    return "rubato flow run " + shell_word(options_.script) + options_.given + " --resume";
+  }
+  [[nodiscard]] const std::string& journal() const noexcept {
+    return options_.resume.empty() ? options_.journal : options_.resume;
   }
 
   // The same on all nodes.
@@ -364,6 +364,9 @@ class FlowRun {
   // A task of node 0.
   void run_main() {
     try {
+      const std::string known = journal_report(journal(), command_to_go_on());
+      launcher_knows_ = !known.empty();
+      context_.err << known << std::flush;
       temporary_.emplace();
       arguments_.temporary_folder = temporary_->path();
       const Nanos begin = steady_now();
@@ -430,6 +433,7 @@ class FlowRun {
   flow::FlowReport report_;
   std::optional<ScriptProgress> progress_;
   ScriptRun run_;
+  bool launcher_knows_ = false;  // how to go on
   // Of node 0. Not in its task: those of a run that is ended by a signal are left where they stand.
   std::optional<TemporaryFolder> temporary_;
 };

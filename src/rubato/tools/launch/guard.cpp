@@ -25,6 +25,8 @@ namespace {
 constexpr std::string_view kMark = "rubato-guard:";
 constexpr std::string_view kOutput = " output ";
 constexpr std::string_view kRecord = " record ";
+constexpr std::string_view kJournal = " journal ";
+const std::string kBehindFolder = "\t";
 constexpr std::string_view kSaves = " saves";
 constexpr const char* kGuarded = "RUBATO_GUARDED";  // in the environment of a node
 constexpr int kCannotRun = 127;                     // as shells have it
@@ -155,6 +157,19 @@ std::string output_report(const std::string& folder) {
 
 std::string record_report(const std::string& folder) {
   return folder_report(kRecord, folder);
+}
+
+std::string journal_report(const std::string& folder, const std::string& command) {
+  std::string line = folder_report(kJournal, folder);
+  if (!line.empty()) line.insert(line.size() - 1, kBehindFolder + command);
+  return line;
+}
+
+std::optional<JournalReport> parse_journal_report(std::string_view line) {
+  const auto found = parse_folder_report(kJournal, line);
+  const std::size_t at = found ? found->find(kBehindFolder) : std::string::npos;
+  if (at == std::string::npos) return std::nullopt;
+  return JournalReport{found->substr(0, at), found->substr(at + kBehindFolder.size())};
 }
 
 std::string saves_report() {

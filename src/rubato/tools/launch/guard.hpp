@@ -56,6 +56,15 @@ inline constexpr std::string_view kOnceMark = "rubato-once:";
 [[nodiscard]] std::string record_report(const std::string& folder);
 [[nodiscard]] std::optional<std::string> parse_record_report(std::string_view line);
 
+// The folder of a journal, said by a guarded node when its run begins to write there, and the command
+// that goes on with it, up to the folder. As output_report().
+struct JournalReport {
+  std::string folder;
+  std::string command;
+};
+[[nodiscard]] std::string journal_report(const std::string& folder, const std::string& command);
+[[nodiscard]] std::optional<JournalReport> parse_journal_report(std::string_view line);
+
 // Said by a guarded node that SIGUSR1 has save its run and end with ExitCode::checkpointed: the first
 // SIGTERM to the launcher becomes that. "" if this process is no guarded node.
 [[nodiscard]] std::string saves_report();

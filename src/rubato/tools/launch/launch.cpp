@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "rubato/base/shell.hpp"
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/launch/mpirun.hpp"
@@ -42,6 +43,16 @@ JobPlan plan_of(const LaunchOptions& options, const std::vector<std::string>& pr
   return plan;
 }
 
+// These words again, up to those of a node.
+std::string launch_words(const LaunchOptions& options) {
+  std::string words = "rubato launch";
+  if (options.n_nodes > 0) words += " -n " + std::to_string(options.n_nodes);
+  if (!options.hostfile.empty()) words += " --hostfile " + shell_word(options.hostfile);
+  if (!options.mpi.empty()) words += " --mpi " + options.mpi;
+  if (options.n_restarts > 0) words += " --restarts " + std::to_string(options.n_restarts);
+  return words + " -- ";
+}
+
 // A lost node ends the job; then it starts again, and goes on from the last checkpoint that it has
 // written (run/resume.hpp), or from the beginning if there is none.
 ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
@@ -52,9 +63,10 @@ ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
   };
   // All starts are recorded in one folder.
   if (options.n_restarts > 0) set_for_nodes(kRunIdVariable, new_run_id());
+  const std::string words = launch_words(options);
   for (std::uint32_t i = 1; i <= options.n_restarts; ++i) {
     try {
-      return static_cast<ExitCode>(supervise(mpirun_words(plan)));
+      return static_cast<ExitCode>(supervise(mpirun_words(plan), words));
     } catch (const Error& error) {
       if (error.code() != ExitCode::node_lost) throw;
       context.err << "rubato: " << error.what() << "; starting the job again, " << i << " of "
@@ -62,7 +74,7 @@ ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
     }
     if (i == 1) set_for_nodes(kRestartVariable, "1");
   }
-  return static_cast<ExitCode>(supervise(mpirun_words(plan)));
+  return static_cast<ExitCode>(supervise(mpirun_words(plan), words));
 }
 
 ExitCode launch(const LaunchOptions& options, const Context& context) {

@@ -53,6 +53,8 @@ bool OutputFilter::take_report(const std::string& line) {
     outputs_.insert(std::move(*output));
   } else if (auto record = parse_record_report(line)) {
     records_.insert(std::move(*record));
+  } else if (auto journal = parse_journal_report(line)) {
+    journals_.push_back(std::move(*journal));
   } else if (is_saves_report(line)) {
     saves_ = true;
   } else {

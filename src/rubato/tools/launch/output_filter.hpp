@@ -37,6 +37,8 @@ class OutputFilter {
   // Where nodes write (output_report), and where their run is recorded (record_report).
   [[nodiscard]] const std::set<std::string>& outputs() const noexcept { return outputs_; }
   [[nodiscard]] const std::set<std::string>& records() const noexcept { return records_; }
+  // Of runs that can be gone on with.
+  [[nodiscard]] const std::vector<JournalReport>& journals() const noexcept { return journals_; }
 
  private:
   [[nodiscard]] bool take_report(const std::string& line);
@@ -52,6 +54,7 @@ class OutputFilter {
   std::vector<NodeEnd> ends_;
   std::set<std::string> outputs_;
   std::set<std::string> records_;
+  std::vector<JournalReport> journals_;
   bool saves_ = false;
   int ending_launcher_ = 0;  // 0: it still runs the job
   std::set<std::string, std::less<>> said_;

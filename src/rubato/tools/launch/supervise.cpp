@@ -16,6 +16,7 @@
 
 #include "rubato/base/time.hpp"
 #include "rubato/tick/output/outputs.hpp"
+#include "rubato/tools/flow/go_on.hpp"
 #include "rubato/tools/launch/output_filter.hpp"
 #include "rubato/tools/process.hpp"
 #include "rubato/tools/record/run_folder.hpp"
@@ -128,6 +129,8 @@ class Supervisor {
     return exit_code_of(status_);
   }
 
+  // To people.
+  static void say(const std::string& text) { static_cast<void>(write_all(STDERR_FILENO, text)); }
   [[nodiscard]] int received() const noexcept { return received_; }
   // Some of the job's data did not get through to our standard output.
   [[nodiscard]] bool lost_data() const noexcept { return streams_[0].lossy; }
@@ -137,6 +140,9 @@ class Supervisor {
     const auto& more = streams_[1].filter.records();
     all.insert(more.begin(), more.end());
     return all;
+  }
+  [[nodiscard]] const std::vector<JournalReport>& journals() const noexcept {
+    return streams_[1].filter.journals();
   }
   [[nodiscard]] std::vector<NodeEnd> ends() const {
     std::vector<NodeEnd> all = streams_[0].filter.ends();
@@ -268,9 +274,20 @@ int judge(const Supervisor& supervisor, int code) {
   return code;
 }
 
+// The nodes are gone.
+void say_how_to_go_on(const Supervisor& supervisor, const std::string& launch) {
+  for (const JournalReport& journal : supervisor.journals()) {
+    try {
+      Supervisor::say(how_to_go_on(journal.folder, launch + journal.command));
+    } catch (const Error&) {
+      // It is on another machine, or nothing was written.
+    }
+  }
+}
+
 }  // namespace
 
-int supervise(const std::vector<std::string>& words) {
+int supervise(const std::vector<std::string>& words, const std::string& launch) {
   RUBATO_REQUIRE(!words.empty());
   Supervisor supervisor(words);
   const int launcher_code = supervisor.wait();
@@ -281,9 +298,11 @@ int supervise(const std::vector<std::string>& words) {
   try {
     const int code = judge(supervisor, launcher_code);
     close_runs(code, "");
+    if (supervisor.received() != 0) say_how_to_go_on(supervisor, launch);
     return code;
   } catch (const Error& error) {
     close_runs(static_cast<int>(error.code()), error.what());
+    if (error.code() == ExitCode::node_lost) say_how_to_go_on(supervisor, launch);
     throw;
   }
 }
