@@ -118,6 +118,9 @@ class Flow final : public core::Combiner {
   // All members that are there, in the order of their keys; the caller owns references among them.
   // Waits. REQUIRES: the caller may read the container until then.
   [[nodiscard]] std::vector<std::pair<Value, Value>> all_members(const Ref& container);
+  // Whether there is a member of that key; its value does not travel. Waits, if it is of another
+  // core. REQUIRES: the caller may read the container until then.
+  [[nodiscard]] bool has_member(const Ref& container, const Value& key);
   // Runs copies of `body` on members as they come, kPairsATask at most at a time: their keys and
   // values are in its closure, or behind its arguments (LoopPairs). REQUIRES: a container's reader
   // is its argument 0.
@@ -249,6 +252,7 @@ class Flow final : public core::Combiner {
   void count_shards(DataId id, std::uint64_t n_members, CoreId n_shards);
   void note_freed_shards(DataId id, CoreId n_shards);
   void send_members(DataId id, CoreId to, std::uint64_t address);
+  void send_whether_there(DataId id, const Value& key, CoreId to, std::uint64_t address);
   void free_shard(DataId id);
 
  private:

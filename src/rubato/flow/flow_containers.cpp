@@ -170,6 +170,13 @@ struct GatheredMembers {
   bool sleeps = false;
   std::size_t n_open = 0;
   std::vector<std::pair<Value, Value>> members;
+
+  void wait(CoreContext& here) {
+    while (n_open > 0) {
+      sleeps = true;
+      here.tasks().suspend("the members of a container");
+    }
+  }
 };
 
 void MembersHere::apply(CoreContext& here, ByteView bytes) const {
@@ -207,15 +214,36 @@ std::vector<std::pair<Value, Value>> Flow::all_members(const Ref& container) {
   } else {
     here_.post(container.id.home(), ask);
   }
-  while (gathered.n_open > 0) {
-    gathered.sleeps = true;
-    here_.tasks().suspend("the members of a container");
-  }
+  gathered.wait(here_);
   const auto is_before = [](const auto& a, const auto& b) {
     return comes_before(a.first, b.first);
   };
   std::ranges::sort(gathered.members, is_before);
   return std::move(gathered.members);
+}
+
+void Flow::send_whether_there(DataId id, const Value& key, CoreId to, std::uint64_t address) {
+  Writer out;
+  if (shard(id).find(key)) {
+    key.put(out);
+    Value::done().put(out);
+  }
+  here_.post(to, MembersHere{address}, out.view());
+}
+
+bool Flow::has_member(const Ref& container, const Value& key) {
+  const CoreId owner = owner_of(container.id, key);
+  if (owner == here_.core()) return shard(container.id).find(key).has_value();
+  here_.check_may_block();
+  GatheredMembers gathered;
+  gathered.waiter = &here_.tasks().running();
+  gathered.n_open = 1;
+  Writer out;
+  key.put(out);
+  const auto address = std::bit_cast<std::uint64_t>(&gathered);
+  here_.post(owner, SendWhetherThere{container.id, here_.core(), address}, out.view());
+  gathered.wait(here_);
+  return !gathered.members.empty();
 }
 
 // --- loops

@@ -114,6 +114,16 @@ struct SendMembers {
   std::uint64_t address;  // of the task's own node
   void apply(CoreContext& /*here*/) const { Flow::here().send_members(id, to, address); }
 };
+// The same of one of them, without its value.
+struct SendWhetherThere {
+  DataId id;
+  CoreId to;
+  std::uint64_t address;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Reader in(bytes);
+    Flow::here().send_whether_there(id, Value::get(in), to, address);
+  }
+};
 struct MembersHere {
   std::uint64_t address;
   void apply(CoreContext& here, ByteView bytes) const;

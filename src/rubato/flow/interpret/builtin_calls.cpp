@@ -185,10 +185,10 @@ class BuiltinCall {
           return Value::integer(static_cast<std::int64_t>(computed_->size()));
         return values_[0];  // its operand is waited for as a number
       case BuiltinId::contains: {
-        const Members all = members();
-        give_back(all);
-        return Value::boolean(
-            std::ranges::any_of(all, [&](const auto& each) { return each.first == values_[1]; }));
+        const auto is_it = [&](const auto& member) { return member.first == values_[1]; };
+        return Value::boolean(computed_ != nullptr ? std::ranges::any_of(*computed_, is_it)
+                                                   : environment_.flow().has_member(
+                                                         values_[0].as_reference(), values_[1]));
       }
       case BuiltinId::join: {
         std::string joined;
@@ -207,11 +207,6 @@ class BuiltinCall {
   [[nodiscard]] Members members() {
     if (computed_ != nullptr) return *computed_;
     return whole_members(values_[0].as_reference(), environment_);
-  }
-  void give_back(const Members& all) {
-    for (const auto& [key, value] : all) {
-      if (value.is_reference()) environment_.flow().give_back_reader(value.as_reference());
-    }
   }
   [[nodiscard]] std::string contents(const std::string& path) const {
     if (const DryRun* dry = compiled_.arguments().dry_run; dry != nullptr) {

@@ -140,10 +140,11 @@ TEST(RunScript, loops_over_ranges_and_containers) {
     for i in [9:1:-4] { print("down", i) }
     print("sizes", size(squares), size(named), named["n10"], squares[2] + squares[3])
     wait (named) { print(named, contains(named, "n5"), contains(named, "n6")) }
+    print("far", contains(squares, 11), contains(squares, 12), contains(squares, 100000))
     string words = "the quick fox"
     foreach word, k in split(words) { print("word", k, word) }
 )",
-               "large 11 121\ndown 9\ndown 5\ndown 1\nsizes 12 3 100 13\n"
+               "large 11 121\nfar true false false\ndown 9\ndown 5\ndown 1\nsizes 12 3 100 13\n"
                "{\"n0\": 0, \"n10\": 100, \"n5\": 25} true false\n"
                "word 0 the\nword 1 quick\nword 2 fox\n");
 }
