@@ -83,13 +83,13 @@ namespace detail {
 void fail_assertion(const char* kind, const char* condition, const char* file, int line,
                     const std::string* values, std::size_t n) noexcept {
   static std::atomic<bool> failing{false};
-  std::string message = std::string("rubato: broken ") + kind + ": " + condition;
+  std::string message = std::string("broken ") + kind + ": " + condition;
   for (std::size_t i = 0; i < n; ++i)
     message += (i == 0 ? " [" : ", ") + values[i];
   if (n != 0) message += "]";
   message += std::string(" at ") + file + ":" + std::to_string(line);
   if (place != nullptr) message += std::string(", ") + place;
-  std::fprintf(stderr, "%s\n", message.c_str());
+  std::fprintf(stderr, "rubato: %s\n", message.c_str());
   // A hook that fails itself must not come back here.
   if (!failing.exchange(true)) {
     const std::lock_guard lock(hook_mutex());

@@ -61,7 +61,7 @@ TEST(RequireDeathTest, CallsTheHookOnceWithTheMessage) {
         });
         RUBATO_ASSERT(1 + 1 == 3);
       },
-      "hook saw <rubato: broken invariant: 1 \\+ 1 == 3");
+      "hook saw <broken invariant: 1 \\+ 1 == 3");
 }
 
 TEST(Require, EvaluatesItsConditionOnce) {

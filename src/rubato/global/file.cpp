@@ -76,6 +76,14 @@ std::string_view name_of(FileKind kind) noexcept {
       return "a vector";
     case FileKind::map:
       return "a hash map";
+    case FileKind::set:
+      return "a hash set";
+    case FileKind::bag:
+      return "a bag";
+    case FileKind::counter:
+      return "a counter";
+    case FileKind::histogram:
+      return "a histogram";
   }
   return "of an unknown kind";
 }
@@ -160,10 +168,14 @@ Bytes bytes_of_head(const FileHead& head) {
   return out.take();
 }
 
+bool has_keys(FileKind kind) noexcept {
+  return kind == FileKind::map || kind == FileKind::set;
+}
+
 void check_type(const InFile& file, const FileType& found, const FileType& wanted) {
   if (found.kind != wanted.kind) file.fail(kAtKind, name_of(wanted.kind), name_of(found.kind));
   if (found.value_bytes != wanted.value_bytes) {
-    const std::string what = wanted.kind == FileKind::map ? "values of " : "elements of ";
+    const std::string what = has_keys(wanted.kind) ? "values of " : "elements of ";
     file.fail(kAtValueBytes, what + std::to_string(wanted.value_bytes) + " bytes",
               what + std::to_string(found.value_bytes) + " bytes");
   }
@@ -183,7 +195,7 @@ void check_length(const InFile& file, const FileHead& head) {
               "a file of " + std::to_string(file.n_bytes()) + " bytes");
   }
   const std::uint64_t data_bytes = head.table_offset - kHeadBytes;
-  if (head.type.kind == FileKind::map) {
+  if (has_keys(head.type.kind)) {
     if (head.n_segments == 0) file.check(kAtEntries, "entries: ", 0, head.n_entries);
     return;
   }
@@ -219,7 +231,7 @@ class RowReader {
       file_.fail(at + 24, "entries that end at " + std::to_string(head_.n_entries) + " or before",
                  std::to_string(row.n_entries) + " from " + std::to_string(row.first) + " on");
     }
-    if (head_.type.kind != FileKind::map) {
+    if (!has_keys(head_.type.kind)) {
       file_.check(at + 8, "bytes of elements: ", row.n_entries * head_.type.value_bytes,
                   row.n_bytes);
     }

@@ -1,7 +1,7 @@
 #pragma once
 // Containers in files: saved and loaded by all cores at once, on any number of nodes and cores.
 //
-//   save(ranks, "ranks.rubato");                       an array, a vector or a hash map
+//   save(ranks, "ranks.rubato");                       any container of this folder
 //   const auto ranks = load_array<double>("ranks.rubato");
 //   const auto words = load_map<std::string, std::uint64_t>("words.rubato");
 //
@@ -21,7 +21,9 @@
 //
 // Reads and writes block the core that makes them, a segment at a time.
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
@@ -30,8 +32,11 @@
 
 #include "rubato/base/bytes.hpp"
 #include "rubato/global/array.hpp"
+#include "rubato/global/bag.hpp"
 #include "rubato/global/bulk.hpp"
+#include "rubato/global/counter.hpp"
 #include "rubato/global/hash_map.hpp"
+#include "rubato/global/hash_set.hpp"
 #include "rubato/global/team.hpp"
 #include "rubato/global/vector.hpp"
 
@@ -41,9 +46,17 @@ namespace detail {
 
 inline constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 20;
 
-enum class FileKind : std::uint32_t { array = 1, vector = 2, map = 3 };
+enum class FileKind : std::uint32_t {
+  array = 1,
+  vector = 2,
+  map = 3,
+  set = 4,
+  bag = 5,
+  counter = 6,
+  histogram = 7
+};
 
-// What an entry of a file is: an element, or a key and its value.
+// What an entry of a file is: an element, or a key and its value, if it has one.
 struct FileType {
   FileKind kind = FileKind::array;
   std::uint64_t value_bytes = 0;
@@ -223,7 +236,13 @@ template <class K>
   }
 }
 
-template <class K, class V>
+// Of a set, values have no bytes.
+template <class V, FileKind kKind>
+[[nodiscard]] constexpr std::uint64_t value_bytes_of() noexcept {
+  return kKind == FileKind::map ? sizeof(V) : 0;
+}
+
+template <class K, class V, FileKind kKind = FileKind::map>
 class MapSource final : public SegmentSource {
  public:
   explicit MapSource(const GlobalHashMap<K, V>& map) : shard_(&map.local()) {}
@@ -232,7 +251,8 @@ class MapSource final : public SegmentSource {
     FileShare all{shard_->size(), 0, 0};
     std::uint64_t n_bytes = 0;  // of a segment
     for (std::size_t i = 0; i < shard_->size(); ++i) {
-      n_bytes += kLengthBytes + KeyCodec<K>::bytes(shard_->entry(i).key).size() + sizeof(V);
+      n_bytes += kLengthBytes + KeyCodec<K>::bytes(shard_->entry(i).key).size() +
+                 value_bytes_of<V, kKind>();
       if (n_bytes < kSegmentBytes && i + 1 < shard_->size()) continue;
       all.n_bytes += std::exchange(n_bytes, 0);
       ++all.n_segments;
@@ -247,7 +267,7 @@ class MapSource final : public SegmentSource {
       const ByteView key = KeyCodec<K>::bytes(entry.key);
       if constexpr (kLengthBytes != 0) out.put(std::uint64_t{key.size()});
       out.put_span(key);
-      out.put(entry.value);
+      if constexpr (value_bytes_of<V, kKind>() != 0) out.put(entry.value);
     }
     segment = out.take();
     return next_ - first;
@@ -260,7 +280,7 @@ class MapSource final : public SegmentSource {
   std::size_t next_ = 0;
 };
 
-template <class K, class V>
+template <class K, class V, FileKind kKind = FileKind::map>
 class MapSink final : public SegmentSink {
  public:
   explicit MapSink(const GlobalHashMap<K, V>& map) : map_(map) {}
@@ -270,7 +290,11 @@ class MapSink final : public SegmentSink {
       std::uint64_t n_bytes = key_bytes_of<K>();
       if (n_bytes == 0) n_bytes = in.get<std::uint64_t>();
       const K key = KeyCodec<K>::make(in.get_view(n_bytes));
-      map_.async_insert(key, in.get<V>());
+      if constexpr (value_bytes_of<V, kKind>() != 0) {
+        map_.async_insert(key, in.get<V>());
+      } else {
+        map_.async_insert(key, V{});
+      }
     }
     if (!in.at_end()) {
       throw Error("expected " + std::to_string(n) + " entries, found " + std::to_string(in.left()) +
@@ -282,13 +306,83 @@ class MapSink final : public SegmentSink {
   GlobalHashMap<K, V> map_;
 };
 
+// --- bags
+
+template <class T>
+class BagSource final : public SegmentSource {
+ public:
+  explicit BagSource(const GlobalBag<T>& bag) : values_(&bag.local()) {}
+  [[nodiscard]] FileShare share() const override {
+    const std::uint64_t n = values_->size();
+    return {n, n * sizeof(T), n / kMost + (n % kMost != 0 ? 1 : 0)};
+  }
+  std::uint64_t next(Bytes& segment) override {
+    const std::uint64_t n = std::min<std::uint64_t>(kMost, values_->size() - next_);
+    segment.resize(n * sizeof(T));
+    std::memcpy(segment.data(), values_->data() + next_, segment.size());
+    next_ += n;
+    return n;
+  }
+
+ private:
+  static constexpr std::uint64_t kMost = std::max<std::uint64_t>(kSegmentBytes / sizeof(T), 1);
+
+  const std::vector<T>* values_;
+  std::uint64_t next_ = 0;
+};
+
+// Values stay with the core that reads them.
+template <class T>
+class BagSink final : public SegmentSink {
+ public:
+  explicit BagSink(const GlobalBag<T>& bag) : bag_(bag) {}
+  void take(std::uint64_t /*first*/, std::uint64_t n, ByteView segment) override {
+    std::vector<T>& values = bag_.local();
+    values.resize(values.size() + n);
+    RUBATO_ASSERT(n * sizeof(T) == segment.size(), n, segment.size());
+    std::memcpy(values.data() + (values.size() - n), segment.data(), segment.size());
+  }
+
+ private:
+  GlobalBag<T> bag_;
+};
+
 template <class T>
 [[nodiscard]] constexpr FileType type_of(FileKind kind) noexcept {
   return {kind, sizeof(T), 0};
 }
-template <class K, class V>
+template <class K, class V, FileKind kKind>
 [[nodiscard]] constexpr FileType map_type() noexcept {
-  return {FileKind::map, sizeof(V), key_bytes_of<K>()};
+  return {kKind, value_bytes_of<V, kKind>(), key_bytes_of<K>()};
+}
+
+template <FileKind kKind, class K, class V>
+void save_map(const GlobalHashMap<K, V>& map, const std::string& path) {
+  const auto failure = save_file<MapSource<K, V, kKind>>(path, map_type<K, V, kKind>(), map);
+  if (failure) throw Error(*failure);
+}
+// Into a map that is empty.
+template <FileKind kKind, class K, class V>
+void load_map_into(const GlobalHashMap<K, V>& map, const std::string& path) {
+  const auto head = read_head(path, map_type<K, V, kKind>());
+  const auto failure = load_file<MapSink<K, V, kKind>>(path, head, map);
+  if (failure) throw Error(*failure);
+  const std::uint64_t n = map.size();
+  if (n != head.n_entries) throw_wrong_size(path, head.n_entries, n);
+}
+// What load() makes of it; it is freed if that throws.
+template <class Container, class Load>
+[[nodiscard]] Container loaded(const Container& container, const Load& load) {
+  std::optional<Error> failure;
+  try {
+    load();
+    return container;
+  } catch (const Error& error) {
+    failure = error;
+  }
+  // Not in the handler: it waits, and another task of this core may meet an exception meanwhile.
+  container.free();
+  throw Error(*failure);
 }
 
 }  // namespace detail
@@ -341,21 +435,88 @@ template <class T>
 // above.
 template <class K, class V>
 void save(const GlobalHashMap<K, V>& map, const std::string& path) {
-  const auto failure =
-      detail::save_file<detail::MapSource<K, V>>(path, detail::map_type<K, V>(), map);
-  if (failure) throw Error(*failure);
+  detail::save_map<detail::FileKind::map>(map, path);
 }
 // The map of that file, as load_array. Keys are as KeyCodec<K> makes them of their bytes.
 template <class K, class V>
 [[nodiscard]] GlobalHashMap<K, V> load_map(const std::string& path) {
-  const auto head = detail::read_head(path, detail::map_type<K, V>());
   const auto map = GlobalHashMap<K, V>::make();
-  const auto failure = detail::load_file<detail::MapSink<K, V>>(path, head, map);
-  const std::uint64_t n = map.size();
-  if (!failure && n == head.n_entries) return map;
-  map.free();
+  return detail::loaded(map, [&] { detail::load_map_into<detail::FileKind::map>(map, path); });
+}
+
+// Writes all keys to `path`, in no order; as of a map.
+template <class K>
+void save(const GlobalHashSet<K>& set, const std::string& path) {
+  detail::save_map<detail::FileKind::set>(set.map(), path);
+}
+// The set of that file, as load_map.
+template <class K>
+[[nodiscard]] GlobalHashSet<K> load_set(const std::string& path) {
+  const auto set = GlobalHashSet<K>::make();
+  return detail::loaded(set,
+                        [&] { detail::load_map_into<detail::FileKind::set>(set.map(), path); });
+}
+
+// Writes the values to `path`, in no order. Called by a task; waits. Throws Error as above.
+template <class T>
+void save(const GlobalBag<T>& bag, const std::string& path) {
+  const auto failure =
+      detail::save_file<detail::BagSource<T>>(path, detail::type_of<T>(detail::FileKind::bag), bag);
   if (failure) throw Error(*failure);
-  detail::throw_wrong_size(path, head.n_entries, n);
+}
+// The bag of that file, spread over the cores in segments; as load_array.
+template <class T>
+[[nodiscard]] GlobalBag<T> load_bag(const std::string& path) {
+  const auto head = detail::read_head(path, detail::type_of<T>(detail::FileKind::bag));
+  const auto bag = GlobalBag<T>::make();
+  const auto failure = detail::load_file<detail::BagSink<T>>(path, head, bag);
+  if (!failure) return bag;
+  bag.free();
+  throw Error(*failure);
+}
+
+// Writes the counts of all bins to `path`. Called by a task while nobody adds; waits. Throws Error as
+// above.
+inline void save(const GlobalHistogram& histogram, const std::string& path) {
+  using Count = std::uint64_t;
+  const auto failure = detail::save_file<detail::ArraySource<Count>>(
+      path, detail::type_of<Count>(detail::FileKind::histogram), histogram.array());
+  if (failure) throw Error(*failure);
+}
+// The histogram of that file, as load_array.
+[[nodiscard]] inline GlobalHistogram load_histogram(const std::string& path) {
+  using Count = std::uint64_t;
+  const auto head = detail::read_head(path, detail::type_of<Count>(detail::FileKind::histogram));
+  const auto histogram = GlobalHistogram::make(head.n_entries);
+  const auto failure = detail::load_file<detail::ArraySink<Count>>(path, head, histogram.array());
+  if (!failure) return histogram;
+  histogram.free();
+  throw Error(*failure);
+}
+
+// Writes the value to `path`. Called by a task while nobody adds; waits. Throws Error as above.
+inline void save(const GlobalCounter& counter, const std::string& path) {
+  using Count = std::uint64_t;
+  const auto array = GlobalArray<Count>::make(1);
+  write(array[0], counter.value());
+  const auto failure = detail::save_file<detail::ArraySource<Count>>(
+      path, detail::type_of<Count>(detail::FileKind::counter), array);
+  array.free();
+  if (failure) throw Error(*failure);
+}
+// The counter of that file, as load_array.
+[[nodiscard]] inline GlobalCounter load_counter(const std::string& path) {
+  using Count = std::uint64_t;
+  const auto head = detail::read_head(path, detail::type_of<Count>(detail::FileKind::counter));
+  const auto array = GlobalArray<Count>::make(std::max<std::uint64_t>(head.n_entries, 1));
+  const auto failure = detail::load_file<detail::ArraySink<Count>>(path, head, array);
+  const Count value = failure || head.n_entries != 1 ? 0 : read(array[0]);
+  array.free();
+  if (failure) throw Error(*failure);
+  if (head.n_entries != 1) detail::throw_wrong_size(path, 1, head.n_entries);
+  const auto counter = GlobalCounter::make();
+  counter.add(value);
+  return counter;
 }
 
 }  // namespace rubato::global

@@ -1,5 +1,6 @@
 #include "rubato/global/file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -227,6 +228,96 @@ TEST(ContainerFile, HasMapsOfManySegments) {
   expect_map_comes_back<std::string>(folder, 8, 3, [](std::uint64_t i) {
     return std::string(1'500'000, static_cast<char>('a' + i));
   });
+}
+
+TEST(ContainerFile, HasTheKeysOfASet) {
+  const Folder folder;
+  const std::string path = folder.file("set");
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    const std::uint64_t n = seed == 4 ? 0 : hash_words(seed) % 40'000;
+    run_on_shape(seed, [&] {
+      const auto set = GlobalHashSet<std::string>::make();
+      forall(0, n, [set](std::uint64_t i) { set.async_insert(key_of(i)); });
+      save(set, path);
+      set.free();
+    });
+    std::uint64_t n_wrong = 1;
+    run_on_shape(seed * 5 + 2, [&] {
+      const auto set = load_set<std::string>(path);
+      n_wrong = set.size() == n ? 0 : 1;
+      forall(0, n, [=, wrong = make_global(n_wrong)](std::uint64_t i) {
+        if (!set.contains(key_of(i))) async_call(wrong, [](std::uint64_t& w) { ++w; });
+      });
+      set.free();
+    });
+    EXPECT_EQ(n_wrong, 0U) << "seed " << seed;
+    EXPECT_NE(error_of(seed, [&] { load_map<std::string, std::uint64_t>(path).free(); })
+                  .find("set: offset 12: expected a hash map, found a hash set"),
+              std::string::npos);
+  }
+}
+
+TEST(ContainerFile, HasTheValuesOfABag) {
+  const Folder folder;
+  const std::string path = folder.file("bag");
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    const std::uint64_t n = seed == 4 ? 0 : hash_words(seed) % 300'000;
+    run_on_shape(seed, [&] {
+      const auto bag = GlobalBag<Three>::make();
+      forall(0, n, [bag, seed](std::uint64_t i) { bag.put(value_at<Three>(seed, i)); });
+      save(bag, path);
+      bag.free();
+    });
+    std::vector<std::array<std::uint32_t, 3>> found;
+    run_on_shape(seed * 5 + 2, [&] {
+      const auto bag = load_bag<Three>(path);
+      EXPECT_EQ(bag.size(), n);
+      while (const auto value = bag.take())
+        found.push_back(value->words);
+      bag.free();
+    });
+    std::vector<std::array<std::uint32_t, 3>> expected;
+    for (std::uint64_t i = 0; i < n; ++i)
+      expected.push_back(value_at<Three>(seed, i).words);
+    std::ranges::sort(found);
+    std::ranges::sort(expected);
+    EXPECT_TRUE(found == expected) << "seed " << seed << ": " << found.size() << " of " << n;
+  }
+}
+
+TEST(ContainerFile, HasCounts) {
+  const Folder folder;
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    // Of few bins each core has its own, of many the owners alone.
+    const std::uint64_t n_bins = seed % 3 == 0 ? 200'000 : 100;
+    std::vector<std::uint64_t> counts;
+    run_on_shape(seed, [&] {
+      const auto counter = GlobalCounter::make();
+      const auto histogram = GlobalHistogram::make(n_bins);
+      forall(0, 5'000, [=](std::uint64_t i) {
+        counter.add(i);
+        histogram.add(hash_words(i, seed) % n_bins);
+      });
+      counts = histogram.counts();
+      save(counter, folder.file("counter"));
+      save(histogram, folder.file("histogram"));
+      counter.free();
+      histogram.free();
+    });
+    run_on_shape(seed * 5 + 2, [&] {
+      const auto counter = load_counter(folder.file("counter"));
+      const auto histogram = load_histogram(folder.file("histogram"));
+      EXPECT_EQ(counter.value(), 5'000U * 4'999 / 2);
+      EXPECT_TRUE(histogram.counts() == counts);
+      finish([&] { histogram.add(7, 3); });
+      EXPECT_EQ(histogram.counts()[7], counts[7] + 3);
+      counter.free();
+      histogram.free();
+    });
+  }
+  EXPECT_NE(error_of(0, [&] { load_counter(folder.file("histogram")).free(); })
+                .find("expected a counter, found a histogram"),
+            std::string::npos);
 }
 
 TEST(ContainerFile, HasAVectorInItsOrder) {

@@ -1,6 +1,8 @@
 #include <array>
 #include <chrono>
+#include <functional>
 #include <future>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/hash_map.hpp"
 #include "rubato/global/object.hpp"
+#include "rubato/global/reduce.hpp"
 #include "rubato/global/simulate_test.hpp"
 
 namespace rubato::global {
@@ -129,6 +132,24 @@ TEST(Global, ALocalObjectOfATaskIsReachedThroughItsAddress) {
     EXPECT_TRUE(p.is_local());
   });
   EXPECT_EQ(seen, std::vector<std::uint64_t>{1 + 2 + 3 + 4});
+}
+
+// They share the addresses of one process.
+TEST(Simulate, has_thousands_of_virtual_nodes_with_memory_of_their_own) {
+  constexpr std::uint32_t kNodes = 4096;
+  static std::uint64_t sum;
+  sum = 0;
+  const auto run = simulate(
+      [] {
+        const auto squares = GlobalArray<std::uint64_t>::make(2 * kNodes);
+        forall(squares, [](std::uint64_t i, std::uint64_t& x) { x = i * i; });
+        sum = reduce(squares, std::uint64_t{0}, std::plus<>());
+        squares.free();
+      },
+      {.n_nodes = kNodes});
+  const std::uint64_t n = 2 * kNodes;
+  EXPECT_EQ(sum, (n - 1) * n * (2 * n - 1) / 6);
+  EXPECT_EQ(run.nodes.size(), kNodes);
 }
 
 TEST(Global, BodiesThatWaitRunSideBySide) {
@@ -430,6 +451,34 @@ TEST(GlobalDeathTest, APointerToNothingIsTold) {
                "points to nothing");
 }
 #endif
+
+// Which one it was, and where, whatever it throws.
+TEST(Global, AThrowOfADelegateOnAnotherCoreIsToldWithItsNameAndCore) {
+  struct Other {};
+  const auto told = [](int kind) {
+    try {
+      simulate_seed(2, 1, 1, [kind] {
+        const auto array = GlobalArray<int>::make(2);
+        call(array[1], [kind](int& /*x*/) {
+          if (kind == 0) throw Error("no such vertex", ExitCode::node_lost);
+          if (kind == 1) throw std::out_of_range("no such vertex");
+          throw Other();
+        });
+      });
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), kind == 0 ? ExitCode::node_lost : ExitCode::failed);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const int kind : {0, 1, 2}) {
+    const std::string text = told(kind);
+    EXPECT_NE(text.find("on core 1, in rubato::global::detail::CallRecord<int"), std::string::npos)
+        << text;
+    EXPECT_TRUE(text.ends_with(kind < 2 ? ": no such vertex" : ": an exception of unknown type"))
+        << text;
+  }
+}
 
 Coroutine thrower() {
   throw Error("in its first part", ExitCode::failed);

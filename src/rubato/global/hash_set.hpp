@@ -14,10 +14,10 @@ namespace rubato::global {
 // A handle: copied and sent as it is. Keys as in GlobalHashMap.
 template <class K>
 class GlobalHashSet {
+ public:
   struct Nothing {};
   using Map = GlobalHashMap<K, Nothing>;
 
- public:
   GlobalHashSet() = default;
 
   // An empty one. Called by a task; waits.
@@ -55,6 +55,8 @@ class GlobalHashSet {
   bool erase(const Key& key) const {  // NOLINT(modernize-use-nodiscard): many do not care
     return map_.erase(key);
   }
+  // Its keys as those of a map without values.
+  [[nodiscard]] const Map& map() const noexcept { return map_; }
   // Exact where nobody inserts meanwhile.
   [[nodiscard]] std::uint64_t size() const { return map_.size(); }
 

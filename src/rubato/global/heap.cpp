@@ -25,7 +25,7 @@ GlobalPtr<SymmetricHeap> heap() {
 
 }  // namespace
 
-NodeMemory::NodeMemory(std::uint32_t n_cores, std::size_t bytes_a_core)
+NodeMemory::NodeMemory(std::uint32_t n_cores, std::size_t bytes_a_core, bool huge_pages)
     : bytes_a_core_(bytes_a_core) {
   const std::size_t n_bytes = n_cores * bytes_a_core + kHugePage;
   void* const at = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE,
@@ -44,7 +44,7 @@ NodeMemory::NodeMemory(std::uint32_t n_cores, std::size_t bytes_a_core)
   if (front > 0) munmap(begin, front);
   if (front < kHugePage) munmap(begin_ + n_cores * bytes_a_core, kHugePage - front);
   // For speed alone: a system without huge pages refuses.
-  static_cast<void>(madvise(begin_, n_cores * bytes_a_core, MADV_HUGEPAGE));
+  if (huge_pages) static_cast<void>(madvise(begin_, n_cores * bytes_a_core, MADV_HUGEPAGE));
   RUBATO_ASSERT(begin_ != nullptr, n_bytes);
   n_bytes_ = n_cores * bytes_a_core;
 }

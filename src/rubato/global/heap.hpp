@@ -19,7 +19,7 @@ namespace rubato::global {
 class NodeMemory {
  public:
   // Throws Error if the system refuses the address space.
-  NodeMemory(std::uint32_t n_cores, std::size_t bytes_a_core);
+  NodeMemory(std::uint32_t n_cores, std::size_t bytes_a_core, bool huge_pages = true);
   NodeMemory(const NodeMemory&) = delete;
   NodeMemory& operator=(const NodeMemory&) = delete;
   ~NodeMemory();

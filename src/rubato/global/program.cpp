@@ -6,9 +6,10 @@ namespace rubato::global {
 
 Program::Program(const core::JobShape& shape, const ProgramOptions& options)
     : shape_(shape),
-      memory_(shape.n_cores, options.bytes_a_core != 0
-                                 ? options.bytes_a_core
-                                 : NodeMemory::default_bytes_a_core(shape.n_cores)),
+      memory_(shape.n_cores,
+              options.bytes_a_core != 0 ? options.bytes_a_core
+                                        : NodeMemory::default_bytes_a_core(shape.n_cores),
+              options.huge_pages),
       engine_(shape, options.messages) {
   for (std::uint32_t local = 0; local < shape.n_cores; ++local)
     engine_.core(local).set_memory(memory_.of_core(local));

@@ -5,9 +5,15 @@
 
 #include "rubato/core/sim_host.hpp"
 #include "rubato/core/task/context.hpp"
+#include "rubato/global/heap.hpp"
 #include "rubato/net/sim.hpp"
 
 namespace rubato::global {
+namespace {
+
+constexpr std::uint32_t kMostWithHugePages = 64;  // cores
+
+}  // namespace
 
 SimulatedRun simulate(const std::function<void()>& main, const SimulateOptions& options,
                       SourcePlace at) {
@@ -22,6 +28,12 @@ SimulatedRun simulate(const std::function<void()>& main, const SimulateOptions& 
   ProgramOptions program_options = options.program;
   program_options.messages.n_native_threads = 0;  // virtual time knows no threads
   program_options.messages.clock = nullptr;
+  // All virtual nodes share the addresses of this process, and its memory.
+  if (options.n_nodes * options.n_cores > kMostWithHugePages) program_options.huge_pages = false;
+  if (program_options.bytes_a_core == 0) {
+    program_options.bytes_a_core =
+        NodeMemory::default_bytes_a_core(options.n_nodes * options.n_cores);
+  }
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<core::Engine*> engines;
   for (net::NodeId node = 0; node < options.n_nodes; ++node) {

@@ -85,8 +85,26 @@ bool MessageEngine::next_work(std::uint32_t local, Work& work) {
   return true;
 }
 
+// What a delegate throws here, another core has asked for: who reads it needs to know which it was.
 void MessageEngine::run(const Work& work, std::uint32_t /*core*/) {
-  cores_[work.index]->turn();
+  CoreContext& core = *cores_[work.index];
+  const auto is_of_delegate = [&] { return core.is_applying_ && core.applied_ != nullptr; };
+  const auto told = [&](const Error& error) {
+    return error.in("on core " + std::to_string(core.core_) + ", in " +
+                    std::string(core.applied_->name));
+  };
+  try {
+    core.turn();
+  } catch (const Error& error) {
+    if (!is_of_delegate()) throw;
+    throw told(error);
+  } catch (const std::exception& error) {
+    if (!is_of_delegate()) throw;
+    throw told(Error(error.what(), ExitCode::failed));
+  } catch (...) {
+    const Error error("an exception of unknown type", ExitCode::failed);
+    throw is_of_delegate() ? told(error) : error;
+  }
 }
 
 void MessageEngine::on_finished(Port& port, const Work& work) {

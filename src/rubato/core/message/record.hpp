@@ -62,11 +62,15 @@ constexpr std::size_t round_up_8(std::size_t n) noexcept {
   return (n + 7) / 8 * 8;
 }
 
-// The name of a type as the compiler prints it.
+// The name of a type as the compiler prints it, which says "[with R = NAME; ..]" or "[R = NAME]".
 template <class R>
 constexpr std::string_view type_name() {
-  return __PRETTY_FUNCTION__;
+  std::string_view text = __PRETTY_FUNCTION__;
+  constexpr std::string_view kBefore = "R = ";
+  text.remove_prefix(text.find(kBefore) + kBefore.size());
+  return text.substr(0, std::min(text.rfind("; std::string_view"), text.rfind(']')));
 }
+static_assert(type_name<std::byte>() == "std::byte");
 
 template <Record R>
 struct Registered {
