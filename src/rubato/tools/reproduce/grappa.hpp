@@ -98,7 +98,7 @@ using GrappaFigure = PaperFigure;
 [[nodiscard]] std::vector<GrappaFigure> grappa_figures(const GrappaRuns& runs,
                                                        const GrappaOptions& options);
 
-// What the paper says of that for which there are runs.
+// What the paper says; what was not measured is not judged, and says so.
 [[nodiscard]] std::vector<Statement> judge_grappa(const GrappaRuns& runs);
 
 }  // namespace rubato::tools

@@ -237,7 +237,7 @@ std::vector<BenchRow> measure(const std::string& name, const GrappaOptions& opti
     if (auto rows = bench_rows(bench.out); !rows.empty()) return rows;
   }
   err << "bench " << name << " failed (exit code " << bench.code
-      << "): its figures and statements are left out\n";
+      << "): its figures are left out, its statements not judged\n";
   return {};
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -28,20 +28,25 @@ constexpr Range kPrefetched{1.5};
 constexpr Range kPrefetchedFew{120.0 / 50 * 0.85};
 constexpr Range kGrowth{0, 2};
 constexpr std::uint32_t kUpdateNodes = 31;
+constexpr const char* kLargeRow = "65536-bytes";
 
-using Perhaps = std::optional<Statement>;
-
-Perhaps over_atomics(const GrappaRuns& runs) {
-  const BenchRow* row = find_row(runs.gups_mpi, "over-atomics");
-  if (row == nullptr) return std::nullopt;
-  return judged(
-      "increments through delegates are 25 times as many as atomics one by one (figure 6 left; "
-      "the paper: at 128 nodes)",
-      fmt::format("{:.1f}x of {} over two processes", row->ratio, row->baseline),
-      kOverAtomics.text(), kOverAtomics.has(row->ratio));
+// Why there is no such row: the benchmark failed, or has none of that name.
+std::string missing(const char* bench, const char* metric) {
+  return fmt::format("bench {} has no row {}", bench, metric);
 }
 
-Perhaps over_single(const GrappaRuns& runs) {
+Statement over_atomics(const GrappaRuns& runs) {
+  const char* text =
+      "increments through delegates are 25 times as many as atomics one by one (figure 6 left; "
+      "the paper: at 128 nodes)";
+  const BenchRow* row = find_row(runs.gups_mpi, "over-atomics");
+  if (row == nullptr)
+    return not_judged(text, kOverAtomics.text(), missing("gups-mpi", "over-atomics"));
+  return judged(text, fmt::format("{:.1f}x of {} over two processes", row->ratio, row->baseline),
+                kOverAtomics.text(), kOverAtomics.has(row->ratio));
+}
+
+Statement over_single(const GrappaRuns& runs) {
   const GupsPoint& most = runs.gups.back();
   const double here = most.rate / most.single_rate;
   return judged(
@@ -51,132 +56,155 @@ Perhaps over_single(const GrappaRuns& runs) {
       kOverAtomics.has(here));
 }
 
-Perhaps grows(const GrappaRuns& runs) {
+Statement grows(const GrappaRuns& runs) {
+  const char* text = "GUPS grows with the nodes (figure 6 left)";
   // Of one node nothing is sent.
-  if (runs.gups.size() < 3) return std::nullopt;
+  if (runs.gups.size() < 3)
+    return not_judged(text, kEfficiency.text(" times"),
+                      "there are fewer than two numbers of nodes");
   const GupsPoint& few = runs.gups[1];
   const GupsPoint& many = runs.gups.back();
   const double kept = many.rate / many.n_nodes / (few.rate / few.n_nodes);
-  return judged("GUPS grows with the nodes (figure 6 left)",
+  return judged(text,
                 fmt::format("{} simulated nodes have {:.2f} times the efficiency of {}",
                             many.n_nodes, kept, few.n_nodes),
                 kEfficiency.text(" times"), kEfficiency.has(kept));
 }
 
-Perhaps gups_share(const GrappaRuns& runs) {
+Statement gups_share(const GrappaRuns& runs) {
+  const char* text = "GUPS uses 40 % of the bandwidth (section 3.3.1)";
   const double link = runs.updates.front().link_bytes_s;
-  if (link == 0) return std::nullopt;
+  if (link == 0)
+    return not_judged(text, kGupsShare.text(" %"), "links of the profile have no limit");
   const double here = 100 * runs.gups.back().node_bytes_s / link;
-  return judged("GUPS uses 40 % of the bandwidth (section 3.3.1)",
-                fmt::format("{:.1f} % on {} simulated nodes", here, runs.gups.back().n_nodes),
+  return judged(text, fmt::format("{:.1f} % on {} simulated nodes", here, runs.gups.back().n_nodes),
                 kGupsShare.text(" %"), kGupsShare.has(here));
 }
 
 // What 64 KiB messages one by one reach, in bytes.
 double large_bandwidth(const GrappaRuns& runs) {
-  const BenchRow* row = find_row(runs.message_size, "65536-bytes");
+  const BenchRow* row = find_row(runs.message_size, kLargeRow);
   return row == nullptr ? 0 : row->baseline_value * message_bytes(*row);
 }
 
-Perhaps small_messages(const GrappaRuns& runs) {
+Statement small_messages(const GrappaRuns& runs) {
+  const char* text =
+      "small messages one by one use little of the bandwidth (figure 6 right; 8-byte writes: 4 % "
+      "of the wire's rate)";
   const double large = large_bandwidth(runs);
   const BenchRow* row = find_row(runs.message_size, "8-bytes");
-  if (large == 0 || row == nullptr) return std::nullopt;
+  if (large == 0 || row == nullptr) {
+    return not_judged(text, kSmallShare.text(" %"),
+                      missing("message-size", large == 0 ? kLargeRow : "8-bytes"));
+  }
   const double here = 100 * row->baseline_value * 8 / large;
-  return judged(
-      "small messages one by one use little of the bandwidth (figure 6 right; 8-byte writes: 4 % "
-      "of the wire's rate)",
-      fmt::format("8 bytes: {:.2f} % of that of 64 KiB", here), kSmallShare.text(" %"),
-      kSmallShare.has(here));
+  return judged(text, fmt::format("8 bytes: {:.2f} % of that of 64 KiB", here),
+                kSmallShare.text(" %"), kSmallShare.has(here));
 }
 
-Perhaps small_runs(const GrappaRuns& runs) {
+Statement small_runs(const GrappaRuns& runs) {
+  const char* text = "gathered, small messages use 40 % of the bandwidth (section 3.3.1)";
+  const std::string wanted = "each " + kRunsShare.text(" %");
   const double large = large_bandwidth(runs);
-  if (large == 0) return std::nullopt;
+  if (large == 0) return not_judged(text, wanted, missing("message-size", kLargeRow));
   std::string here;
   bool holds = true;
   for (const char* metric : {"8-bytes", "32-bytes"}) {
     const BenchRow* row = find_row(runs.message_size, metric);
-    if (row == nullptr) return std::nullopt;
+    if (row == nullptr) return not_judged(text, wanted, missing("message-size", metric));
     const double percent = 100 * row->value * message_bytes(*row) / large;
     here += fmt::format("{}{:.0f} bytes: {:.1f} %", here.empty() ? "" : ", ", message_bytes(*row),
                         percent);
     holds = holds && kRunsShare.has(percent);
   }
-  return judged("gathered, small messages use 40 % of the bandwidth (section 3.3.1)",
-                here + " of that of 64 KiB", "each " + kRunsShare.text(" %"), holds);
+  return judged(text, here + " of that of 64 KiB", wanted, holds);
 }
 
-Perhaps updates_here(const GrappaRuns& runs) {
+Statement updates_here(const GrappaRuns& runs) {
+  const char* text = "0.82 GUPS of 32 bytes on 31 nodes: 26.5 million/s a node (figure 7c)";
   const BenchRow* row = find_row(runs.messages, "both-ways");
-  if (row == nullptr) return std::nullopt;
+  if (row == nullptr)
+    return not_judged(text, kUpdatesANode.text(" million/s"), missing("messages", "both-ways"));
   const double here = row->value / 2;
-  return judged("0.82 GUPS of 32 bytes on 31 nodes: 26.5 million/s a node (figure 7c)",
-                fmt::format("{:.1f} million/s a node, of two processes of a core", here),
+  return judged(text, fmt::format("{:.1f} million/s a node, of two processes of a core", here),
                 kUpdatesANode.text(" million/s"), kUpdatesANode.has(here));
 }
 
 // The last run has the bandwidth of the paper's cards.
-Perhaps updates(const GrappaRuns& runs) {
+Statement updates(const GrappaRuns& runs) {
+  const char* text = "0.82 GUPS of 32 bytes on 31 nodes (figure 7c)";
   const UpdateRun& run = runs.updates.back();
-  if (run.n_nodes != kUpdateNodes) return std::nullopt;
+  if (run.n_nodes != kUpdateNodes)
+    return not_judged(text, kUpdates.text(" GUPS"), fmt::format("of {} nodes", run.n_nodes));
   const double here = run.rate / 1e9;
-  return judged("0.82 GUPS of 32 bytes on 31 nodes (figure 7c)",
-                fmt::format("{:.3f} GUPS, simulated with the paper's 40 Gbit/s", here),
+  return judged(text, fmt::format("{:.3f} GUPS, simulated with the paper's 40 Gbit/s", here),
                 kUpdates.text(" GUPS"), kUpdates.has(here));
 }
 
-Perhaps together(const GrappaRuns& runs) {
+Statement together(const GrappaRuns& runs) {
   const double here = correlation(runs.over_time);
   return judged("bandwidth goes with concurrency (figure 8)",
                 fmt::format("correlation {:.3f} of GUPS over time, simulated", here),
                 kCorrelation.text(""), kCorrelation.has(here));
 }
 
-Perhaps spikes(const GrappaRuns& runs) {
-  if (runs.watched_link_bytes_s == 0) return std::nullopt;
+Statement spikes(const GrappaRuns& runs) {
+  const char* text = "at spikes of concurrency 47 % of the bandwidth are used (figure 8)";
+  if (runs.watched_link_bytes_s == 0)
+    return not_judged(text, kSpike.text(" %"), "links of the profile have no limit");
   const auto most = std::ranges::max_element(runs.over_time, {}, &Moment::node_bytes_s);
   const double here = 100 * most->node_bytes_s / runs.watched_link_bytes_s;
-  return judged("at spikes of concurrency 47 % of the bandwidth are used (figure 8)",
-                fmt::format("{:.1f} %, simulated", here), kSpike.text(" %"), kSpike.has(here));
+  return judged(text, fmt::format("{:.1f} %, simulated", here), kSpike.text(" %"),
+                kSpike.has(here));
 }
 
-Perhaps switch_time(const GrappaRuns& runs, const char* metric, const char* text,
-                    const Range& range) {
+Statement switch_time(const GrappaRuns& runs, const char* metric, const char* text,
+                      const Range& range) {
   const BenchRow* row = find_row(runs.yield, metric);
-  if (row == nullptr) return std::nullopt;
+  if (row == nullptr) return not_judged(text, range.text(" ns"), missing("yield", metric));
   return judged(text, fmt::format("{:.1f} ns", row->value), range.text(" ns"),
                 range.has(row->value));
 }
 
-Perhaps prefetched(const GrappaRuns& runs) {
+Statement prefetched(const GrappaRuns& runs) {
+  const char* text = "prefetching makes switches of many workers faster (section 3.2)";
+  const std::string wanted = "each " + kPrefetched.text();
   const BenchRow* few = find_row(runs.yield, "tasks-100k-prefetch");
   const BenchRow* many = find_row(runs.yield, "tasks-500k-prefetch");
-  if (few == nullptr || many == nullptr) return std::nullopt;
-  return judged("prefetching makes switches of many workers faster (section 3.2)",
+  if (few == nullptr || many == nullptr) {
+    return not_judged(
+        text, wanted,
+        missing("yield", few == nullptr ? "tasks-100k-prefetch" : "tasks-500k-prefetch"));
+  }
+  return judged(text,
                 fmt::format("{:.2f}x of 100,000, {:.2f}x of 500,000", few->ratio, many->ratio),
-                "each " + kPrefetched.text(),
-                kPrefetched.has(few->ratio) && kPrefetched.has(many->ratio));
+                wanted, kPrefetched.has(few->ratio) && kPrefetched.has(many->ratio));
 }
 
-Perhaps prefetched_few(const GrappaRuns& runs) {
+Statement prefetched_few(const GrappaRuns& runs) {
+  const char* text =
+      "without prefetching a switch of 1,000 workers takes 120 ns for 50 (section 3.2)";
   const BenchRow* row = find_row(runs.yield, "tasks-1k-prefetch");
-  if (row == nullptr) return std::nullopt;
+  if (row == nullptr)
+    return not_judged(text, kPrefetchedFew.text(), missing("yield", "tasks-1k-prefetch"));
   return judged(
-      "without prefetching a switch of 1,000 workers takes 120 ns for 50 (section 3.2)",
+      text,
       fmt::format("{:.2f}x: {:.1f} ns for {:.1f}", row->ratio, row->baseline_value, row->value),
       kPrefetchedFew.text(), kPrefetchedFew.has(row->ratio));
 }
 
-Perhaps bound_by_bandwidth(const GrappaRuns& runs) {
+Statement bound_by_bandwidth(const GrappaRuns& runs) {
+  const char* text =
+      "with prefetching switches are bound by memory's bandwidth, not its latency (section 3.2; "
+      "500,000 workers: 1.5x of 1,000)";
   const BenchRow* few = find_row(runs.yield, "tasks-1k");
   const BenchRow* many = find_row(runs.yield, "tasks-500k");
-  if (few == nullptr || many == nullptr || few->value == 0) return std::nullopt;
+  const bool has_few = few != nullptr && few->value > 0;
+  if (!has_few || many == nullptr)
+    return not_judged(text, kGrowth.text(), missing("yield", has_few ? "tasks-500k" : "tasks-1k"));
   const double here = many->value / few->value;
-  return judged(
-      "with prefetching switches are bound by memory's bandwidth, not its latency (section 3.2; "
-      "500,000 workers: 1.5x of 1,000)",
-      fmt::format("500,000 workers {:.1f}x of 1,000", here), kGrowth.text(), kGrowth.has(here));
+  return judged(text, fmt::format("500,000 workers {:.1f}x of 1,000", here), kGrowth.text(),
+                kGrowth.has(here));
 }
 
 }  // namespace
@@ -209,19 +237,23 @@ double correlation(const std::vector<Moment>& moments) {
 }
 
 std::vector<Statement> judge_grappa(const GrappaRuns& runs) {
-  std::vector<Statement> all;
-  for (const Perhaps& statement : std::initializer_list<Perhaps>{
-           over_atomics(runs), over_single(runs), grows(runs), gups_share(runs),
-           small_messages(runs), small_runs(runs), updates_here(runs), updates(runs),
-           together(runs), spikes(runs),
-           switch_time(runs, "tasks-1k", "a switch of 1,000 workers takes 50 ns (section 3.2)",
-                       kFewSwitch),
-           switch_time(runs, "tasks-500k", "a switch of 500,000 workers takes 75 ns (section 3.2)",
-                       kManySwitch),
-           prefetched(runs), prefetched_few(runs), bound_by_bandwidth(runs)}) {
-    if (statement) all.push_back(*statement);
-  }
-  return all;
+  return {over_atomics(runs),
+          over_single(runs),
+          grows(runs),
+          gups_share(runs),
+          small_messages(runs),
+          small_runs(runs),
+          updates_here(runs),
+          updates(runs),
+          together(runs),
+          spikes(runs),
+          switch_time(runs, "tasks-1k", "a switch of 1,000 workers takes 50 ns (section 3.2)",
+                      kFewSwitch),
+          switch_time(runs, "tasks-500k", "a switch of 500,000 workers takes 75 ns (section 3.2)",
+                      kManySwitch),
+          prefetched(runs),
+          prefetched_few(runs),
+          bound_by_bandwidth(runs)};
 }
 
 }  // namespace rubato::tools

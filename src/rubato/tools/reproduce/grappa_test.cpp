@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "rubato/tools/reproduce/statement_text.hpp"
 #include "rubato/tools/run/program_test.hpp"
 
 namespace rubato::tools {
@@ -71,10 +72,27 @@ TEST(ReproduceGrappa, FindsThemFalseOfOthers) {
   }
 }
 
-TEST(ReproduceGrappa, SaysNothingOfWhatWasNotMeasured) {
+TEST(ReproduceGrappa, SaysWhatWasNotMeasured) {
   GrappaRuns runs = as_printed();
   runs.gups_mpi = runs.message_size = runs.messages = runs.yield = {};
-  EXPECT_EQ(judge_grappa(runs).size(), 6U);
+  std::size_t n_judged = 0;
+  for (const Statement& statement : judge_grappa(runs)) {
+    n_judged += statement.is_judged ? 1 : 0;
+    if (statement.is_judged) continue;
+    EXPECT_EQ(statement.here.rfind("not judged: bench ", 0), 0U) << statement.here;
+    EXPECT_FALSE(statement.holds);
+    EXPECT_FALSE(statement.wanted.empty());
+  }
+  EXPECT_EQ(n_judged, 6U);
+  EXPECT_NE(statements_text(judge_grappa(runs)).find("\n-      small messages one by one use"),
+            std::string::npos);
+  // One row that is missing is told, too.
+  runs = as_printed();
+  std::erase_if(runs.yield, [](const BenchRow& row) { return row.metric == "tasks-500k"; });
+  const auto statements = judge_grappa(runs);
+  EXPECT_EQ(statements.back().here, "not judged: bench yield has no row tasks-500k");
+  EXPECT_EQ(statements.size(), 15U);
+  runs.gups_mpi = runs.message_size = runs.messages = runs.yield = {};
   const auto figures = grappa_figures(runs, {});
   ASSERT_EQ(figures.size(), 7U);
   for (const std::size_t i : {1, 2, 4, 6}) {

@@ -18,4 +18,8 @@ Statement judged(std::string text, std::string here, std::string wanted, bool ho
   return {std::move(text), std::move(here), std::move(wanted), holds, holds ? "" : why};
 }
 
+Statement not_judged(std::string text, std::string wanted, const std::string& missing) {
+  return {std::move(text), "not judged: " + missing, std::move(wanted), false, "", false};
+}
+
 }  // namespace rubato::tools

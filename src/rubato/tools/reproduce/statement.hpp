@@ -14,6 +14,12 @@ struct Statement {
   bool holds = false;
   // If it does not hold: what was measured to be the reason, with the default settings.
   std::string why = "";
+  bool is_judged = true;  // false: what it needs was not measured; `here` says what
+
+  // "true", "false", or "-".
+  [[nodiscard]] const char* verdict() const noexcept {
+    return !is_judged ? "-" : holds ? "true" : "false";
+  }
 };
 
 // Neither end belongs to it.
@@ -34,5 +40,9 @@ struct Range {
 // `why` is kept only if it does not hold.
 [[nodiscard]] Statement judged(std::string text, std::string here, std::string wanted, bool holds,
                                const char* why = "");
+
+// Of what is missing: "bench yield has no row tasks-1k".
+[[nodiscard]] Statement not_judged(std::string text, std::string wanted,
+                                   const std::string& missing);
 
 }  // namespace rubato::tools

@@ -7,9 +7,8 @@ namespace rubato::tools {
 std::string statements_text(const std::vector<Statement>& statements) {
   std::string text;
   for (const Statement& statement : statements) {
-    text +=
-        fmt::format("{:<5}  {}\n       here: {}; wanted: {}\n", statement.holds ? "true" : "false",
-                    statement.text, statement.here, statement.wanted);
+    text += fmt::format("{:<5}  {}\n       here: {}; wanted: {}\n", statement.verdict(),
+                        statement.text, statement.here, statement.wanted);
     if (!statement.why.empty()) text += "       why not: " + statement.why + '\n';
   }
   return text;
@@ -22,7 +21,7 @@ io::Table statement_table(const std::vector<Statement>& statements) {
         .text(statement.text)
         .text(statement.here)
         .text(statement.wanted)
-        .text(statement.holds ? "true" : "false")
+        .text(statement.verdict())
         .text(statement.why);
   }
   return table;
@@ -35,6 +34,7 @@ void put_statements(io::JsonWriter& json, const std::vector<Statement>& statemen
         .field("text", statement.text)
         .field("here", statement.here)
         .field("wanted", statement.wanted)
+        .field("judged", statement.is_judged)
         .field("holds", statement.holds)
         .field("why", statement.why)
         .end_object();
