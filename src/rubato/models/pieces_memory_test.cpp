@@ -26,17 +26,27 @@ struct Instance {
   std::vector<std::pair<std::string, std::string>> parameters;
 };
 
+bool is_swarm(const Instance& instance) {
+  return instance.model.starts_with("swarm");
+}
+
 std::unique_ptr<tick::Problem> build(const Instance& instance) {
-  // A general model, of which nothing is known but its functions.
-  if (instance.model == "swarm") {
+  // General models, of which nothing is known but their functions; one steps in two parts.
+  if (is_swarm(instance)) {
     using tick::testing::PieceSwarm;
+    using tick::testing::PieceSwarmInParts;
     tick::testing::SwarmModel::Options world;
     world.width = world.height = 80;
     world.n_agents = 1500;
     world.visibility = world.reachability = 1;
     world.death_in = world.birth_in = 0;
-    return std::make_unique<tick::ProblemOf<PieceSwarm, tick::FragmentStore<PieceSwarm>>>(
-        PieceSwarm(world));
+    if (instance.model == "swarm") {
+      return std::make_unique<tick::ProblemOf<PieceSwarm, tick::FragmentStore<PieceSwarm>>>(
+          PieceSwarm(world));
+    }
+    return std::make_unique<
+        tick::ProblemOf<PieceSwarmInParts, tick::FragmentStore<PieceSwarmInParts>>>(
+        PieceSwarmInParts(world));
   }
   for (const tick::AppMaker& make : built_in_apps()) {
     const std::unique_ptr<tick::App> app = make();
@@ -57,7 +67,7 @@ struct Peak {
 
 Peak peak_of(const Instance& instance, const tick::System& system, tick::Tick ticks) {
   const auto problem = build(instance);
-  tick::testing::PeakOfState peak(instance.model == "swarm" ? 256 : 16);
+  tick::testing::PeakOfState peak(is_swarm(instance) ? 256 : 16);
   tick::SimulationOptions options;
   options.n_nodes = kNodes;
   options.profile = net::parse_profile("ec2-large");
@@ -100,7 +110,7 @@ TEST_P(SystemsMemory, of_asytick_plb_is_little_more_than_that_of_comtick) {
   const auto run = [&](const char* name) {
     tick::System system = tick::System::parse(name);
     // Plans of general models take a while in a build for tests.
-    system.sharing.n_pieces = GetParam().model == "swarm" ? 96 : 256;
+    system.sharing.n_pieces = is_swarm(GetParam()) ? 96 : 256;
     system.sharing.epoch = 10;
     return peak_of(GetParam(), system, 25);
   };
@@ -122,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Instance{"nbody", {{"bodies", "10000"}}},
                       Instance{"pagerank", {{"vertices", "5000"}, {"tolerance", "0"}}},
                       Instance{"jacobi", {{"rows", "5000"}, {"tolerance", "0"}}},
-                      Instance{"swarm", {}}),
+                      Instance{"swarm", {}}, Instance{"swarm_in_parts", {}}),
     [](const auto& instance) { return instance.param.model; });
 
 }  // namespace

@@ -212,6 +212,12 @@ class FragmentStore final : public Store {
     for (const auto& version : versions_) {
       if (version && counted.insert(version.get()).second) n += bytes_of(*version).size();
     }
+    for (const Ahead& ahead : ahead_) {
+      n += bytes_of(ahead.to_step).size() + ahead.bytes_of_contributions(model_);
+      for (const Version& version : ahead.taken) {
+        if (counted.insert(version.get()).second) n += bytes_of(*version).size();
+      }
+    }
     return n;
   }
 
@@ -264,6 +270,11 @@ class FragmentStore final : public Store {
     std::vector<Version> taken;  // that have contributed
     Nanos cost = 0;              // of the last call
 
+    [[nodiscard]] std::size_t bytes_of_contributions(const M& model) const {
+      if constexpr (requires { model.contribution_bytes(in); })
+        return sizeof in + model.contribution_bytes(in);
+      return sizeof in;
+    }
     [[nodiscard]] bool has(const Version& version) const {
       return std::ranges::find(taken, version) != taken.end();
     }

@@ -68,6 +68,9 @@ concept HasStep = requires(const M& m, const typename M::State& s, Tick t) {
 //                                                   tuple of it once
 //   State finish(to_step, const Contributions&, t) const
 //                                                   the synchronous part, when all has come
+//   std::size_t contribution_bytes(const Contributions&) const
+//                                                   optional: what they hold beside their own size,
+//                                                   for figures of memory
 // The pieces come in any order and any cut: contributions are kept by id, or their sums are exact
 // (base/exact_sum.hpp). `rubato check` tests it.
 template <class M>

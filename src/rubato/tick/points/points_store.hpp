@@ -528,6 +528,8 @@ std::size_t PointsStore<U>::bytes() const {
     n += version ? version->bytes() : 0;
   for (const auto& table : spare_)
     n += table ? table->bytes() : 0;
+  for (const Ahead& ahead : ahead_)
+    n += ahead.done.capacity() + ahead.results.capacity() * sizeof(Tuple);
   return n;
 }
 

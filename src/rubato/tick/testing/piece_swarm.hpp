@@ -110,6 +110,9 @@ class PieceSwarmInParts : public PieceSwarm {
   void interact(Contributions& in, const State& to_step, const State& other, Tick t) const {
     parts_.interact(in, to_step, other, t);
   }
+  [[nodiscard]] static std::size_t contribution_bytes(const Contributions& in) {
+    return SwarmInParts::contribution_bytes(in);
+  }
   [[nodiscard]] State finish(const State& to_step, const Contributions& in, Tick t) const {
     return parts_.finish(to_step, in, t);
   }

@@ -249,6 +249,12 @@ class SwarmInParts : public SwarmModel {
                            [&](const Agent& seen) { return sees(to_step[i], seen); });
     }
   }
+  [[nodiscard]] static std::size_t contribution_bytes(const Contributions& in) {
+    std::size_t n = in.capacity() * sizeof(State);
+    for (const State& seen : in)
+      n += seen.capacity() * sizeof(Agent);
+    return n;
+  }
   [[nodiscard]] State finish(const State& to_step, const Contributions& in, Tick t) const {
     State result;
     for (std::size_t i = 0; i < to_step.size(); ++i) {
