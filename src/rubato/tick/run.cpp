@@ -70,9 +70,23 @@ void check(const SharingOptions& sharing) {
   }
 }
 
-// What of it this run can do. Throws Error if policy auto cannot run the model.
+// For a model that cannot be cut again: what nobody has asked for becomes what it can do.
+void replace_repartition(const Problem& problem, SharingOptions& sharing) {
+  if (!sharing.balance_is_default) {
+    throw Error(
+        "balance repartition: this model cannot be cut again while it runs; " +
+            std::string(problem.has_pieces() ? "expected persistence, which moves pieces, or none"
+                                             : "expected none"),
+        ExitCode::usage);
+  }
+  if (sharing.n_pieces > 0 && problem.has_pieces()) sharing.balance = Balance::persistence;
+}
+
+// What of it this run can do. Throws Error if the model cannot do what was asked for.
 SharingOptions sharing_of(const Problem& problem, SharingOptions sharing, std::uint32_t n_nodes) {
   check(sharing);
+  if (sharing.moves() && sharing.balance == Balance::repartition && !problem.repartitions())
+    replace_repartition(problem, sharing);
   if (!sharing.tune) return sharing;
   if (!problem.tunes()) {
     throw Error(

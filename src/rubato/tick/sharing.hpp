@@ -26,6 +26,9 @@ struct SharingOptions {
   std::uint32_t n_pieces = 0;  // about how many the model is cut into, of all nodes; 0: by part()
   Tick epoch = 0;              // ticks from one sharing anew to the next; 0: never
   Balance balance = Balance::repartition;  // how, if there are epochs
+  // Nobody has asked for this balance: where the model cannot be cut again, pieces are moved by what
+  // they cost, if there are some. Otherwise a balance that the model does not have is an Error.
+  bool balance_is_default = true;
   BalanceOptions persistence;
   // Policy auto: at epochs the policy may change, and pieces are moved if that should be faster. A
   // model without pieces is then cut by part().

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
 #include "rubato/tick/run.hpp"
@@ -75,6 +76,45 @@ TEST(Sharing, fewer_pieces_than_nodes_and_persistence_without_pieces_are_refused
   sharing.balance = Balance::persistence;
   what = usage_error_of([&] { (void)simulate(problem, Policy::parse("local"), 9, of(sharing)); });
   EXPECT_NE(what.find("a number of pieces to move, found 0"), std::string::npos) << what;
+}
+
+// Of a graph: its cut is as good as it will be.
+struct Hops {
+  using Value = std::uint32_t;
+  [[nodiscard]] static Value init(VertexId v) { return v == 0 ? 0 : 1000; }
+  [[nodiscard]] static Value step(VertexId /*v*/, Value own, const InEdges<Value>& in, Tick /*t*/) {
+    for (std::size_t i = 0; i < in.size(); ++i)
+      own = std::min(own, in.value(i) + 1);
+    return own;
+  }
+};
+
+TEST(Sharing, what_cannot_be_cut_again_has_its_pieces_moved_unless_people_asked_for_the_cut) {
+  constexpr VertexId kVertices = 400;
+  std::vector<VertexId> from(kVertices);
+  std::vector<VertexId> to(kVertices);
+  for (VertexId v = 0; v < kVertices; ++v) {
+    from[v] = v;
+    to[v] = (v + 1) % kVertices;
+  }
+  const auto graph =
+      std::make_shared<const Digraph>(kVertices, from, to, std::vector<double>(kVertices, 1.0));
+  GraphStoreOptions cost;
+  cost.ns_per_vertex = 10'000;
+  const ProblemOf<GraphModel<Hops>, GraphStore<Hops>, GraphStoreOptions> problem{
+      GraphModel<Hops>(graph, Hops{}), cost};
+  SharingOptions sharing;
+  sharing.epoch = 5;
+  SimulationOptions options = of(sharing);
+  EXPECT_EQ(simulate(problem, Policy::parse("local"), 30, options).pieces_moved(), 0);
+  options.sharing.n_pieces = 64;
+  options.slowdowns = {1, 3, 1, 1};
+  EXPECT_GT(simulate(problem, Policy::parse("pieces(4)"), 30, options).pieces_moved(), 0);
+  options.sharing.balance_is_default = false;
+  const std::string what =
+      usage_error_of([&] { (void)simulate(problem, Policy::parse("pieces(4)"), 30, options); });
+  EXPECT_NE(what.find("balance repartition: this model cannot be cut again"), std::string::npos)
+      << what;
 }
 
 // Three of four bugs start in a corner; pieces of it go to other nodes, and the slowest node has less
