@@ -43,6 +43,7 @@ class FishApp final : public tick::App {
     p.add("partition", partition_, {"grid", "quadtree"}, "how the world is cut among the nodes");
     p.add("ns-per-fish", costs_.tuple, "nanoseconds a fish and tick in virtual time");
     p.add("ns-per-pair", costs_.pair, "and for each neighbour that it sees");
+    p.are_files({"start"});
     p.may_change({"seed", "theta", "sigma", "noise", "omega", "direction", "partition",
                   "ns-per-fish", "ns-per-pair"});
   }

@@ -44,6 +44,9 @@ class JacobiApp final : public tick::App {
     p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
     p.add("ns-per-row", cost_.ns_per_vertex, "nanoseconds a row and tick in virtual time");
     p.add("ns-per-entry", cost_.ns_per_edge, "nanoseconds an entry and tick in virtual time");
+    p.are_files({"input"});
+    p.are_files({"b"}, {"ones", "random"});
+    p.may_change({"tolerance", "norm", "test-interval", "test-lag", "ns-per-row", "ns-per-entry"});
   }
 
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {

@@ -66,6 +66,10 @@ class NBodyApp final : public tick::App {
     p.add("partition", partition_, {"grid", "quadtree"}, "how the world is cut among the nodes");
     p.add("ns-per-body", costs_.tuple, "nanoseconds a body and tick in virtual time");
     p.add("ns-per-pair", costs_.pair, "and for each other one within reach");
+    p.are_files({"start"});
+    // Not dt: saved velocities are half a tick old.
+    p.may_change(
+        {"gravity", "softening", "speed-limit", "partition", "ns-per-body", "ns-per-pair"});
   }
 
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {

@@ -56,6 +56,7 @@ class PageRankApp final : public tick::App {
     p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
     p.add("ns-per-vertex", cost_.ns_per_vertex, "nanoseconds a vertex and tick in virtual time");
     p.add("ns-per-edge", cost_.ns_per_edge, "nanoseconds an edge and tick in virtual time");
+    p.are_files({"input"});
     p.may_change({"top", "damping", "tolerance", "norm", "test-interval", "test-lag",
                   "ns-per-vertex", "ns-per-edge"});
   }

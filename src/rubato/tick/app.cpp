@@ -85,11 +85,27 @@ void Parameters::add(Parameter parameter) {
   list_.push_back(std::move(parameter));
 }
 
+bool Parameters::Parameter::names_file(std::string_view text) const {
+  return is_file && !text.empty() && std::ranges::find(no_files, text) == no_files.end();
+}
+
+Parameters::Parameter& Parameters::added(const std::string& name) {
+  const auto found = std::ranges::find(list_, name, &Parameter::name);
+  RUBATO_REQUIRE(found != list_.end(), name);
+  return *found;
+}
+
 void Parameters::may_change(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    added(name).may_change = true;
+}
+
+void Parameters::are_files(const std::vector<std::string>& names,
+                           const std::vector<std::string>& no_files) {
   for (const std::string& name : names) {
-    const auto found = std::ranges::find(list_, name, &Parameter::name);
-    RUBATO_REQUIRE(found != list_.end(), name);
-    found->may_change = true;
+    Parameter& parameter = added(name);
+    parameter.is_file = true;
+    parameter.no_files = no_files;
   }
 }
 

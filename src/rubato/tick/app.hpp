@@ -38,6 +38,11 @@ class Parameters {
     bool advanced = false;  // for few people: help shows it last
     // A run that goes on from a checkpoint may have another value: the saved tuples mean the same.
     bool may_change = false;
+    // The text is the name of an input file, unless it is "" or one of `no_files`.
+    bool is_file = false;
+    std::vector<std::string> no_files{};
+
+    [[nodiscard]] bool names_file(std::string_view text) const;
   };
 
   // `target` holds the default, takes the value that is set, and outlives this. The whole text must
@@ -58,6 +63,10 @@ class Parameters {
   void begin_advanced() noexcept { advanced_ = true; }
   // Of those that have been added, the ones that may change where a run goes on from a checkpoint.
   void may_change(const std::vector<std::string>& names);
+  // Of those that have been added, the ones whose texts are names of input files, but for the words
+  // `no_files`: records and checkpoints know these by their content, wherever they lie.
+  void are_files(const std::vector<std::string>& names,
+                 const std::vector<std::string>& no_files = {});
 
   [[nodiscard]] bool has(std::string_view name) const noexcept;
   // Throws Error (usage): unknown name, with the nearest; or bad value, with what is expected.
@@ -65,6 +74,8 @@ class Parameters {
   [[nodiscard]] const std::vector<Parameter>& list() const noexcept { return list_; }
 
  private:
+  [[nodiscard]] Parameter& added(const std::string& name);
+
   std::vector<Parameter> list_;
   bool advanced_ = false;
 };
