@@ -3,6 +3,7 @@
 // whole, or of another run.
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -228,6 +229,7 @@ TEST_F(CheckpointTest, parts_that_come_in_another_order_become_whole_in_the_orde
   const auto engine = checkpoints.wrap(0, run);
   const auto part_is_whole = [&](NodeId node, Tick tick) {
     fs::create_directories(checkpoint_path(folder_, tick));
+    std::ofstream(part_path(checkpoint_path(folder_, tick), node));
     Writer out;
     constexpr std::uint32_t kWhole = 5;  // docs/formats.md
     out.put(detail::MessageHeader{detail::MessageType::checkpoint, kWhole, tick});
@@ -318,6 +320,39 @@ TEST_F(CheckpointFiles, parts_of_another_checkpoint_or_node_are_refused) {
   replace(part, content(other));
   EXPECT_NE(said().find(part + ": expected part 0 of the checkpoint of tick 8"), std::string::npos)
       << said();
+}
+
+TEST_F(CheckpointFiles, a_manifest_has_its_job_and_those_of_version_1_have_none) {
+  const std::string path = manifest_path(path_);
+  Manifest manifest = read_manifest(path);
+  EXPECT_EQ(manifest.job, "");
+  manifest.job = "20261121-231459-0a1b2c";
+  write_manifest(path, manifest);
+  EXPECT_EQ(read_manifest(path), manifest);
+  // docs/formats.md: the job is the last field, and the version the seed of the checksum.
+  std::string bytes = content(path);
+  bytes.resize(bytes.size() - sizeof(std::uint64_t) - manifest.job.size());
+  const std::uint32_t version = 1;
+  std::memcpy(bytes.data() + 8, &version, sizeof version);
+  const std::uint64_t checksum = tuple_hash(version, std::as_bytes(std::span(bytes)).subspan(24));
+  std::memcpy(bytes.data() + 16, &checksum, sizeof checksum);
+  replace(path, bytes);
+  manifest.job = "";
+  EXPECT_EQ(read_manifest(path), manifest);
+  EXPECT_EQ(said(), "nothing");
+}
+
+TEST_F(CheckpointFiles, the_hash_of_a_file_is_that_of_its_bytes_however_many) {
+  const std::string path = folder_ + "/input";
+  for (const std::size_t n : {0U, 1U, 240U, 241U, 1U << 20, (1U << 20) + 1, 3'500'000U}) {
+    std::string bytes(n, '\0');
+    for (std::size_t i = 0; i < n; ++i)
+      bytes[i] = static_cast<char>(i * i >> 3);
+    replace(path, bytes);
+    EXPECT_EQ(hash_of_file(path), piece_hash(std::as_bytes(std::span(bytes)))) << n;
+  }
+  EXPECT_EQ(hash_of_file(folder_), 0U);
+  EXPECT_EQ(hash_of_file(folder_ + "/none"), 0U);
 }
 
 TEST_F(CheckpointFiles, a_grid_of_another_size_is_refused) {

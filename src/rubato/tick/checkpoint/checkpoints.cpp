@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include <unistd.h>
@@ -19,6 +20,22 @@ std::uint64_t new_run_id() {
   std::array<std::byte, 16> bytes{};
   if (::getentropy(bytes.data(), bytes.size()) != 0) bytes = {};  // the process id has to do
   return tuple_hash(static_cast<std::uint64_t>(::getpid()), bytes);
+}
+
+// Node 0 has been told of the parts; whether it sees them too. Opened, not looked up: what a network
+// file system remembers of a name may be old.
+void expect_parts(const std::string& folder, const Manifest& manifest) {
+  for (std::uint32_t i = 0; i < manifest.parts.size(); ++i) {
+    const std::string path = part_path(folder, i);
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    const auto expected = manifest.parts[i].n_bytes;
+    const std::uint64_t found = file ? static_cast<std::uint64_t>(file.tellg()) : 0;
+    if (file && found == expected) continue;
+    throw Error("writing " + path + ": expected " + std::to_string(expected) + " bytes of node " +
+                    std::to_string(i) + ", found " + (file ? std::to_string(found) : "no file") +
+                    " (do the nodes share this file system?)",
+                ExitCode::failed);
+  }
 }
 
 void make_folder(const std::string& path) {
@@ -241,6 +258,7 @@ void Checkpoints::write_manifests(const TickEngine& engine) {
     // Its parts are there, so that it is to be whole even if a later one cannot be written.
     const auto write = [this, manifest] {
       const std::string folder = checkpoint_path(options_.folder, manifest.tick);
+      expect_parts(folder, manifest);
       write_manifest(manifest_path(folder), manifest);
       remove_old_checkpoints(options_.folder, kKept);
       const std::lock_guard lock(mutex_);

@@ -2,8 +2,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+
+#include <xxhash.h>
 
 #include "rubato/io/output_file.hpp"
 #include "rubato/tick/store.hpp"
@@ -12,6 +16,8 @@ namespace rubato::tick {
 namespace {
 
 constexpr std::string_view kMagic = "rubatoCM";
+constexpr std::uint32_t kVersion = 2;  // of the format
+constexpr std::uint32_t kVersionWithoutJob = 1;
 
 void put(Writer& out, const Manifest& m) {
   for (const Tick tick : {m.tick, m.ticks, m.ends_at, m.stop_interval, m.stop_lag})
@@ -28,9 +34,10 @@ void put(Writer& out, const Manifest& m) {
     out.put(parameter.file_hash);
   }
   out.put_vector(m.parts);
+  out.put_string(m.job);
 }
 
-Manifest get_manifest(Reader& in) {
+Manifest get_manifest(Reader& in, std::uint32_t version) {
   Manifest m;
   for (Tick* tick : {&m.tick, &m.ticks, &m.ends_at, &m.stop_interval, &m.stop_lag})
     *tick = in.get<Tick>();
@@ -47,6 +54,7 @@ Manifest get_manifest(Reader& in) {
     parameter.file_hash = in.get<std::uint64_t>();
   }
   m.parts = in.get_vector<CheckpointPart>();
+  if (version != kVersionWithoutJob) m.job = in.get_string();
   return m;
 }
 
@@ -65,9 +73,9 @@ void write_manifest(const std::string& path, const Manifest& manifest) {
   put(body, manifest);
   Writer all;
   all.append(kMagic.data(), kMagic.size());
-  all.put(kCheckpointVersion);
+  all.put(kVersion);
   all.put(std::uint32_t{0});
-  all.put(tuple_hash(kCheckpointVersion, body.view()));
+  all.put(tuple_hash(kVersion, body.view()));
   all.append(body.view().data(), body.size());
   const ByteView bytes = all.view();
   io::write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -83,9 +91,9 @@ Manifest read_manifest(const std::string& path) {
   try {
     (void)in.get_view(kMagic.size());
     const auto version = in.get<std::uint32_t>();
-    if (version != kCheckpointVersion) {
-      throw Error("expected version " + std::to_string(kCheckpointVersion) +
-                  " of the format, found " + std::to_string(version));
+    if (version != kVersion && version != kVersionWithoutJob) {
+      throw Error("expected version " + std::to_string(kVersionWithoutJob) + " or " +
+                  std::to_string(kVersion) + " of the format, found " + std::to_string(version));
     }
     if (in.get<std::uint32_t>() != 0) throw Error("expected 0 at offset 12: the file was changed");
     const auto hash = in.get<std::uint64_t>();
@@ -94,10 +102,29 @@ Manifest read_manifest(const std::string& path) {
       throw Error("the checksum does not fit: the file is cut or was changed");
     }
     Reader fields(body);
-    return get_manifest(fields);
+    return get_manifest(fields, version);
   } catch (const Error& error) {
     throw error.in(path);
   }
+}
+
+std::uint64_t hash_of_file(const std::string& path) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  std::error_code failed;
+  if (path.empty() || !std::filesystem::is_regular_file(path, failed)) return 0;
+  std::ifstream file(path, std::ios::binary);
+  // The seed is the size, as of a piece.
+  const std::uint64_t n_bytes = std::filesystem::file_size(path, failed);
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
+                                                                      &XXH3_freeState);
+  if (failed || hash == nullptr) return 0;
+  XXH3_64bits_reset_withSeed(hash.get(), n_bytes);
+  std::string block(kBlock, '\0');
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    XXH3_64bits_update(hash.get(), block.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  return XXH3_64bits_digest(hash.get());
 }
 
 std::string manifest_path(const std::string& folder) {

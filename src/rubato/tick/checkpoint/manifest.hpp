@@ -17,8 +17,6 @@
 
 namespace rubato::tick {
 
-inline constexpr std::uint32_t kCheckpointVersion = 1;  // of the format
-
 // A parameter of the model as the run had it, set by people or not.
 struct CheckpointParameter {
   std::string name;
@@ -50,6 +48,8 @@ struct Manifest {
   std::string model;
   std::uint32_t model_version = 0;  // App::version()
   std::string program;              // for people: version and commit
+  // What a launcher calls all starts of a job (`launch --restarts`); "": nobody starts it again.
+  std::string job{};
   std::vector<CheckpointParameter> parameters;
   std::vector<CheckpointPart> parts;  // [n_nodes]
 
@@ -58,9 +58,13 @@ struct Manifest {
 
 // Writes the file durably; it appears whole. Throws Error that names it if it cannot be written.
 void write_manifest(const std::string& path, const Manifest& manifest);
-// Throws Error that names the file: it is not there, no manifest, of another version of the format,
-// cut or changed.
+// Reads those of version 1 too, which have no job. Throws Error that names the file: it is not there,
+// no manifest, of another version of the format, cut or changed.
 [[nodiscard]] Manifest read_manifest(const std::string& path);
+
+// CheckpointParameter::file_hash of the file at `path`, which is read block by block; 0 if there is no
+// such file.
+[[nodiscard]] std::uint64_t hash_of_file(const std::string& path);
 
 // The names of the files of a checkpoint's folder.
 [[nodiscard]] std::string manifest_path(const std::string& folder);

@@ -10,6 +10,7 @@ namespace rubato::tick {
 namespace {
 
 constexpr std::string_view kMagic = "rubatoCP";
+constexpr std::uint32_t kVersion = 1;  // of the format
 
 struct PieceHead {
   std::uint64_t n_bytes = 0;
@@ -19,7 +20,7 @@ struct PieceHead {
 Bytes head_of(const PartName& name) {
   Writer out;
   out.append(kMagic.data(), kMagic.size());
-  out.put(kCheckpointVersion);
+  out.put(kVersion);
   out.put(name.part);
   out.put(name.n_parts);
   out.put(std::uint32_t{0});
