@@ -17,7 +17,10 @@ struct sigaction former_int;
 struct sigaction former_term;
 struct sigaction former_usr1;
 
+struct sigaction usr1_before_early;
+
 std::atomic<int> checkpoint_signal{0};
+std::atomic<bool> keeps_early{false};
 std::atomic<bool> term_is_checkpoint{false};
 
 void on_signal(int number) {
@@ -28,6 +31,13 @@ void on_signal(int number) {
   signal_received.store(number, std::memory_order_relaxed);
   // Only async-signal-safe calls here: sigaction is one.
   sigaction(number, number == SIGINT ? &former_int : &former_term, nullptr);
+}
+
+void take_usr1(struct sigaction& former) noexcept {
+  struct sigaction ours = {};
+  ours.sa_handler = on_signal;
+  ours.sa_flags = SA_RESTART;
+  sigaction(SIGUSR1, &ours, &former);
 }
 
 }  // namespace
@@ -59,11 +69,8 @@ int SignalScope::received() noexcept {
 }
 
 CheckpointSignals::CheckpointSignals() noexcept {
-  checkpoint_signal.store(0, std::memory_order_relaxed);
-  struct sigaction ours = {};
-  ours.sa_handler = on_signal;
-  ours.sa_flags = SA_RESTART;
-  sigaction(SIGUSR1, &ours, &former_usr1);
+  if (!keeps_early.load()) checkpoint_signal.store(0, std::memory_order_relaxed);
+  take_usr1(former_usr1);
   term_is_checkpoint.store(true);
 }
 
@@ -75,6 +82,17 @@ CheckpointSignals::~CheckpointSignals() {
 
 int CheckpointSignals::received() noexcept {
   return checkpoint_signal.load(std::memory_order_relaxed);
+}
+
+EarlyCheckpointSignal::EarlyCheckpointSignal() noexcept {
+  checkpoint_signal.store(0, std::memory_order_relaxed);
+  keeps_early.store(true);
+  take_usr1(usr1_before_early);
+}
+
+EarlyCheckpointSignal::~EarlyCheckpointSignal() {
+  sigaction(SIGUSR1, &usr1_before_early, nullptr);
+  keeps_early.store(false);
 }
 
 Error error_of_signal(int number) {

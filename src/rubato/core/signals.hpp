@@ -36,6 +36,16 @@ class CheckpointSignals {
   SignalScope scope_;
 };
 
+// From the start of a process to its CheckpointSignals, while there is nothing to be saved yet: SIGUSR1
+// is kept for them, and SIGTERM does what it does without this.
+class EarlyCheckpointSignal {
+ public:
+  EarlyCheckpointSignal() noexcept;
+  EarlyCheckpointSignal(const EarlyCheckpointSignal&) = delete;
+  EarlyCheckpointSignal& operator=(const EarlyCheckpointSignal&) = delete;
+  ~EarlyCheckpointSignal();
+};
+
 // What a run ends with after that signal, on whatever host.
 [[nodiscard]] Error error_of_signal(int number);
 
