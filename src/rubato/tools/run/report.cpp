@@ -351,11 +351,9 @@ observe::TraceText trace_text(const tick::RunResult& result, const std::string& 
   text.title = title;
   for (const auto& node : result.nodes)
     text.nodes.push_back(node.time);
-  text.kinds = {{"step", "region", "tick"},
-                {"replica", "region", "tick"},
-                {"pack", "neighbour", "tick"},
-                {"unpack", "neighbour", "tick"},
-                {"move", "neighbour", "tick"}};
+  text.kinds = {{"step", "region", "tick"},    {"replica", "region", "tick"},
+                {"pack", "neighbour", "tick"}, {"unpack", "neighbour", "tick"},
+                {"move", "neighbour", "tick"}, {"interact", "region", "tick"}};
   return text;
 }
 

@@ -45,6 +45,25 @@ TEST(Trace, ShowsAWaitBetweenTwoWorks) {
   EXPECT_EQ(names, (std::vector<std::string>{"step", "wait", "pack"}));
 }
 
+TEST(Trace, NamesEveryKindOfWork) {
+  Trace trace;
+  for (const int kind : {tick::step_own, tick::step_replica, tick::pack_round, tick::unpack_round,
+                         tick::move_state, tick::interact_own}) {
+    const Nanos begin = 1000 * kind;
+    trace.on_work(0, 0, {static_cast<std::uint32_t>(kind), 4, 1, nullptr}, begin, begin + 1000);
+  }
+  std::vector<std::string> names;
+  for (const auto& event : written({trace.pack()}).at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    names.push_back(event.at("name"));
+    if (names.back() == "interact") {
+      EXPECT_EQ(event.at("args").at("region"), 4);
+    }
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"step", "replica", "pack", "unpack", "move", "interact"}));
+}
+
 TEST(Trace, BringsClocksTogetherByTheMessages) {
   // Node 1's clock is 7 s ahead; each message takes 100 us.
   constexpr Nanos kAhead = 7 * kSecond;
