@@ -145,7 +145,7 @@ int run_inside(const lab::Hosts& hosts, const LabOptions& options, const Context
   if (!options.pingpong.empty()) return pingpong(hosts, options.pingpong, context);
   hosts.enter(1);
   lab::refresh_sysfs();
-  if (!options.bare) return supervise(words_in_lab(options.n_hosts, context.program));
+  if (!options.bare) return supervise(words_in_lab(options.n_hosts, context.program)).result();
   execute(context.program);
   throw Error("cannot run " + context.program[0] + ": " + std::strerror(errno), ExitCode::usage);
 }

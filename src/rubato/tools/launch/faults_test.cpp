@@ -35,8 +35,8 @@ class JobFaults : public ::testing::TestWithParam<std::string> {
       dup2(STDOUT_FILENO, STDERR_FILENO);
       execute({RUBATO_PROGRAM, "launch", "-n", std::to_string(n_nodes), "--mpi", GetParam(),
                "--restarts", restarts, "--", "sh", "-c",
-               "echo \"pid $$ of ${OMPI_COMM_WORLD_RANK:-$PMI_RANK}.\"; exec \"$0\" run " + words +
-                   " --cores 1",
+               "echo \"pid $$ of ${OMPI_COMM_WORLD_RANK:-$PMI_RANK}.\"; " + before_run_ +
+                   "exec \"$0\" run " + words + " --cores 1",
                RUBATO_PROGRAM});
       _exit(99);
     }
@@ -90,6 +90,7 @@ class JobFaults : public ::testing::TestWithParam<std::string> {
 
   pid_t child_ = -1;
   std::string output_;
+  std::string before_run_;  // what the shell of a node does before it becomes the program
 };
 
 constexpr const char* kForEver = "1000000000";
@@ -177,6 +178,33 @@ TEST_P(JobFaults, a_signal_to_the_launcher_saves_the_run_and_ends_it_with_75) {
     expect_nobody_left();
     std::filesystem::remove_all(folder);
   }
+}
+
+// As if it took long to read its files.
+TEST_P(JobFaults, a_signal_to_the_launcher_while_nodes_set_up_saves_the_run_when_it_has_begun) {
+  const std::string folder = scratch("early");
+  before_run_ = "sleep 3; ";
+  start_run(std::string("heat --width 64 --height 64 --ticks ") + kForEver + " --checkpoint " +
+            folder);
+  kill(child_, SIGUSR1);
+  EXPECT_EQ(end().first, 75) << output();
+  EXPECT_EQ(n_manifests(folder), 1U) << output();
+  std::filesystem::remove_all(folder);
+}
+
+// The node that is lost is one that does not come to saving anything.
+TEST_P(JobFaults, a_job_that_was_told_to_end_does_not_start_again_for_a_lost_node) {
+  const std::string folder = scratch("told");
+  start_run(
+      "heat --width 64 --height 64 --paced --ns-per-cell 5000 --ticks 1000 --checkpoint " + folder,
+      "2");
+  kill(nodes()[1], SIGSTOP);
+  kill(child_, SIGTERM);
+  nap(kSecond / 2);
+  kill(nodes()[1], SIGKILL);
+  EXPECT_EQ(end().first, 5) << output();
+  EXPECT_EQ(output().find("starting the job again"), std::string::npos) << output();
+  std::filesystem::remove_all(folder);
 }
 
 // A run whose work moves between nodes, or whose policy changes, while it goes on.

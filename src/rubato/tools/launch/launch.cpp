@@ -53,28 +53,25 @@ std::string launch_words(const LaunchOptions& options) {
   return words + " -- ";
 }
 
-// A lost node ends the job; then it starts again, and goes on from the last checkpoint that it has
-// written (run/resume.hpp), or from the beginning if there is none.
+// A lost node ends the job; then it starts again, unless it was told to end, and goes on from the last
+// checkpoint that it has written (run/resume.hpp), or from the beginning if there is none.
 ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
                                  const Context& context) {
   // As words of the program, which a launcher takes to other machines too.
   const auto set_for_nodes = [&plan](const char* variable, const std::string& value) {
     plan.program.insert(plan.program.begin() + 3, {"env", std::string(variable) + "=" + value});
   };
-  // All starts are recorded in one folder.
+  // All starts are recorded in one folder, and know each other's checkpoints by it.
   if (options.n_restarts > 0) set_for_nodes(kRunIdVariable, new_run_id());
   const std::string words = launch_words(options);
-  for (std::uint32_t i = 1; i <= options.n_restarts; ++i) {
-    try {
-      return static_cast<ExitCode>(supervise(mpirun_words(plan), words));
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::node_lost) throw;
-      context.err << "rubato: " << error.what() << "; starting the job again, " << i << " of "
-                  << options.n_restarts << " times" << std::endl;
-    }
+  for (std::uint32_t i = 1;; ++i) {
+    const JobEnd end = supervise(mpirun_words(plan), words);
+    if (!end.lost_a_node() || end.told_to_end || i > options.n_restarts)
+      return static_cast<ExitCode>(end.result());
+    context.err << "rubato: " << end.error << "; starting the job again, " << i << " of "
+                << options.n_restarts << " times" << std::endl;
     if (i == 1) set_for_nodes(kRestartVariable, "1");
   }
-  return static_cast<ExitCode>(supervise(mpirun_words(plan), words));
 }
 
 ExitCode launch(const LaunchOptions& options, const Context& context) {

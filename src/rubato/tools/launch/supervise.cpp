@@ -132,6 +132,7 @@ class Supervisor {
   // To people.
   static void say(const std::string& text) { static_cast<void>(write_all(STDERR_FILENO, text)); }
   [[nodiscard]] int received() const noexcept { return received_; }
+  [[nodiscard]] bool told_to_end() const noexcept { return received_ != 0 || asked_to_save_; }
   // Some of the job's data did not get through to our standard output.
   [[nodiscard]] bool lost_data() const noexcept { return streams_[0].lossy; }
   // Folders that runs of the job are recorded in.
@@ -168,7 +169,16 @@ class Supervisor {
       if (n_ready == 0) streams_[i].show(streams_[i].filter.flush());
     }
     take_signals();
+    if (asked_to_save_ && !has_passed_ask_ && nodes_save()) {
+      // Both launchers pass it on to the guards.
+      has_passed_ask_ = true;
+      kill(child_, SIGUSR1);
+    }
     end_in_time(steady_now());
+  }
+
+  [[nodiscard]] bool nodes_save() const {
+    return streams_[0].filter.saves() || streams_[1].filter.saves();
   }
 
   // Ends the launcher if a node has failed or we were told to end, gently first.
@@ -193,11 +203,9 @@ class Supervisor {
     signalfd_siginfo info{};
     while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       if (info.ssi_signo == SIGCHLD) continue;
-      const bool saves = streams_[0].filter.saves() || streams_[1].filter.saves();
-      if (info.ssi_signo == SIGUSR1 || (info.ssi_signo == SIGTERM && saves && !asked_to_save_)) {
-        // Both launchers pass it on to the guards.
+      if (info.ssi_signo == SIGUSR1 ||
+          (info.ssi_signo == SIGTERM && nodes_save() && !asked_to_save_)) {
         asked_to_save_ = true;
-        kill(child_, SIGUSR1);
         continue;
       }
       if (received_ == 0) {
@@ -230,6 +238,7 @@ class Supervisor {
   sigset_t old_{};  // the mask before
   int signals_ = -1;
   bool asked_to_save_ = false;
+  bool has_passed_ask_ = false;
   std::array<Stream, 2> streams_;
   int status_ = 0;
   bool ended_ = false;      // the launcher
@@ -287,24 +296,22 @@ void say_how_to_go_on(const Supervisor& supervisor, const std::string& launch) {
 
 }  // namespace
 
-int supervise(const std::vector<std::string>& words, const std::string& launch) {
+JobEnd supervise(const std::vector<std::string>& words, const std::string& launch) {
   RUBATO_REQUIRE(!words.empty());
   Supervisor supervisor(words);
   const int launcher_code = supervisor.wait();
-  const auto close_runs = [&](int code, const std::string& error) {
-    for (const std::string& folder : supervisor.records())
-      close_run(folder, static_cast<ExitCode>(code), error);
-  };
+  JobEnd end;
+  end.told_to_end = supervisor.told_to_end();
   try {
-    const int code = judge(supervisor, launcher_code);
-    close_runs(code, "");
-    if (supervisor.received() != 0) say_how_to_go_on(supervisor, launch);
-    return code;
+    end.code = judge(supervisor, launcher_code);
   } catch (const Error& error) {
-    close_runs(static_cast<int>(error.code()), error.what());
-    if (error.code() == ExitCode::node_lost) say_how_to_go_on(supervisor, launch);
-    throw;
+    end.code = static_cast<int>(error.code());
+    end.error = error.what();
   }
+  for (const std::string& folder : supervisor.records())
+    close_run(folder, static_cast<ExitCode>(end.code), end.error);
+  if (supervisor.received() != 0 || end.lost_a_node()) say_how_to_go_on(supervisor, launch);
+  return end;
 }
 
 }  // namespace rubato::tools

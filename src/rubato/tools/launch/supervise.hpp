@@ -8,16 +8,35 @@
 
 namespace rubato::tools {
 
-// Starts `words`, passes on what it writes, and waits. Blocks.
-// - All nodes ended well: 0, or Error if what they wrote did not get through to standard output.
+// What has become of a job.
+struct JobEnd {
+  int code = 0;
+  std::string error{};       // what is to be said with that code; "": the nodes have said it
+  bool told_to_end = false;  // by a signal, one that has it saved too: whatever came of that
+
+  // No node has said that code: one was lost.
+  [[nodiscard]] bool lost_a_node() const noexcept {
+    return code == static_cast<int>(ExitCode::node_lost) && !error.empty();
+  }
+  // The code. Throws Error if there is something to be said.
+  [[nodiscard]] int result() const {
+    if (!error.empty()) throw Error(error, static_cast<ExitCode>(code));
+    return code;
+  }
+};
+
+// Starts `words`, passes on what it writes, and waits. Blocks. Throws Error if it cannot be started.
+// - All nodes ended well: 0, or an error if what they wrote did not get through to standard output.
 //   A node that fails gives its exit code to the job.
-// - A node was killed: Error(node_lost) that names node, host and signal.
+// - A node was killed: an error (node_lost) that names node, host and signal.
 // - SIGINT or SIGTERM to this process ends all nodes within 2 s: 130 or 143. Where nodes save their run
-//   on a signal (saves_report), the first SIGTERM makes them do it: 75. SIGUSR1 is passed on.
+//   on a signal (saves_report), the first SIGTERM makes them do it: 75. SIGUSR1 does that too, and
+//   before they have said so waits until they have: it would kill a node that is not ready for it.
 // - If nodes wrote a journal (journal_report), and the job was told to end or has lost a node, it says
 //   how to go on: `launch`, the words of ours before those of a node, and the node's.
 // The launcher's own words about a failed process are dropped, since ours say it better.
 // REQUIRES: each node runs under a guard (guard.hpp).
-[[nodiscard]] int supervise(const std::vector<std::string>& words, const std::string& launch = "");
+[[nodiscard]] JobEnd supervise(const std::vector<std::string>& words,
+                               const std::string& launch = "");
 
 }  // namespace rubato::tools

@@ -139,6 +139,39 @@ TEST_F(Record, input_files_are_known_by_their_content) {
             std::string::npos);
 }
 
+TEST_F(Record, a_value_that_happens_to_be_the_name_of_a_file_is_a_value) {
+  const std::string script =
+      "cd \"$1\" && echo wide > 60 && $0 run heat --width 60 --height 40 --ticks 3 --record a "
+      "2>/dev/null";
+  ASSERT_EQ(run_program({"sh", "-c", script, RUBATO_PROGRAM, root_}).code, 0);
+  for (const json& parameter : file_of(at("a")).at("parameters"))
+    EXPECT_FALSE(parameter.contains("file_hash")) << parameter;
+}
+
+TEST_F(Record, how_the_work_is_shared_is_recorded_and_compared) {
+  const Words few{"run", "pagerank", "--vertices", "300",        "--tolerance",
+                  "0",   "--ticks",  "20",         "--simulate", "3"};
+  const auto record = [&](const std::string& name, const Words& words) {
+    EXPECT_EQ(call(with(with(few, words), {"--record", at(name)})).code, 0) << name;
+    return file_of(at(name));
+  };
+  const json tuned = record("auto", {"--policy", "auto"});
+  EXPECT_EQ(tuned.at("policy"), "auto");
+  const json local = record("local", {"--policy", "local"});
+  EXPECT_EQ(local.at("policy"), "local");
+  const json plb = record("plb", {"--policy", "asytick-plb", "--pieces", "24"});
+  EXPECT_EQ(plb.at("policy"), "asytick-plb");
+  EXPECT_EQ(plb.at("pieces"), 24);
+  EXPECT_EQ(plb.at("balance"), "persistence");
+  EXPECT_EQ(plb.at("epoch"), 50);
+  (void)record("stays", {"--policy", "asytick-plb", "--pieces", "12", "--balance", "none"});
+  const std::string first = call({"runs", "diff", at("auto"), at("local")}).out;
+  EXPECT_NE(first.find("policy"), std::string::npos) << first;
+  const std::string second = call({"runs", "diff", at("plb"), at("stays")}).out;
+  for (const char* text : {"pieces", "balance", "persistence"})
+    EXPECT_NE(second.find(text), std::string::npos) << text << " in " << second;
+}
+
 TEST_F(Record, a_run_without_a_folder_gets_a_new_one_in_runs) {
   const std::string script =
       "cd \"$1\" && for i in 1 2; do $0 run heat --width 9 --height 9 --ticks 3 --record --every 2 "
@@ -465,6 +498,19 @@ TEST_P(RecordOfJob, starts_after_a_lost_node_are_one_run) {
   const Answer same = call({"runs", "diff", folder, at("alone")});
   EXPECT_EQ(same.code, 0);
   EXPECT_NE(same.out.find("checksums: the same"), std::string::npos) << same.out;
+}
+
+// The job is lost before its record begins.
+TEST_P(RecordOfJob, a_job_that_starts_again_does_not_overwrite_another_run) {
+  ASSERT_EQ(call(with(kHeat, {"--record", at("a")})).code, 0);
+  const std::string before = text_of(at("a/run.json"));
+  const Answer answer = script({"--restarts", "1"},
+                               "[ -z \"$RUBATO_RESTARTED\" ] && kill -9 $$; exec $0 run heat "
+                               "--ticks 9 --cores 1 --record a");
+  EXPECT_EQ(answer.code, 2) << answer.err;
+  EXPECT_NE(answer.err.find("holds a run of heat"), std::string::npos) << answer.err;
+  EXPECT_EQ(text_of(at("a/run.json")), before);
+  EXPECT_TRUE(fs::exists(at("a/figures.json")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, RecordOfJob, ::testing::ValuesIn(installed_mpis()),

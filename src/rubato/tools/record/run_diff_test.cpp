@@ -53,6 +53,15 @@ TEST(RunDiff, policy_and_nodes_may_differ_but_not_the_checksum) {
             std::string::npos);
 }
 
+TEST(RunDiff, how_the_work_is_shared_is_a_part_of_the_configuration) {
+  RecordedRun other = run_of("b", "f0");
+  other.file.policy = "auto";
+  other.file.n_pieces = 64;
+  other.file.balance = "persistence";
+  EXPECT_EQ(what_differs(diff_runs(run_of("a", "f0"), other)),
+            "policy=local|auto;pieces=|64;balance=|persistence;");
+}
+
 TEST(RunDiff, a_file_counts_by_its_content) {
   RecordedRun moved = run_of("b", "f1");
   moved.file.parameters[1].text = "old/house.png";

@@ -126,6 +126,12 @@ T get(const json& object, const std::string& name) {
   return value.get<T>();
 }
 
+// Of a field that may be missing.
+template <class T>
+T get_if(const json& object, const std::string& name) {
+  return object.contains(name) ? get<T>(object, name) : T{};
+}
+
 const json& get_object(const json& object, const std::string& name) {
   const json& value = at(object, name);
   if (!value.is_object()) refuse(name, "an object", value);
@@ -224,13 +230,15 @@ RunFile get_run(const json& object) {
   run.policy = get<std::string>(object, "policy");
   run.ticks = get<tick::Tick>(object, "ticks");
   run.epoch = get<tick::Tick>(object, "epoch");
+  run.n_pieces = get_if<std::uint32_t>(object, "pieces");
+  run.balance = get_if<std::string>(object, "balance");
   run.seed = get<std::uint64_t>(object, "seed");
   run.net_seed = get<std::uint64_t>(object, "net_seed");
   run.profile = get<std::string>(object, "profile");
   run.is_simulated = get<bool>(object, "simulated");
   run.is_paced = get<bool>(object, "paced");
   run.slowdown = get<double>(object, "slowdown");
-  if (object.contains("slow_nodes")) run.slow_nodes = get<std::string>(object, "slow_nodes");
+  run.slow_nodes = get_if<std::string>(object, "slow_nodes");
   run.n_nodes = get<std::uint32_t>(object, "n_nodes");
   run.n_cores = get<std::uint32_t>(object, "n_cores");
   run.command = get_list<std::string>(object, "command");
@@ -238,6 +246,7 @@ RunFile get_run(const json& object) {
   run.output = get<std::string>(object, "output");
   run.checkpoints = get<std::string>(object, "checkpoints");
   run.trace = get<std::string>(object, "trace");
+  run.job = get_if<std::string>(object, "job");
   run.build = get_build(get_object(object, "build"));
   run.mpi = get<std::string>(object, "mpi");
   for (const json& each : get_array(object, "hosts", true))
@@ -316,6 +325,8 @@ std::string to_json(const RunFile& run) {
   out.field("policy", run.policy)
       .field("ticks", run.ticks)
       .field("epoch", run.epoch)
+      .field("pieces", run.n_pieces)
+      .field("balance", run.balance)
       .field("seed", run.seed)
       .field("net_seed", run.net_seed)
       .field("profile", run.profile)
@@ -329,6 +340,7 @@ std::string to_json(const RunFile& run) {
       .field("output", run.output)
       .field("checkpoints", run.checkpoints)
       .field("trace", run.trace);
+  if (!run.job.empty()) out.field("job", run.job);
   put_build(out, run.build);
   out.field("mpi", run.mpi);
   put_hosts(out, run.hosts);

@@ -77,9 +77,12 @@ struct RunFile {
   std::string model;
   std::uint32_t model_version = 0;
   std::vector<RecordedParameter> parameters;
-  std::string policy;
+  std::string policy;    // its longest text form, or the name of a system (tick/sharing.hpp)
   tick::Tick ticks = 0;  // that were wanted
   tick::Tick epoch = 0;
+  std::uint32_t n_pieces = 0;  // 0: the model is cut by its part()
+  // How the work is shared anew at epochs; "default": as the model can, "": not known, of before.
+  std::string balance;
   std::uint64_t seed = 0;
   std::uint64_t net_seed = 0;
   std::string profile;
@@ -94,6 +97,8 @@ struct RunFile {
   std::string output;                // folders, or ""
   std::string checkpoints;
   std::string trace;  // file, or ""
+  // Of the launcher that starts it again when a node is lost; the same in all of its starts. "": none.
+  std::string job;
   RecordedBuild build;
   std::string mpi;  // with its version; "": none
   std::vector<RecordedHost> hosts;

@@ -31,6 +31,8 @@ RunFile sample() {
   run.policy = "replicate(2,3)";
   run.ticks = 1'000'000'000'000;
   run.epoch = 7;
+  run.n_pieces = 64;
+  run.balance = "persistence";
   run.seed = std::numeric_limits<std::uint64_t>::max();
   run.net_seed = 9;
   run.profile = "ec2-large,base=3";
@@ -45,6 +47,7 @@ RunFile sample() {
   run.output = "a/output";
   run.checkpoints = "a/checkpoints";
   run.trace = "trace.json";
+  run.job = "20261121-231459-0a1b2c";
   run.build = {"0.1.0", "abc-dirty", "Release", "g++ 12.2.0", {"fma", "avx2"}, 0x12};
   run.mpi = "Open MPI v4.1.4";
   run.hosts = {{"cn-1", "Linux 6.1", "EPYC", 64, 1ULL << 40, {0, 1}}, {"cn-2", "", "", 1, 2, {}}};
@@ -76,6 +79,21 @@ TEST(RunFile, what_is_written_is_read_back) {
   EXPECT_EQ(text.find('\n'), std::string::npos) << "one line";
   EXPECT_EQ(parse_run_file(text, "a/run.json"), sample());
   EXPECT_EQ(parse_run_file(to_json(RunFile{}), "a/run.json"), RunFile{});
+}
+
+TEST(RunFile, fields_that_came_later_may_be_missing) {
+  std::string text = to_json(sample());
+  for (const std::string& field :
+       {std::string("\"pieces\":64,"), std::string("\"balance\":\"persistence\","),
+        std::string("\"slow_nodes\":\"4@0,3@7\","),
+        std::string("\"job\":\"20261121-231459-0a1b2c\",")}) {
+    ASSERT_NE(text.find(field), std::string::npos) << field;
+    text.erase(text.find(field), field.size());
+  }
+  RunFile before = sample();
+  before.n_pieces = 0;
+  before.balance = before.slow_nodes = before.job = "";
+  EXPECT_EQ(parse_run_file(text, "a/run.json"), before);
 }
 
 TEST(RunFile, every_status_has_a_word_that_is_read_back) {

@@ -90,7 +90,9 @@ void RunRecord::open() {
   }
   if (is_run_folder(folder)) {
     RecordedRun before = read_run(folder);
-    if (!place_.may_go_on) {
+    const bool is_of_job =
+        place_.is_started_again && !file_.job.empty() && before.file.job == file_.job;
+    if (!place_.may_go_on && !is_of_job) {
       lock_.release();
       throw Error("--record: " + folder + " holds a run of " + before.file.model +
                       ": expected a new folder, or --resume " + folder + " to go on with it",

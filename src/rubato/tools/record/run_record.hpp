@@ -23,7 +23,8 @@ struct RecordPlace {
   // What of the run goes into it.
   bool has_output = false;
   bool has_checkpoints = false;
-  bool may_go_on = false;  // what is recorded there already is a start of this run
+  bool may_go_on = false;         // what is recorded there already is a start of this run
+  bool is_started_again = false;  // it is if it has this run's id of a job too
 };
 
 class RunRecord {

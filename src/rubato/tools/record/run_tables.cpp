@@ -186,7 +186,9 @@ std::vector<RunFact> facts_of(const RunFile& run) {
   add("seed", std::to_string(run.seed));
   add("seed of the network", std::to_string(run.net_seed));
   add("profile", run.profile);
+  add("pieces", run.n_pieces > 0 ? std::to_string(run.n_pieces) : "");
   add("epoch", run.epoch > 0 ? std::to_string(run.epoch) : "");
+  add("balance", run.balance != "none" ? run.balance : "");
   add("slowdown", run.slowdown != 1 ? io::number_text(run.slowdown) : "");
   add("slow nodes", run.slow_nodes);
   add("paced", run.is_paced ? "yes" : "");

@@ -51,14 +51,22 @@ RecordedBuild this_build() {
   return build;
 }
 
+std::string balance_of(const tick::SharingOptions& sharing) {
+  if (!sharing.moves()) return tick::name_of(tick::Balance::none);
+  return sharing.balance_is_default ? "default" : tick::name_of(sharing.balance);
+}
+
 RunFile file_of(const ChosenModel& model, const RunRequest& request, const Resumed& resumed) {
   RunFile file;
   file.model = model.app().name();
   file.model_version = model.app().version();
   file.parameters = recorded_parameters(model);
-  file.policy = request.policy.to_string();
+  file.policy = request.system.empty() ? request.policy.to_string() : request.system;
   file.ticks = request.ticks;
   file.epoch = request.sharing.epoch;
+  file.n_pieces = request.sharing.n_pieces;
+  file.balance = balance_of(request.sharing);
+  file.job = id_of_job();
   file.net_seed = request.seed;
   file.profile = request.profile;
   file.is_simulated = request.n_simulated > 0;
@@ -102,8 +110,8 @@ std::string record_folder(const std::string& given, const std::string& model) {
   while (folder.size() > 1 && folder.ends_with('/'))
     folder.pop_back();
   if (!folder.empty()) return folder;
-  const char* id = std::getenv(kRunIdVariable);
-  return default_run_folder(model, id != nullptr ? id : new_run_id());
+  const std::string id = id_of_job();
+  return default_run_folder(model, id.empty() ? new_run_id() : id);
 }
 
 std::unique_ptr<RunRecord> make_record(const std::string& folder, const ChosenModel& model,
@@ -114,7 +122,8 @@ std::unique_ptr<RunRecord> make_record(const std::string& folder, const ChosenMo
   place.has_output = output.folder.empty() && (!output.formats.empty() || output.every > 0);
   if (place.has_output) output.folder = output_path(folder);
   place.has_checkpoints = request.checkpoint.folder == checkpoints_path(folder);
-  place.may_go_on = is_of(resumed.path, folder) || std::getenv(kRestartVariable) != nullptr;
+  place.may_go_on = is_of(resumed.path, folder);
+  place.is_started_again = std::getenv(kRestartVariable) != nullptr;
   RunFile file = file_of(model, request, resumed);
   file.seed = seed;
   return std::make_unique<RunRecord>(std::move(file), std::move(place));

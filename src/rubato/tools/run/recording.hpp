@@ -11,12 +11,8 @@
 
 namespace rubato::tools {
 
-// Set by `rubato launch --restarts` in the environment of a job: the id of the folder that all of its
-// starts are recorded in (new_run_id()).
-inline constexpr const char* kRunIdVariable = "RUBATO_RUN_ID";
-
-// The folder that people mean by `given`, "" for a new one. On the nodes of a job without
-// kRunIdVariable new ones differ, until the record begins.
+// The folder that people mean by `given`, "" for a new one. On the nodes of a job without an id_of_job()
+// new ones differ, until the record begins.
 [[nodiscard]] std::string record_folder(const std::string& given, const std::string& model);
 
 // The record of a run whose parameters are all set, in `folder`. Has the files that people have given

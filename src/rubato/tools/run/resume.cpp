@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -23,13 +21,9 @@ using tick::CheckpointParameter;
 using tick::Manifest;
 using tick::Tick;
 
-// Of the file that a parameter names; 0 if its text names none.
-std::uint64_t hash_of_file(const std::string& path) {
-  std::error_code ignored;
-  if (path.empty() || !fs::is_regular_file(path, ignored)) return 0;
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
-  return tick::piece_hash(std::as_bytes(std::span(bytes)));
+// Of the file that a parameter's text names; 0 if it names none.
+std::uint64_t hash_of(const tick::Parameters::Parameter& parameter, const std::string& text) {
+  return parameter.names_file(text) ? tick::hash_of_file(text) : 0;
 }
 
 // The last text that was set, if any was.
@@ -58,8 +52,8 @@ bool take_parameter(const CheckpointParameter& saved, ChosenModel& model) {
   const std::string* given = setting(model, saved.name);
   if (given == nullptr && saved.text != known->default_text) model.set(saved.name, saved.text);
   const std::string& text = given == nullptr ? saved.text : *given;
-  const std::uint64_t hash = hash_of_file(text);
-  if (saved.file_hash != 0 ? hash == saved.file_hash : text == saved.text) return false;
+  const bool is_file = saved.file_hash != 0 && known->is_file;
+  if (is_file ? hash_of(*known, text) == saved.file_hash : text == saved.text) return false;
   if (known->may_change) return true;
   const bool same_name = text == saved.text;
   throw Error(
@@ -130,14 +124,35 @@ std::string folder_of(const CheckpointWords& words, const ChosenModel& model,
   return model.app().name() + ".run/checkpoints";
 }
 
+// The newest in `folder` of an earlier start of this job; "" if there is none, or this is the first.
+std::string checkpoint_of_job(const std::string& folder) {
+  const std::string job = id_of_job();
+  if (job.empty() || std::getenv(kRestartVariable) == nullptr) return "";
+  const auto all = tick::list_checkpoints(folder);
+  for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
+    if (entry->whole && tick::read_manifest(tick::manifest_path(entry->path)).job == job)
+      return entry->path;
+  }
+  return "";
+}
+
 }  // namespace
+
+bool wants_checkpoints(const CheckpointWords& words) noexcept {
+  return !words.folder.empty() || !words.every.empty();
+}
+
+std::string id_of_job() {
+  const char* id = std::getenv(kRunIdVariable);
+  return id != nullptr ? id : "";
+}
 
 std::vector<CheckpointParameter> parameters_of(const ChosenModel& model) {
   std::vector<CheckpointParameter> list;
   for (const auto& parameter : model.parameters().list()) {
     const std::string* text = setting(model, parameter.name);
     const std::string& value = text == nullptr ? parameter.default_text : *text;
-    list.push_back({parameter.name, value, hash_of_file(value)});
+    list.push_back({parameter.name, value, hash_of(parameter, value)});
   }
   return list;
 }
@@ -159,12 +174,8 @@ void add_checkpoint_options(CLI::App& parser, CheckpointWords& words) {
 
 Resumed resume_run(const CheckpointWords& words, ChosenModel& model, std::uint64_t& seed,
                    Tick& ticks, GivenOptions given) {
-  std::string from = words.resume;
-  if (std::getenv(kRestartVariable) != nullptr) {
-    const std::string own = folder_of(words, model, words.resume);
-    const auto all = tick::list_checkpoints(own);
-    if (std::ranges::any_of(all, &tick::CheckpointEntry::whole)) from = own;
-  }
+  std::string from = checkpoint_of_job(folder_of(words, model, words.resume));
+  if (from.empty()) from = words.resume;
   Resumed resumed;
   if (from.empty()) return resumed;
   while (from.size() > 1 && from.ends_with('/'))
@@ -224,6 +235,7 @@ tick::CheckpointOptions checkpoint_options(const CheckpointWords& words, const C
   const core::Identity here = core::identity_of_this_process(1);
   about.build = here.build;
   about.instructions = here.instructions;
+  about.job = id_of_job();
   about.parameters = parameters_of(model);
   return options;
 }

@@ -36,7 +36,7 @@ struct GivenOptions {
 };
 
 // What `words.resume` names, or, in a job that its launcher has started again (kRestartVariable), the
-// newest checkpoint that the job had written, if there is one. Sets the parameters that people have
+// newest checkpoint that an earlier start of it has written (Manifest::job), if there is one. Sets the parameters that people have
 // not set to those of the checkpoint, and `seed` and `ticks` where the flags say that people have not
 // set them. Throws Error if it is of another model, or a parameter differs that may not; names the
 // parameter and those that may.
@@ -53,7 +53,15 @@ struct GivenOptions {
                                                          const Resumed& resumed, std::uint64_t seed,
                                                          tick::Tick ticks);
 
+// Whether signals have the run saved, by `words` alone.
+[[nodiscard]] bool wants_checkpoints(const CheckpointWords& words) noexcept;
+
 // Set by `rubato launch` in the environment of a job that it starts again.
 inline constexpr const char* kRestartVariable = "RUBATO_RESTARTED";
+// Set by `rubato launch --restarts` in the environment of a job: an id of all of its starts
+// (new_run_id()).
+inline constexpr const char* kRunIdVariable = "RUBATO_RUN_ID";
+// That id, or "".
+[[nodiscard]] std::string id_of_job();
 
 }  // namespace rubato::tools

@@ -284,6 +284,59 @@ TEST_F(Resume, a_branch_has_other_parameters_where_these_may_change) {
   EXPECT_EQ(checksum_of(run({"heat", "--resume", from, "--edge", "30", "--simulate", "5"})), warm);
 }
 
+TEST_F(Resume, a_branch_of_jacobi_has_another_tolerance_and_norm) {
+  ASSERT_EQ(run({"jacobi", "--rows", "500", "--tolerance", "0", "--ticks", "60",
+                 "--checkpoint-every", "10", "--checkpoint", folder_})
+                .code,
+            0);
+  const std::vector<std::string> from = {"jacobi", "--resume", folder_ + "/tick-00000050"};
+  const std::vector<std::string> stops = {"--tolerance",     "1e-2", "--norm",     "max",
+                                          "--test-interval", "1",    "--test-lag", "2"};
+  const Answer here = run(from, stops);
+  ASSERT_EQ(here.code, 0) << here.err;
+  EXPECT_NE(here.err.find("stop condition: reached"), std::string::npos) << here.err;
+  EXPECT_NE(checksum_of(here), checksum_of(run(from)));
+  EXPECT_EQ(checksum_of(run(from, with(stops, {"--simulate", "5"}))), checksum_of(here));
+  expect_refused(with(from, {"--dominance", "3"}), 2, "--dominance: expected");
+}
+
+TEST_F(Resume, a_branch_of_nbody_has_another_force) {
+  ASSERT_EQ(run({"nbody", "--bodies", "400", "--ticks", "20", "--checkpoint-every", "10",
+                 "--checkpoint", folder_})
+                .code,
+            0);
+  const std::vector<std::string> from = {"nbody", "--resume", folder_ + "/tick-00000010"};
+  const std::string same = checksum_of(run(from));
+  // How the world is cut, and what a body costs, is no matter of the state.
+  EXPECT_EQ(checksum_of(run(from, {"--partition", "quadtree", "--ns-per-pair", "7"})), same);
+  for (const char* name : {"--gravity", "--softening"}) {
+    const std::vector<std::string> other = with(from, {name, "0.5"});
+    const std::string here = checksum_of(run(other));
+    EXPECT_TRUE(here.starts_with("checksum ")) << here;
+    EXPECT_NE(here, same) << name;
+    EXPECT_EQ(checksum_of(run(other, {"--simulate", "5"})), here) << name;
+  }
+  // Velocities are half a tick old.
+  expect_refused(with(from, {"--dt", "0.02"}), 2, "--dt: expected");
+}
+
+// The model takes longer to build than the signal to come.
+TEST_F(Resume, a_signal_before_the_first_tick_has_the_run_saved_too) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::freopen("/dev/null", "w", stderr);
+    execute({RUBATO_PROGRAM, "run", "pagerank", "--vertices", "60000", "--tolerance", "0",
+             "--ticks", "100000000", "--checkpoint", folder_});
+    _exit(99);
+  }
+  nap(kSecond / 2);
+  kill(child, SIGUSR1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(exit_code_of(status), 75);
+  EXPECT_TRUE(tick::find_checkpoint(folder_).whole);
+}
+
 TEST_F(Resume, a_signal_has_the_run_saved_and_ended_with_exit_75) {
   const std::vector<std::string> words = {
       RUBATO_PROGRAM, "run", "heat",    "--width",   "300",          "--height", "200",
@@ -334,6 +387,64 @@ TEST_P(ResumeJob, what_4_nodes_of_a_job_have_saved_goes_on_with_the_same_bits_on
     EXPECT_EQ(checksum_of(run(again)), whole);
     fs::remove_all(folder_);
   }
+}
+
+// The job is lost before it has looked at the folder for the first time.
+TEST_P(ResumeJob, a_job_that_starts_again_leaves_another_run_s_checkpoints_alone) {
+  const std::vector<std::string> heat = {"heat", "--width", "40", "--height", "30", "--edge", "20"};
+  const std::vector<std::string> saves = {"--checkpoint-every", "10", "--checkpoint", folder_};
+  ASSERT_EQ(run(heat, with(saves, {"--ticks", "20"})).code, 0);
+  std::string words;
+  for (const std::string& word : with(heat, saves))
+    words += " '" + word + "'";
+  const Answer answer = call(
+      {"launch", "-n", "2", "--mpi", GetParam(), "--restarts", "1", "--", "sh", "-c",
+       "[ -z \"$RUBATO_RESTARTED\" ] && kill -9 $$; exec $0 run" + words + " --ticks 50 --cores 1",
+       RUBATO_PROGRAM});
+  EXPECT_EQ(answer.code, 2) << answer.err;
+  EXPECT_NE(answer.err.find("has a checkpoint of tick 20"), std::string::npos) << answer.err;
+  expect_whole_at_20(heat);
+}
+
+TEST_P(ResumeJob, nodes_that_would_begin_at_different_checkpoints_are_told_so) {
+  ASSERT_EQ(run({"heat", "--width", "40", "--height", "30", "--ticks", "20", "--checkpoint-every",
+                 "10", "--checkpoint", folder_})
+                .code,
+            0);
+  const auto begin_at = [](const std::string& node_0, const std::string& others) {
+    return call({"launch", "-n", "3", "--mpi", GetParam(), "--", "sh", "-c",
+                 "from='" + others + "'; [ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] && from='" +
+                     node_0 +
+                     "'; exec $0 run heat --width 40 --height 30 $from --ticks 30 "
+                     "--cores 1",
+                 RUBATO_PROGRAM});
+  };
+  const std::string ten = folder_ + "/tick-00000010";
+  const std::string twenty = folder_ + "/tick-00000020";
+  const Answer apart = begin_at("--resume " + ten, "--resume " + twenty);
+  EXPECT_EQ(apart.code, 3) << apart.err;
+  EXPECT_NE(apart.err.find("node 1 begins with " + twenty + ", node 0 with " + ten),
+            std::string::npos)
+      << apart.err;
+  const Answer none = begin_at("--resume " + ten, "");
+  EXPECT_EQ(none.code, 3) << none.err;
+  EXPECT_NE(none.err.find("node 1 begins at tick 0, node 0 with " + ten), std::string::npos)
+      << none.err;
+}
+
+// Each node has a folder of its own for what is to be one.
+TEST_P(ResumeJob, parts_on_different_disks_are_no_checkpoint) {
+  const Answer answer = call(
+      {"launch", "-n", "2", "--mpi", GetParam(), "--", "sh", "-c",
+       "d=" + folder_ +
+           "/${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; mkdir -p $d && cd $d && "
+           "exec $0 run heat --width 40 --height 30 --ticks 50 --checkpoint-every 5 --checkpoint c "
+           "--cores 1",
+       RUBATO_PROGRAM});
+  EXPECT_EQ(answer.code, 1) << answer.err;
+  EXPECT_NE(answer.err.find("do the nodes share this file system?"), std::string::npos)
+      << answer.err;
+  EXPECT_FALSE(fs::exists(folder_ + "/0/c/tick-00000005/manifest"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, ResumeJob, ::testing::ValuesIn(installed_mpis()),

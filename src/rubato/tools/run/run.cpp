@@ -1,13 +1,16 @@
 // rubato run MODEL: a model runs on this node, as a job under a launcher, or in the simulator.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "rubato/core/signals.hpp"
 #include "rubato/net/profile.hpp"
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/launch/guard.hpp"
@@ -64,10 +67,11 @@ void check(const RunOptions& options) {
 // The names of the files among the parameters that people have set.
 std::string input_names(const ChosenModel& model) {
   std::string names;
+  const auto& list = model.parameters().list();
   for (const auto& [name, text] : model.settings()) {
-    std::error_code ignored;
+    const auto known = std::ranges::find(list, name, &tick::Parameters::Parameter::name);
+    if (known == list.end() || !known->names_file(text)) continue;
     const std::filesystem::path path(text);
-    if (text.empty() || !std::filesystem::is_regular_file(path, ignored)) continue;
     names += (names.empty() ? "" : ", ") + path.filename().string();
   }
   return names;
@@ -77,6 +81,9 @@ std::string input_names(const ChosenModel& model) {
 void set_system(RunOptions& options) {
   tick::System system = tick::System::parse(options.policy);
   tick::SharingOptions& sharing = system.sharing;
+  // A policy alone has no pieces.
+  if (sharing.n_pieces > 0) options.request.system = options.policy;
+  sharing.balance_is_default = sharing.n_pieces == 0 && options.balance.empty();
   if (options.epoch_option->count() > 0) sharing.epoch = options.epoch;
   if (!options.balance.empty()) {
     sharing.balance = tick::parse_balance(options.balance);
@@ -117,6 +124,8 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   set_system(options);
   options.request.slowdowns = Slowdowns::parse(options.slowdown);
   check(options);
+  std::optional<core::EarlyCheckpointSignal> signal;
+  if (wants_checkpoints(options.checkpoint)) signal.emplace();
   const bool is_recorded = options.record_option->count() > 0;
   if (is_recorded) options.checkpoint.record = record_folder(options.record, model.app().name());
   const Resumed resumed =
@@ -124,6 +133,10 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
                  {options.seed_option->count() > 0, options.ticks_option->count() > 0});
   if (!resumed.source && model.has("seed")) model.set("seed", std::to_string(options.seed));
   options.request.start = resumed.source.get();
+  if (resumed.source) {
+    options.request.start_path = resumed.path;
+    options.request.start_run_id = resumed.source->manifest().run_id;
+  }
   options.request.checkpoint =
       checkpoint_options(options.checkpoint, model, resumed, options.seed, options.request.ticks);
   if (!resumed.warning.empty()) context.err << say_once("rubato: " + resumed.warning + "\n");
@@ -152,7 +165,8 @@ void add_advanced(CLI::App& parser, RunOptions& options) {
           ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
   add("--balance", options.balance,
       "How it is shared anew: persistence moves pieces by what they have cost, repartition cuts "
-      "the model again by where its tuples are or, of a grid, by how fast nodes are, none");
+      "the model again by where its tuples are or, of a grid, by how fast nodes are, none. "
+      "Default: repartition if the model can, else persistence of --pieces");
   options.pieces_option =
       add("--pieces", options.n_pieces,
           "Cut the model into about N pieces for all nodes, whatever their number")

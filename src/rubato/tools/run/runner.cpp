@@ -192,11 +192,42 @@ void gather_skew(const RunRequest& request, const RealRun& run, RunOutcome& outc
   });
 }
 
+struct Beginning {
+  tick::Tick tick = 0;
+  std::uint64_t run_id = 0;
+  std::string path;
+
+  [[nodiscard]] std::string text() const { return path.empty() ? "at tick 0" : "with " + path; }
+};
+
+// Each node has found its checkpoint for itself, before the job met. Collective; throws Error on all
+// nodes if they are not the same one.
+void agree_on_beginning(const RunRequest& request, core::NodeHost& host) {
+  Writer mine;
+  mine.put(begin_of(request));
+  mine.put(request.start_run_id);
+  mine.put_string(request.start_path);
+  const std::vector<Bytes> all = host.gather(mine.take());
+  host.agree([&] {
+    Beginning first;
+    for (std::size_t node = 0; node < all.size(); ++node) {
+      Reader in(all[node]);
+      Beginning found{in.get<tick::Tick>(), in.get<std::uint64_t>(), in.get_string()};
+      if (node == 0) first = found;
+      if (found.tick == first.tick && found.run_id == first.run_id) continue;
+      throw Error("node " + std::to_string(node) + " begins " + found.text() + ", node 0 " +
+                  first.text() +
+                  ": expected one checkpoint for all (do the nodes share this file system?)");
+    }
+  });
+}
+
 void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutcome& outcome,
                 std::ostream& err) {
   core::NodeHost& host = run.job->host();
   const std::string title = title_of(app, request);
   std::optional<SetUpWatch> set_up;
+  agree_on_beginning(request, host);
   if (outcome.node == 0) set_up.emplace(err, is_terminal(STDERR_FILENO), title, request.inputs);
   host.agree([&] { run.problem = app.build(); });
   if (outcome.node == 0) print_warnings(app, err);

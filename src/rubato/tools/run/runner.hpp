@@ -25,6 +25,8 @@ struct RunRequest {
   std::string model{};   // its name, in front of what goes wrong while it runs
   std::string inputs{};  // the files that it reads, for the progress line of that; "": none
   tick::Policy policy;
+  std::string
+      system{};  // what has a name of its own beside the policy's, such as auto; "": none has
   tick::Tick ticks = 0;
   std::uint32_t n_cores = 0;  // of this node; 0: its share of the machine
   tick::SharingOptions sharing{};
@@ -42,6 +44,10 @@ struct RunRequest {
   tick::OutputOptions output{};              // what is left on the disk
   tick::CheckpointOptions checkpoint{};      // what is saved on the way
   const tick::StateSource* start = nullptr;  // the run begins with it; null: at tick 0. Outlives it
+  // Of a checkpoint as the start, which must be one for all nodes: where it is, and the number of the
+  // run that wrote it.
+  std::string start_path{};
+  std::uint64_t start_run_id = 0;
   // Begun when there is something to run; the caller ends it. It says where its files go. Null: none.
   RunRecord* record = nullptr;
   // With the nodes of a run that has ended: all of them in the simulator, else this process's own.
