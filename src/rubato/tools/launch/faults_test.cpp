@@ -198,6 +198,12 @@ TEST_P(JobFaults, a_job_that_was_told_to_end_does_not_start_again_for_a_lost_nod
   start_run(
       "heat --width 64 --height 64 --paced --ns-per-cell 5000 --ticks 1000 --checkpoint " + folder,
       "2");
+  // Node 0 has it right before nodes say that they save.
+  for (const Nanos begin = steady_now();
+       !std::filesystem::exists(folder + "/lock") && steady_now() - begin < kPatience;) {
+    nap(10 * kMillisecond);
+  }
+  nap(kSecond / 2);
   kill(nodes()[1], SIGSTOP);
   kill(child_, SIGTERM);
   nap(kSecond / 2);

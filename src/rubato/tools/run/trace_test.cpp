@@ -53,7 +53,8 @@ TEST(Trace, NamesEveryKindOfWork) {
     trace.on_work(0, 0, {static_cast<std::uint32_t>(kind), 4, 1, nullptr}, begin, begin + 1000);
   }
   std::vector<std::string> names;
-  for (const auto& event : written({trace.pack()}).at("traceEvents")) {
+  const auto json = written({trace.pack()});
+  for (const auto& event : json.at("traceEvents")) {
     if (event.at("ph") != "X") continue;
     names.push_back(event.at("name"));
     if (names.back() == "interact") {
