@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rubato/tick/check/ahead_rule.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::tick {
@@ -66,6 +67,7 @@ CheckReport check_problem(const Problem& problem, const CheckOptions& options) {
       rule.expect(where + ": threw: " + error.what());
     }
   }
+  if (report.ok()) detail::check_ahead(problem, options, report);
   return report;
 }
 

@@ -1,0 +1,92 @@
+#include "rubato/tick/check/ahead_rule.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rubato/base/random.hpp"
+
+namespace rubato::tick::detail {
+namespace {
+
+// Enough that many regions have some inputs without the others, and few enough for small instances.
+constexpr std::uint32_t kPieces = 16;
+constexpr Tick kTicksMost = 6;
+
+// All of the model, cut so that its regions wait for each other.
+std::unique_ptr<Partition> cut_of(const Problem& problem) {
+  if (problem.has_pieces()) {
+    try {
+      return problem.partition(1, kPieces);
+    } catch (const Error&) {
+      // Too small for so many.
+    }
+  }
+  return problem.partition(1);
+}
+
+// Has the store begin the step with some of the inputs, then with more, but never all. How often it
+// has taken something, as text, is added to `how`.
+bool go_ahead(NodeRun& node, RegionId region, Tick t, RandomStream& random, std::string& how) {
+  if (!node.store().interacts(region)) return false;
+  const auto inputs = node.plan().inputs[region];
+  std::vector<RegionId> order(inputs.begin(), inputs.end());
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1],
+              order[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(i) - 1))]);
+  bool any = false;
+  for (std::size_t n = 0; n + 1 < order.size();) {
+    n = static_cast<std::size_t>(random.between(static_cast<std::int64_t>(n) + 1,
+                                                static_cast<std::int64_t>(order.size()) - 1));
+    std::vector<RegionId> present;
+    std::ranges::copy_if(inputs, std::back_inserter(present), [&](RegionId input) {
+      return std::find(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), input) !=
+             order.begin() + static_cast<std::ptrdiff_t>(n);
+    });
+    if (!node.store().interact(region, t, present, 0)) continue;
+    any = true;
+    how += (how.empty() ? "" : ", then ") + std::to_string(n);
+  }
+  how += " of " + std::to_string(order.size()) + " inputs";
+  return any;
+}
+
+Bytes saved(const NodeRun& node, RegionId region, Tick t) {
+  Writer out;
+  node.save(region, t, out);
+  return out.take();
+}
+
+}  // namespace
+
+void check_ahead(const Problem& problem, const CheckOptions& options, CheckReport& report) {
+  const std::unique_ptr<Partition> cut = cut_of(problem);
+  Dataflow::Options run;
+  run.ticks = std::min(report.ticks, kTicksMost);
+  const Policy policy = Policy::parse("pieces(4)");
+  const auto whole = cut->make_node(0, policy, run, nullptr);
+  const auto ahead = cut->make_node(0, policy, run, nullptr);
+  if (!ahead->store().interacts()) return;
+  report.rules.push_back({"ahead-of-inputs", "[AsyTick 3.2, Table 1]",
+                          "what the store does with any of a step's inputs, and the step, give the "
+                          "bits of the step"});
+  Rule rule(report.rules.back());
+  RandomStream random(options.seed, 37);
+  for (Tick t = 0; t < run.ticks && !rule.broken(); ++t) {
+    for (RegionId region = 0; region < whole->plan().n_own; ++region) {
+      whole->store().step(region, t, 0);
+      std::string how;
+      const bool went = go_ahead(*ahead, region, t, random, how);
+      ahead->store().step(region, t, 0);
+      const bool same = saved(*whole, region, t + 1) == saved(*ahead, region, t + 1);
+      if (!went && same) continue;
+      rule.expect(same, [&] {
+        return "region " + std::to_string(region) + " at tick " + std::to_string(t) +
+               ", ahead with " + how + ": the step has other bits";
+      });
+    }
+  }
+}
+
+}  // namespace rubato::tick::detail

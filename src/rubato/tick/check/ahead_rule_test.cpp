@@ -1,0 +1,115 @@
+// The rule of steps that go ahead of their inputs, on each kind of store, and a wrong model of it.
+
+#include "rubato/tick/check/ahead_rule.hpp"
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "rubato/tick/graph/graph_store.hpp"
+#include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/points/points_store.hpp"
+#include "rubato/tick/points/testing/swarm.hpp"
+#include "rubato/tick/testing/grid_worlds.hpp"
+#include "rubato/tick/testing/piece_swarm.hpp"
+
+namespace rubato::tick {
+namespace {
+
+using testing::Agent;
+using testing::SwarmModel;
+
+CheckReport report_of(const Problem& problem) {
+  CheckReport report;
+  report.ticks = 6;
+  detail::check_ahead(problem, {}, report);
+  return report;
+}
+
+void expect_kept(const Problem& problem) {
+  const CheckReport report = report_of(problem);
+  EXPECT_TRUE(report.ok()) << describe(report);
+  const RuleResult* rule = report.find("ahead-of-inputs");
+  ASSERT_NE(rule, nullptr);
+  EXPECT_GT(rule->n_cases, 10U);
+}
+
+SwarmModel::Options agents() {
+  SwarmModel::Options world;
+  world.width = world.height = 80;
+  world.n_agents = 300;
+  world.visibility = 3;
+  world.reachability = 0;  // else a region waits for most of its inputs before it does anything
+  return world;
+}
+
+TEST(AheadRule, is_kept_by_general_models_in_two_parts) {
+  using Parts = testing::PieceSwarmInParts;
+  expect_kept(ProblemOf<Parts, FragmentStore<Parts>>{Parts(agents())});
+}
+
+TEST(AheadRule, is_kept_by_points) {
+  using Bugs = points::testing::Swarm<double, 2>;
+  points::testing::SwarmOptions world;
+  world.high = {40, 40, 0};
+  world.n_bugs = 500;
+  expect_kept(
+      ProblemOf<PointsModel<Bugs>, PointsStore<Bugs>, PointsCosts>{PointsModel(Bugs(world))});
+}
+
+TEST(AheadRule, is_kept_by_grids) {
+  using Cells = testing::MixingGrid<2, 1, 1>;
+  Cells user;
+  user.grid.extent = {160, 120};
+  expect_kept(
+      ProblemOf<GridModel<Cells>, GridStore<Cells>, GridStoreOptions>{GridModel<Cells>(user, 500)});
+}
+
+struct Hops {
+  using Value = std::uint32_t;
+  [[nodiscard]] static Value init(VertexId v) { return v == 0 ? 0 : 1000; }
+  [[nodiscard]] static Value step(VertexId /*v*/, Value own, const InEdges<Value>& in, Tick /*t*/) {
+    for (std::size_t i = 0; i < in.size(); ++i)
+      own = std::min(own, in.value(i) + 1);
+    return own;
+  }
+};
+
+TEST(AheadRule, is_kept_by_graphs) {
+  constexpr VertexId kVertices = 400;
+  std::vector<VertexId> from;
+  std::vector<VertexId> to;
+  for (VertexId v = 0; v < kVertices; ++v) {
+    for (const VertexId step : {1U, 7U}) {
+      from.push_back(v);
+      to.push_back((v + step) % kVertices);
+    }
+  }
+  const auto graph = std::make_shared<const Digraph>(kVertices, from, to, std::vector<double>{});
+  expect_kept(ProblemOf<GraphModel<Hops>, GraphStore<Hops>>{GraphModel<Hops>(graph, Hops{})});
+}
+
+// Takes those whom an agent sees in the order in which they came.
+class ByArrival : public testing::PieceSwarmInParts {
+ public:
+  using PieceSwarmInParts::PieceSwarmInParts;
+  [[nodiscard]] State finish(const State& to_step, const Contributions& in, Tick t) const {
+    State result = PieceSwarmInParts::finish(to_step, in, t);
+    if (in.empty() || in[0].empty() || result.empty()) return result;
+    result[0].value = hash_words(result[0].value, in[0][0].id);
+    return result;
+  }
+};
+
+TEST(AheadRule, is_broken_by_a_model_that_depends_on_the_order_in_which_inputs_come) {
+  const CheckReport report =
+      report_of(ProblemOf<ByArrival, FragmentStore<ByArrival>>{ByArrival(agents())});
+  const RuleResult* rule = report.find("ahead-of-inputs");
+  ASSERT_NE(rule, nullptr);
+  ASSERT_TRUE(rule->failure.has_value());
+  EXPECT_NE(rule->failure->find("inputs: the step has other bits"), std::string::npos)
+      << *rule->failure;
+}
+
+}  // namespace
+}  // namespace rubato::tick
