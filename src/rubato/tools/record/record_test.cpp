@@ -144,7 +144,8 @@ TEST_F(Record, a_value_that_happens_to_be_the_name_of_a_file_is_a_value) {
       "cd \"$1\" && echo wide > 60 && $0 run heat --width 60 --height 40 --ticks 3 --record a "
       "2>/dev/null";
   ASSERT_EQ(run_program({"sh", "-c", script, RUBATO_PROGRAM, root_}).code, 0);
-  for (const json& parameter : file_of(at("a")).at("parameters"))
+  const json run = file_of(at("a"));
+  for (const json& parameter : run.at("parameters"))
     EXPECT_FALSE(parameter.contains("file_hash")) << parameter;
 }
 
