@@ -87,6 +87,8 @@ void check_ahead(const Problem& problem, const CheckOptions& options, CheckRepor
       });
     }
   }
+  // Of a model so small that no region waits for another one nothing can be told.
+  if (report.rules.back().n_cases == 0) report.rules.pop_back();
 }
 
 }  // namespace rubato::tick::detail
