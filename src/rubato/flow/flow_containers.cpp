@@ -126,8 +126,9 @@ void Flow::insert_at_here(Ref writer, Keys keys, const Value& value, PortablePla
       inner && inner->is_reference() && mine.inner_writers.contains(inner->as_reference().id.word);
   if (inner && !was_made) {
     if (value.is_reference()) give_back_reader(value.as_reference());
-    return note_failure("member " + key_text(key) + " of a container was set as a whole, and " +
-                        at.place().text() + " sets a member of it");
+    return note_failure("member " + key_text(key) + " of a container was set as a whole at " +
+                        mine.place_of(key).place().text() + ", and " + at.place().text() +
+                        " sets a member of it");
   }
   if (inner) return insert_at_here({inner->as_reference().id, 0}, std::move(keys), value, at);
   const DataId made = create_container(Kind::none, false, at);

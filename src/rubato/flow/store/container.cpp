@@ -23,36 +23,71 @@ bool comes_before(const Value& a, const Value& b) {
 }
 
 void Part::set(std::size_t i, const Value& value, PortablePlace at) {
-  if (has_.none() && value.is_word()) kind_ = value.kind();
-  const bool as_word = values_.empty() && value.is_word() && value.kind() == kind_;
-  // As large as what is there: a container of three members is no container of a thousand.
-  const std::size_t n = std::max(i + 1, std::max(words_.size(), values_.size()));
-  if (as_word) {
-    words_.resize(n);
-    words_[i] = value.bits();
+  make_room_for(i);
+  if (many_ != nullptr) {
+    many_->set(i, value, at);
   } else {
-    if (values_.empty()) {
-      values_.reserve(n);
-      for (const std::uint64_t bits : words_)
-        values_.push_back(Value::word(kind_, bits));
-      words_.clear();
-      words_.shrink_to_fit();
-    }
-    values_.resize(std::max(n, values_.size()));
-    values_[i] = value;
+    few_.emplace(static_cast<std::uint16_t>(i), One{value, at});
   }
-  has_.set(i);
-  note_place(i, at);
 }
 
-void Part::note_place(std::size_t i, PortablePlace at) {
-  const auto is_same = [&](const PortablePlace& place) { return place == at; };
-  const auto found = std::ranges::find_if(places_, is_same);
-  const auto number = static_cast<std::uint32_t>(found - places_.begin());
-  if (found == places_.end()) places_.push_back(at);
-  if (number == 0 && place_numbers_.empty()) return;
-  place_numbers_.resize(kMembersAPart, 0);
-  place_numbers_[i] = number;
+// The other form, if there will be enough for the array, or not any more.
+void Part::make_room_for(std::size_t i) {
+  const auto is_enough = [](std::size_t n, std::size_t n_places) { return n_places <= 8 * n; };
+  if (many_ != nullptr) {
+    Many& all = *many_;
+    if (i < all.size() || is_enough(all.n + 1, i + 1)) return;
+    const std::unique_ptr<Many> old = std::move(many_);
+    for (std::size_t at = 0; at < old->size(); ++at) {
+      if (old->has[at])
+        few_.emplace(static_cast<std::uint16_t>(at), One{old->at(at), old->place_of(at)});
+    }
+    return;
+  }
+  const std::size_t last = few_.empty() ? 0 : few_.rbegin()->first;
+  if (!is_enough(few_.size() + 1, std::max(i, last) + 1)) return;
+  many_ = std::make_unique<Many>();
+  for (const auto& [at, one] : few_)
+    many_->set(at, one.value, one.at);
+  few_.clear();
+}
+
+Value& Part::stored(std::size_t i) {
+  return many_ != nullptr ? many_->values[i] : few_.at(static_cast<std::uint16_t>(i)).value;
+}
+
+void Part::Many::set(std::size_t i, const Value& value, PortablePlace place) {
+  if (n == 0 && value.is_word()) kind = value.kind();
+  const bool as_word = values.empty() && value.is_word() && value.kind() == kind;
+  // As large as what is there: a container of three members is no container of a thousand.
+  const std::size_t n_places = std::max(i + 1, size());
+  if (as_word) {
+    words.resize(n_places);
+    words[i] = value.bits();
+  } else {
+    if (values.empty()) {
+      values.reserve(n_places);
+      for (const std::uint64_t bits : words)
+        values.push_back(Value::word(kind, bits));
+      words.clear();
+      words.shrink_to_fit();
+    }
+    values.resize(n_places);
+    values[i] = value;
+  }
+  has.set(i);
+  ++n;
+  note_place(i, place);
+}
+
+void Part::Many::note_place(std::size_t i, PortablePlace place) {
+  const auto is_same = [&](const PortablePlace& other) { return other == place; };
+  const auto found = std::ranges::find_if(places, is_same);
+  const auto number = static_cast<std::uint16_t>(found - places.begin());
+  if (found == places.end()) places.push_back(place);
+  if (number == 0) return;
+  if (place_numbers.size() <= i) place_numbers.resize(i + 1, 0);
+  place_numbers[i] = number;
 }
 
 std::optional<Value> Shard::find(const Value& key) const {
@@ -64,6 +99,11 @@ std::optional<Value> Shard::find(const Value& key) const {
   const std::size_t i = place_in_part(key.as_integer());
   if (part == parts_.end() || !part->second.has(i)) return std::nullopt;
   return part->second.at(i);
+}
+
+PortablePlace Shard::place_of(const Value& key) const {
+  if (key.kind() != Kind::integer) return named_.at(key.as_text()).second;
+  return parts_.at(part_of(key.as_integer())).place_of(place_in_part(key.as_integer()));
 }
 
 Value* Shard::stored(const Value& key) {
@@ -88,10 +128,10 @@ std::optional<PortablePlace> Shard::insert(const Value& key, const Value& value,
 
 void Shard::for_each(const std::function<void(const Value&, const Value&)>& visit) const {
   for (const auto& [number, part] : parts_) {
-    for (std::int64_t i = 0; i < kMembersAPart; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      if (part.has(at)) visit(Value::integer(number * kMembersAPart + i), part.at(at));
-    }
+    const std::int64_t first = number * kMembersAPart;
+    part.for_each([&](std::size_t i, const Value& value) {
+      visit(Value::integer(first + static_cast<std::int64_t>(i)), value);
+    });
   }
   for (const auto& [name, entry] : named_)
     visit(Value::text(Kind::string, name), entry.first);

@@ -1,10 +1,12 @@
 #pragma once
 // Shard: the members of a container that one core keeps [Turbine 6.3].
 //
-// Integer keys lie in parts of kMembersAPart contiguous ones: for numbers a word and a bit each.
+// Integer keys lie in parts of kMembersAPart contiguous ones: for numbers a word and a bit each,
+// where there are many.
 // String keys lie in a map. A shard knows who waits for a member, and the loops that want each
 // member as it comes.
 
+#include <algorithm>
 #include <bitset>
 #include <functional>
 #include <map>
@@ -25,32 +27,69 @@ inline constexpr std::int64_t kMembersAPart = 1024;
 }
 static_assert(kMembersAPart == 1 << 10);
 
-// Members of contiguous integer keys.
+// Members of contiguous integer keys. An array, as far as the last of them, if it is 1/8 full at
+// least; else each by itself: keys that are far apart are to cost no array each.
 class Part {
  public:
-  [[nodiscard]] bool has(std::size_t i) const { return has_[i]; }
+  [[nodiscard]] bool has(std::size_t i) const {
+    return many_ != nullptr ? many_->has[i] : few_.contains(static_cast<std::uint16_t>(i));
+  }
   // REQUIRES: !has(i).
   void set(std::size_t i, const Value& value, PortablePlace at);
   // REQUIRES: has(i).
   [[nodiscard]] Value at(std::size_t i) const {
-    return values_.empty() ? Value::word(kind_, words_[i]) : values_[i];
+    return many_ != nullptr ? many_->at(i) : few(i).value;
   }
   // REQUIRES: has(i), and it is no word.
-  [[nodiscard]] Value& stored(std::size_t i) { return values_[i]; }
+  [[nodiscard]] Value& stored(std::size_t i);
   // Where it was set. REQUIRES: has(i).
   [[nodiscard]] PortablePlace place_of(std::size_t i) const {
-    return place_numbers_.empty() ? places_.front() : places_[place_numbers_[i]];
+    return many_ != nullptr ? many_->place_of(i) : few(i).at;
+  }
+  // visit(i, value), in their order.
+  template <class F>
+  void for_each(const F& visit) const {
+    for (const auto& [i, one] : few_)
+      visit(std::size_t{i}, one.value);
+    for (std::size_t i = 0; many_ != nullptr && i < many_->size(); ++i) {
+      if (many_->has[i]) visit(i, many_->at(i));
+    }
   }
 
  private:
-  void note_place(std::size_t i, PortablePlace at);
+  struct One {
+    Value value;
+    PortablePlace at;
+  };
+  struct Many {
+    std::bitset<kMembersAPart> has;
+    std::size_t n = 0;
+    Kind kind = Kind::none;
+    std::vector<std::uint64_t> words;  // of one kind; else values
+    std::vector<Value> values;
+    std::vector<PortablePlace> places;         // different ones
+    std::vector<std::uint16_t> place_numbers;  // if there are several; the first's is 0
 
-  std::bitset<kMembersAPart> has_;
-  Kind kind_ = Kind::none;
-  std::vector<std::uint64_t> words_;  // of one kind; else values_
-  std::vector<Value> values_;
-  std::vector<PortablePlace> places_;         // different ones
-  std::vector<std::uint32_t> place_numbers_;  // if there are several
+    [[nodiscard]] std::size_t size() const noexcept {
+      return std::max(words.size(), values.size());
+    }
+    [[nodiscard]] Value at(std::size_t i) const {
+      return values.empty() ? Value::word(kind, words[i]) : values[i];
+    }
+    [[nodiscard]] PortablePlace place_of(std::size_t i) const {
+      return places[i < place_numbers.size() ? place_numbers[i] : 0];
+    }
+    void set(std::size_t i, const Value& value, PortablePlace place);
+    void note_place(std::size_t i, PortablePlace place);
+  };
+
+  [[nodiscard]] const One& few(std::size_t i) const {
+    return few_.at(static_cast<std::uint16_t>(i));
+  }
+  void make_room_for(std::size_t i);
+
+  std::map<std::uint16_t, One> few_;  // unless many_
+  std::unique_ptr<Many> many_;
 };
 
 // A loop over a container, on one core.
@@ -67,6 +106,8 @@ class Shard {
   [[nodiscard]] std::uint64_t n_members() const noexcept { return n_members_; }
   // REQUIRES: the key is an integer or a string.
   [[nodiscard]] std::optional<Value> find(const Value& key) const;
+  // Where it was set. REQUIRES: it is there.
+  [[nodiscard]] PortablePlace place_of(const Value& key) const;
   // A member that is no word, as it is stored. REQUIRES: it is there.
   [[nodiscard]] Value* stored(const Value& key);
   // Returns where the member was set before, if it was; it stays then.

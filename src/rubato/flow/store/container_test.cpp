@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <malloc.h>
+
 #include "rubato/base/random.hpp"
 #include "rubato/flow/flow_test.hpp"
 
@@ -44,8 +46,11 @@ std::vector<Value> draw_keys(RandomStream& random) {
     const Key64 n = random.between(0, 1500);
     const Key64 holes = random.between(2, 40);
     const bool is_dense = random.between(0, 2) > 0;
-    for (Key64 i = 0; i < n; ++i) {
-      if (is_dense || random.between(0, holes) > 0) keys.push_back(Value::integer(begin + i));
+    // Some are far apart: most parts have few members then.
+    const Key64 stride = random.between(0, 2) > 0 ? 1 : random.between(2, 400);
+    for (Key64 i = 0; i < n && begin <= INT64_MAX - i * stride; ++i) {
+      if (is_dense || random.between(0, holes) > 0)
+        keys.push_back(Value::integer(begin + i * stride));
     }
   }
   for (Key64 i = random.between(0, 30); i > 0; --i)
@@ -106,6 +111,22 @@ TEST(Shard, keeps_what_a_map_keeps) {
         ASSERT_TRUE(*value == found->second.first) << "seed " << seed << ", key " << key;
       }
     }
+  }
+}
+
+// Each was an array as far as its place in the part, of 4 KB or 20 KB in the mean.
+TEST(Shard, keeps_members_that_are_far_apart_by_themselves) {
+  constexpr Key64 kMembers = 4000;
+  for (const bool as_words : {true, false}) {
+    Shard shard({});
+    const std::size_t before = ::mallinfo2().uordblks;
+    for (Key64 i = 0; i < kMembers; ++i) {
+      const Value value = as_words ? Value::integer(i) : Value::reference({{1}, 1});
+      static_cast<void>(shard.insert(Value::integer(i * 1'000'003), value, {}));
+    }
+    const std::size_t bytes = ::mallinfo2().uordblks - before;
+    EXPECT_LT(bytes / kMembers, 500U);
+    EXPECT_EQ(shard.n_members(), kMembers);
   }
 }
 
