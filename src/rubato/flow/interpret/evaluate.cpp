@@ -31,7 +31,8 @@ class Evaluator {
     const Value* known = known_value(e, environment_);
     if (known == nullptr) return member_of_computed(e);
     if (known->is_failed()) throw Error(known->as_text());
-    return *known;
+    // A parameter of a function may be another's datum, and that of another type.
+    return widened(*known, e.type);
   }
 
  private:
@@ -193,6 +194,14 @@ double number_of(const Value& value) {
 }
 
 const Value* known_value(const tic::Expr& operand, const Environment& environment) {
+Value widened(Value value, const tic::Type& type) {
+  if (type.is(tic::Kind::floating) && value.kind() == Kind::integer)
+    return Value::floating(static_cast<double>(value.as_integer()));
+  if (type.is(tic::Kind::string) && value.kind() == Kind::blob)
+    return Value::text(Kind::string, value.as_text());
+  return value;
+}
+
   if (const auto* name = operand.as<tic::NameRef>()) {
     const Slot& slot = environment.slot(name->variable);
     if (slot.is_known()) return &slot.value;

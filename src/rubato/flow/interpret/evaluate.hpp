@@ -25,6 +25,8 @@ using Members = std::vector<std::pair<Value, Value>>;
 [[nodiscard]] Members evaluate_members(const tic::Expr& e, const Compiled& compiled,
                                        Environment& environment);
 
+// An integer where a float is wanted, and a blob where a string is; any other value as it is.
+[[nodiscard]] Value widened(Value value, const tic::Type& type);
 // As string() and `++` write it: floats in the shortest form that reads back.
 [[nodiscard]] std::string text_of(const Value& value);
 // "name.tic:3:7"

@@ -72,6 +72,14 @@ Made<std::int64_t> ScriptMaker::integer(const Scope& scope, int depth) {
     return {"(" + std::to_string(n) + ")", [n](const Values&) { return n; }};
   }
   if (choice == 1) return read<std::int64_t>(one_of(scope.integers));
+  if (!scope.floats.empty() && one_in(2)) {
+    const auto x = one_of(scope.floats);  // of integers, what is cut off earlier is another number
+    return {"int(" + x + " / 4 * 3)",
+            [x](const Values& v) {
+              return static_cast<std::int64_t>(std::get<double>(v.at(x)) / 4 * 3);
+            },
+            {x}};
+  }
   if (choice == 2) {
     const auto s = string(scope, depth + 1);
     return {"length(" + s.text + ")",
@@ -333,19 +341,23 @@ void ScriptMaker::add_call(Block& to, Scope& scope) {
   const Function& f =
       functions_[static_cast<std::size_t>(below(static_cast<std::int64_t>(functions_.size())))];
   const auto n = integer(scope, 0);
+  // For a float: an integer that an expression makes, or one that may be open.
+  const auto x = scope.integers.empty() || one_in(2) ? integer(scope, 0)
+                                                     : read<std::int64_t>(one_of(scope.integers));
   const auto s = string(scope, 0);
   const std::string name = new_name("r");
   to.declared.push_back("integer " + name);
   std::string inputs;
   std::vector<std::string> names = both(n.names, s.names);
+  if (!x.is_name() || one_in(2)) names = both(names, x.names);
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   for (const std::string& input : names)
     inputs += input + " ";
   to.texts.push_back("when {" + inputs + "} then {" + name + "} from {" + f.name + " (" + n.text +
-                     ") (" + s.text + ")}");
+                     ") (" + x.text + ") (" + s.text + ")}");
   to.runs.emplace_back([=, call = f.call](Values& v, std::string& out) {
-    v[name] = call(n.value(v), s.value(v), out);
+    v[name] = call(n.value(v), static_cast<double>(x.value(v)), s.value(v), out);
   });
   scope.integers.push_back(name);
 }
@@ -388,25 +400,28 @@ MadeStatement ScriptMaker::block(Scope scope, int depth, int n_statements) {
           }};
 }
 
-// function f(integer n, string s) to (integer m)
+// function f(integer n, float x, string s) to (integer m)
 std::string ScriptMaker::function() {
   const std::string name = new_name("f");
   Scope scope;
   const std::string n = new_name("n");
+  const std::string x = new_name("x");
   const std::string s = new_name("s");
   scope.integers.push_back(n);
+  scope.floats.push_back(x);
   scope.strings.push_back(s);
   const auto result = integer(scope, 0);
   const MadeStatement body = block(scope, 1, 2);
   const std::string m = new_name("m");
-  functions_.push_back({name, [=](std::int64_t x, const std::string& text, std::string& out) {
-                          Values values{{n, x}, {s, text}};
-                          const std::int64_t value = result.value(values);
-                          body.run(values, out);
-                          return value;
-                        }});
-  return "function " + name + "(integer " + n + ", string " + s + ") to (integer " + m + ") {\n" +
-         body.text + m + " = " + result.text + "\n}\n";
+  functions_.push_back(
+      {name, [=](std::int64_t number, double real, const std::string& text, std::string& out) {
+         Values values{{n, number}, {x, real}, {s, text}};
+         const std::int64_t value = result.value(values);
+         body.run(values, out);
+         return value;
+       }});
+  return "function " + name + "(integer " + n + ", float " + x + ", string " + s +
+         ") to (integer " + m + ") {\n" + body.text + m + " = " + result.text + "\n}\n";
 }
 
 std::string ScriptMaker::make(std::string& out) {

@@ -19,7 +19,7 @@ namespace rubato::flow::random_scripts {
 
 using Numbers = std::map<std::int64_t, std::int64_t>;
 using Words = std::map<std::int64_t, std::string>;
-using Anything = std::variant<std::int64_t, std::string, bool, Numbers, Words>;
+using Anything = std::variant<std::int64_t, double, std::string, bool, Numbers, Words>;
 using Values = std::map<std::string, Anything>;
 
 template <class T>
@@ -27,6 +27,7 @@ struct Made {
   std::string text;
   std::function<T(const Values&)> value;
   std::vector<std::string> names = {};  // that it reads
+  [[nodiscard]] bool is_name() const { return names.size() == 1 && names[0] == text; }
 };
 // Prints into its second argument.
 struct MadeStatement {
@@ -44,11 +45,11 @@ class ScriptMaker {
  private:
   // Names that can be read, by the types of their values.
   struct Scope {
-    std::vector<std::string> integers, strings, booleans, numbers, words;
+    std::vector<std::string> integers, floats, strings, booleans, numbers, words;
   };
   struct Function {
     std::string name;
-    std::function<std::int64_t(std::int64_t, const std::string&, std::string&)> call;
+    std::function<std::int64_t(std::int64_t, double, const std::string&, std::string&)> call;
   };
   // Statements of a block while it is made; those that declare come first in the text.
   struct Block {

@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::uint64_t kIterationsATask = 16;  // bodies make rules, which are tasks again
 
-// An integer where a float is wanted.
-Value widened(Value value, const tic::Type& type) {
-  if (type.is(tic::Kind::floating) && value.kind() == Kind::integer)
-    return Value::floating(static_cast<double>(value.as_integer()));
-  if (type.is(tic::Kind::string) && value.kind() == Kind::blob)
-    return Value::text(Kind::string, value.as_text());
-  return value;
-}
-
 bool is_container(const tic::Type& type) {
   return type.is(tic::Kind::container) || type.is(tic::Kind::structure);
 }
