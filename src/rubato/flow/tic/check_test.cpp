@@ -235,10 +235,50 @@ TEST(TicChecker, names_bad_options_and_templates) {
 
 TEST(TicChecker, close_and_insert_are_in_order) {
   EXPECT_EQ(errors_of("container<integer, integer> c\nclose c\ninsert c[1] = 2\nprint(c)"),
-            "a.tic:3:1: found an insert behind close, expected it before the close at a.tic:2:1");
+            "a.tic:3:8: found 'c' written behind its close, expected it before the close at "
+            "a.tic:2:1");
   EXPECT_EQ(errors_of("integer c\nclose c"),
             "a.tic:2:7: found integer to be closed, expected a container; other variables close "
             "with their value");
+}
+
+TEST(TicChecker, finds_each_way_to_write_behind_a_close) {
+  const std::string head =
+      "function f() to (integer x) { x = 4 }\nfunction g() to (container<integer, integer> d) { }\n"
+      "container<integer, integer> c\nprint(c)\ninteger n = 1\n";
+  const auto behind = [&](const std::string& text) { return errors_of(head + text); };
+  const auto found = [](const std::string& place, const std::string& close) {
+    return "a.tic:" + place +
+           ": found 'c' written behind its close, expected it before the close "
+           "at a.tic:" +
+           close;
+  };
+  EXPECT_EQ(behind("close c\nwhen { } then {c[3]} from {= 5}"), found("7:16", "6:1"));
+  EXPECT_EQ(behind("close c\nfor i in [1:3] { insert c[i] = i }"), found("7:25", "6:1"));
+  EXPECT_EQ(behind("close c\nwhen { } then {c[3]} from {f}"), found("7:16", "6:1"));
+  EXPECT_EQ(behind("close c\nwhen { } then {c} from {g}"), found("7:16", "6:1"));
+  EXPECT_EQ(behind("close c\nif n > 0 { insert c[n] = 1 }"), found("7:19", "6:1"));
+  EXPECT_EQ(behind("close c\nwait (n) { insert c[n] = 1 }"), found("7:19", "6:1"));
+  EXPECT_EQ(behind("close c\nloop (integer i = 0) while i < 2 { next (i + 1) } to (c[n])"),
+            found("7:55", "6:1"));
+  // Also if the close may not be reached; branches apart do not meet.
+  EXPECT_EQ(behind("if n > 0 { close c }\ninsert c[n] = 1"), found("7:8", "6:12"));
+  EXPECT_EQ(behind("switch n { case 1 { close c } case 2 { insert c[n] = 1 } }"), "none");
+  EXPECT_EQ(behind("if n > 0 { insert c[1] = 1\nclose c\n} else { insert c[2] = 1 }"), "none");
+  EXPECT_EQ(
+      behind("for i in [1:3] { insert c[i] = 1\nclose c\n}"),
+      "a.tic:7:1: found 'c' closed in each round, expected it behind the loop, or not at all: "
+      "what has ended writes no more");
+  EXPECT_EQ(behind("for i in [1:3] { container<integer, integer> e\nclose e\nprint(e) }"), "none");
+}
+
+TEST(TicChecker, closes_whole_variables) {
+  const std::string found = "to be closed, expected a whole variable; what is in it closes with it";
+  EXPECT_EQ(errors_of("container<string, container<integer, integer>> c\nclose c[\"a\"]\nprint(c)"),
+            "a.tic:2:7: found 'c[\"a\"]' " + found);
+  EXPECT_EQ(
+      errors_of("struct b { container<integer, integer> m; integer n }\nb s\nclose s.m\nprint(s)"),
+      "a.tic:3:7: found 's.m' " + found);
 }
 
 TEST(TicChecker, expands_templates_of_arithmetic) {

@@ -96,6 +96,10 @@ void Checker::form(Statement& s, Close& c) {
     fail(c.container.place, type_text(c.container.type) + " to be closed",
          "a container; other variables close with their value");
   }
+  if (c.container.as<NameRef>() == nullptr) {
+    fail(c.container.place, "'" + expression_text(c.container) + "' to be closed",
+         "a whole variable; what is in it closes with it");
+  }
 }
 
 void Checker::form(Statement& s, Foreach& f) {

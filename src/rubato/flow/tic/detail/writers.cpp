@@ -8,6 +8,7 @@
 //   if a { x = 1 } else { x = 2 }               certain: one of both
 //   if a { x = 1 }; if not a { x = 2 }          possible twice: known only when it runs
 //   for i in [1:9] { insert c[i] = i }          "c[*]", which meets nothing
+//   close c; insert c[1] = 2                    behind its close nothing is written
 //
 // A second map finds what waits for itself: variables that are written once, with an arrow from
 // each input of their writer.
@@ -65,6 +66,7 @@ void for_each_outer_part(const std::string& path, const F& f) {
 struct Writes {
   std::map<Part, Write> exact;
   std::map<Part, Write> inside;  // of a part that was written in part: one of these writes
+  std::map<int, Place> closed;   // variables, by `close`
 };
 
 class WriterCheck {
@@ -138,6 +140,10 @@ class WriterCheck {
   }
   // The writes in `line` of this part, of what it lies in and of what lies in it.
   void meet_all(const Writes& line, const Part& part, const Write& w) {
+    if (const auto at = line.closed.find(part.variable); at != line.closed.end()) {
+      errors_.found(w.place, "'" + variable(part.variable).name + "' written behind its close",
+                    "it before the close at " + errors_.where(at->second));
+    }
     if (part.path.find("[*]") == std::string::npos) {
       meet(line.exact, part, w);
       meet(line.inside, part, w);
@@ -166,20 +172,28 @@ class WriterCheck {
   // All writes of `later` behind those of `line`, without what is local to `scope`.
   void append(Writes& line, const Writes& later, const Block& scope) {
     for (const auto& [part, w] : later.exact) {
-      if (!is_local(part, scope)) add(line, part, w);
+      if (!is_local(part.variable, scope)) add(line, part, w);
+    }
+    close_all(line, later, scope);
+  }
+  static void close_all(Writes& line, const Writes& later, const Block& scope) {
+    for (const auto& [index, place] : later.closed) {
+      if (!is_local(index, scope)) line.closed.emplace(index, place);
     }
   }
-  static bool is_local(const Part& part, const Block& scope) {
-    return std::binary_search(scope.declared.begin(), scope.declared.end(), part.variable);
+  static bool is_local(int index, const Block& scope) {
+    return std::binary_search(scope.declared.begin(), scope.declared.end(), index);
   }
 
   // Of blocks of which one runs, or none unless `complete`.
   void append_branches(Writes& line, const std::vector<const Block*>& branches, bool complete) {
     std::map<Part, std::pair<Write, std::size_t>> all;
+    Writes closed;
     for (const Block* b : branches) {
       const Writes writes = block(*b);
+      close_all(closed, writes, *b);
       for (const auto& [part, w] : writes.exact) {
-        if (is_local(part, *b)) continue;
+        if (is_local(part.variable, *b)) continue;
         auto& entry = all.emplace(part, std::pair(w, std::size_t{0})).first->second;
         if (w.certain) ++entry.second;
       }
@@ -192,13 +206,19 @@ class WriterCheck {
       meet_all(line, part, entry.first);
     for (const auto& [part, entry] : all)
       keep_all(line, part, entry.first);
+    line.closed.merge(closed.closed);
   }
 
   // A body that runs many times.
   void repeated(Writes& line, const Block& body) {
     const Writes writes = block(body);
+    for (const auto& [index, place] : writes.closed) {
+      if (is_local(index, body)) continue;
+      errors_.found(place, "'" + variable(index).name + "' closed in each round",
+                    "it behind the loop, or not at all: what has ended writes no more");
+    }
     for (const auto& [part, w] : writes.exact) {
-      if (is_local(part, body)) continue;
+      if (is_local(part.variable, body)) continue;
       if (part.path.find("[*]") == std::string::npos) {
         errors_.found(w.place, "'" + variable(part.variable).name + "' written in each round",
                       "a member under a key of the round, or a loop with state");
@@ -211,26 +231,12 @@ class WriterCheck {
   // --- statements
   Writes block(const Block& b) {
     Writes line;
-    std::map<int, Place> closed;
     for (const Statement& s : b.statements) {
       std::visit([&](const auto& f) { form(line, f); }, s.form);
-      behind_close(closed, s);
+      if (const auto* c = std::get_if<Close>(&s.form))
+        line.closed.emplace(root_variable(c->container), s.place);
     }
     return line;
-  }
-
-  void behind_close(std::map<int, Place>& closed, const Statement& s) {
-    if (const auto* c = std::get_if<Close>(&s.form)) {
-      if (c->container.as<NameRef>() != nullptr) {
-        closed.emplace(root_variable(c->container), s.place);
-      }
-    }
-    const auto* i = std::get_if<Insert>(&s.form);
-    if (i == nullptr) return;
-    const auto at = closed.find(root_variable(i->member));
-    if (at == closed.end()) return;
-    errors_.found(s.place, "an insert behind close",
-                  "it before the close at " + errors_.where(at->second));
   }
 
   void form(Writes& line, const Declaration& d) {
@@ -285,9 +291,7 @@ class WriterCheck {
     reads(i.value);
     write(line, i.member);
   }
-  void form(Writes&, const Close& c) {
-    for_each_key_read(c.container, [this](const Expr& key) { reads(key); });
-  }
+  void form(Writes&, const Close&) {}
   void form(Writes& line, const Foreach& f) {
     reads(f.container);
     // Its members have a writer elsewhere.
