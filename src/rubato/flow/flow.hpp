@@ -115,6 +115,8 @@ class Flow final : public core::Combiner {
   // The same of a member of a member, and so on; containers on the way are made where there are
   // none yet, and closed with the one that they are in. REQUIRES: keys is not empty.
   void insert_at(Ref& writer, Keys keys, Value value, PortablePlace at);
+  // The container under these keys is there from now on, if it was not yet. REQUIRES: the same.
+  void make_inner(Ref& writer, Keys keys, PortablePlace at);
   // All members that are there, in the order of their keys; the caller owns references among them.
   // Waits. REQUIRES: the caller may read the container until then.
   [[nodiscard]] std::vector<std::pair<Value, Value>> all_members(const Ref& container);

@@ -114,8 +114,17 @@ void Flow::insert_at(Ref& writer, Keys keys, Value value, PortablePlace at) {
   here_.post(owner, InsertAt{{writer.id, 1}, at}, out.view());
 }
 
+// As the way to a member that has no value.
+void Flow::make_inner(Ref& writer, Keys keys, PortablePlace at) {
+  keys.insert(keys.begin(), Value::integer(0));
+  insert_at(writer, std::move(keys), Value(), at);
+}
+
 void Flow::insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at) {
-  if (keys.size() == 1) return insert_here(writer, keys.back(), value, at);
+  if (keys.size() == 1) {
+    if (value.kind() != Kind::none) insert_here(writer, keys.back(), value, at);
+    return;
+  }
   Shard& mine = shard(writer.id);
   mine.returned += writer.weight;
   if (mine.returned > 0) hold(mine);

@@ -206,6 +206,8 @@ std::vector<const Expr*> Interpreter::inputs_of(const tic::RuleCall& call) {
 // By reference: its own rules wait for what is open.
 void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call,
                                 const tic::Callable& callable, Environment& environment) {
+  for (const Expr& output : rule.outputs)
+    make_inner(output, environment);
   std::vector<Arg> args;
   const auto add_value = [&](Value value) {
     args.push_back({Arg::Mode::value, {}, std::move(value), nullptr});
@@ -231,21 +233,17 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
     args.push_back(name_argument(e, environment));
   }
   for (const Expr& output : rule.outputs) {
-    Way& way = environment.slot(tic::root_variable(output)).writer;
     args.emplace_back();
     args.push_back(read_argument(output, Arg::Mode::reader, environment));
     args.push_back(write_argument(output, environment));
-    RUBATO_REQUIRE(static_cast<bool>(way.ref.id));
     args.push_back(name_argument(output, environment));
   }
   submit_function(flow_, static_cast<std::uint32_t>(call.index), std::move(args), place(call));
 }
 
 Arg Interpreter::write_argument(const Expr& target, Environment& environment) const {
-  Way& way = environment.slot(tic::root_variable(target)).writer;
-  Keys keys = keys_of(target, environment);
-  keys.insert(keys.end(), way.keys.begin(), way.keys.end());
-  Arg arg{Arg::Mode::writer, flow_.share(way.ref, true), {}, nullptr};
+  Keys keys = written_keys_of(target, environment);
+  Arg arg{Arg::Mode::writer, flow_.share(writer_of(target, environment), true), {}, nullptr};
   if (!keys.empty()) arg.keys = std::make_unique<Keys>(std::move(keys));
   return arg;
 }
@@ -260,6 +258,8 @@ void Interpreter::run_function(Rule& rule) {
   for (std::size_t i = 0; i < n_parameters; ++i)
     Environment::unpack_slot(environment.slot(static_cast<int>(i)), rule.args(), at);
   try {
+    for (std::size_t i = callable.inputs.size(); i < n_parameters; ++i)
+      make_fields(static_cast<int>(i), environment, rule.at);
     run_block(callable.frame.body, environment);
   } catch (const std::exception& error) {
     const std::string unknown = is_dry() ? unknown_in(error.what()) : "";

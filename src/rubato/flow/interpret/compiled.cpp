@@ -166,6 +166,13 @@ Compiled::Compiled(const std::string& text, const std::string& file_name, Script
   }
 }
 
+const std::set<std::vector<int>>& Compiled::filled_fields(const tic::Frame& frame,
+                                                          int variable) const {
+  static const std::set<std::vector<int>> none;
+  const auto found = filled_.find({&frame, variable});
+  return found == filled_.end() ? none : found->second;
+}
+
 // As if each leaf and app said them.
 void Compiled::set_default_options() {
   for (tic::Callable& callable : program_.callables) {
@@ -231,9 +238,37 @@ void Compiled::add_block(const Block& block, const tic::Frame& frame, int loop) 
     add_statement(statement, frame, loop);
 }
 
+// s.f[i], of a struct s: f. A name that is inserted as the field itself is another container.
+void Compiled::add_filled(const Statement& statement, const tic::Frame& frame) {
+  const auto add = [&](const Expr& target) {
+    const Expr* e = &target;
+    const Expr* container = nullptr;  // that the innermost member of the variable is in
+    std::vector<int> fields;
+    while (e->as<tic::NameRef>() == nullptr) {
+      if (const auto* member = e->as<tic::MemberRef>()) {
+        e = container = &*member->container;
+        fields.clear();
+      } else {
+        const auto& field = std::get<tic::FieldRef>(e->form);
+        fields.push_back(field.index);
+        e = &*field.object;
+      }
+    }
+    if (container != nullptr && !fields.empty())
+      filled_[{&frame, tic::root_variable(target)}].insert(std::move(fields));
+  };
+  if (const auto* insert = std::get_if<tic::Insert>(&statement.form)) add(insert->member);
+  if (const auto* assign = std::get_if<tic::Assign>(&statement.form)) add(assign->target);
+  if (const auto* rule = std::get_if<tic::Rule>(&statement.form)) {
+    for (const Expr& output : rule->outputs)
+      add(output);
+  }
+}
+
 void Compiled::add_statement(const Statement& statement, const tic::Frame& frame, int loop) {
   Uses uses;
   uses.add(statement);
+  add_filled(statement, frame);
   const auto number = static_cast<int>(statements_.size());
   CompiledStatement compiled{&statement, &frame, nullptr, static_cast<std::uint32_t>(number),
                              {},         {}};

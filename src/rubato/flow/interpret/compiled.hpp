@@ -57,6 +57,10 @@ class Compiled {
   [[nodiscard]] bool is_written(const tic::Frame& frame, int variable) const {
     return written_.contains({&frame, variable});
   }
+  // Containers that are fields of a variable, or fields of these, into which a statement of its frame
+  // inserts: by the numbers of the fields, the outermost last.
+  [[nodiscard]] const std::set<std::vector<int>>& filled_fields(const tic::Frame& frame,
+                                                                int variable) const;
   // Throws Error, with the place, if it names a type of work that has no workers.
   void check_types(const Workers& workers) const;
   // Throws Error, with the places, if it calls leaves that the program does not have.
@@ -70,6 +74,7 @@ class Compiled {
   void set_default_options();
   void add_block(const tic::Block& block, const tic::Frame& frame, int loop);
   void add_statement(const tic::Statement& statement, const tic::Frame& frame, int loop);
+  void add_filled(const tic::Statement& statement, const tic::Frame& frame);
 
   tic::Program program_;
   ScriptArguments arguments_;
@@ -77,6 +82,7 @@ class Compiled {
   std::map<const tic::Statement*, std::uint32_t> numbers_;
   std::vector<int> loops_;  // [statements_]: the number of the loop around, or -1
   std::set<std::pair<const tic::Frame*, int>> written_;
+  std::map<std::pair<const tic::Frame*, int>, std::set<std::vector<int>>> filled_;
 };
 
 }  // namespace rubato::flow

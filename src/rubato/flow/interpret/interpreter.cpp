@@ -136,6 +136,8 @@ void Interpreter::declare(const CompiledStatement& statement, const tic::Block& 
     }
     slot.reader.ref = {id, kWholeWeight};
     slot.writer.ref = {id, kWholeWeight};
+    if (declaration.type.is(tic::Kind::structure))
+      make_fields(declared.variable, environment, place(declared));
     if (declaration.type.is(tic::Kind::file)) declare_file(statement, i, environment);
   }
 }

@@ -134,6 +134,11 @@ class Interpreter {
   [[nodiscard]] Arg write_argument(const tic::Expr& target, Environment& environment) const;
   void perform_round(const CompiledStatement& statement, const tic::Loop& loop,
                      Environment& environment);
+  // Throws Error, with the place, if there is none.
+  [[nodiscard]] Ref& writer_of(const tic::Expr& target, Environment& environment) const;
+  [[nodiscard]] Keys written_keys_of(const tic::Expr& target, Environment& environment) const;
+  void make_inner(const tic::Expr& target, Environment& environment) const;
+  void make_fields(int variable, Environment& environment, PortablePlace at) const;
   void set_target(const tic::Expr& target, Value value, Environment& environment);
   void assign_value(const tic::Expr& target, const tic::Expr& value, Environment& environment);
   void set_members(const tic::Expr& target, Members members, Environment& environment);

@@ -220,15 +220,49 @@ void Interpreter::perform_declared(const tic::Declaration& declaration,
   flow_.set(std::exchange(slot.writer.ref, {}), std::move(value), place(declared));
 }
 
-void Interpreter::set_target(const Expr& target, Value value, Environment& environment) {
-  Way& way = environment.slot(tic::root_variable(target)).writer;
+// The checker lets nothing be written behind a close.
+Ref& Interpreter::writer_of(const Expr& target, Environment& environment) const {
+  Ref& writer = environment.slot(tic::root_variable(target)).writer.ref;
+  if (writer.id) return writer;
+  throw Error(place_text(compiled_, target.place) +
+              ": it is written where it cannot be written any more");
+}
+
+Keys Interpreter::written_keys_of(const Expr& target, Environment& environment) const {
   Keys keys = keys_of(target, environment);
-  keys.insert(keys.end(), way.keys.begin(), way.keys.end());
+  const Keys& outer = environment.slot(tic::root_variable(target)).writer.keys;
+  keys.insert(keys.end(), outer.begin(), outer.end());
+  return keys;
+}
+
+void Interpreter::set_target(const Expr& target, Value value, Environment& environment) {
+  Ref& writer = writer_of(target, environment);
+  Keys keys = written_keys_of(target, environment);
   value = widened(std::move(value), target.type);
   if (keys.empty()) {
-    flow_.set(flow_.share(way.ref, true), std::move(value), place(target));
+    flow_.set(flow_.share(writer, true), std::move(value), place(target));
   } else {
-    flow_.insert_at(way.ref, std::move(keys), std::move(value), place(target));
+    flow_.insert_at(writer, std::move(keys), std::move(value), place(target));
+  }
+}
+
+// A member or a field that is a container is there though nothing may come to be in it.
+void Interpreter::make_inner(const Expr& target, Environment& environment) const {
+  if (!is_container(target.type)) return;
+  Keys keys = written_keys_of(target, environment);
+  if (!keys.empty())
+    flow_.make_inner(writer_of(target, environment), std::move(keys), place(target));
+}
+
+// So are fields that are filled member by member.
+void Interpreter::make_fields(int variable, Environment& environment, PortablePlace at) const {
+  Way& way = environment.slot(variable).writer;
+  for (const std::vector<int>& fields : compiled_.filled_fields(environment.frame(), variable)) {
+    Keys keys;
+    for (const int field : fields)
+      keys.push_back(Value::integer(field));
+    keys.insert(keys.end(), way.keys.begin(), way.keys.end());
+    flow_.make_inner(way.ref, std::move(keys), at);
   }
 }
 
@@ -242,13 +276,13 @@ void Interpreter::assign_value(const Expr& target, const Expr& value, Environmen
 }
 
 void Interpreter::set_members(const Expr& target, Members members, Environment& environment) {
-  Way& way = environment.slot(tic::root_variable(target)).writer;
-  Keys keys = keys_of(target, environment);
-  keys.insert(keys.end(), way.keys.begin(), way.keys.end());
+  Ref& writer = writer_of(target, environment);
+  const Keys keys = written_keys_of(target, environment);
+  make_inner(target, environment);
   for (auto& [key, value] : members) {
     Keys all{key};
     all.insert(all.end(), keys.begin(), keys.end());
-    flow_.insert_at(way.ref, std::move(all), std::move(value), place(target));
+    flow_.insert_at(writer, std::move(all), std::move(value), place(target));
   }
 }
 

@@ -1,0 +1,84 @@
+// Containers that are members and fields: when they are there, and who sets them.
+
+#include "rubato/flow/interpret/run_script_test.hpp"
+
+namespace rubato::flow {
+namespace {
+
+TEST(InnerContainers, are_there_though_nothing_comes_into_them) {
+  expect_lines(R"(
+    struct box { container<integer, string> names; integer n }
+    struct pair { box one }
+    container<integer, container<integer, string>> hits
+    function search(integer m) to (container<integer, string> found) {
+      for i in [1:m] { insert found[i] = "hit " ++ i }
+    }
+    for m in [0:2] { when { } then {hits[m]} from {search m} }
+    foreach h, m in hits { print(m, size(h)) }
+    print("molecules", size(hits))
+
+    function fill(integer n) to (box b) {
+      b.n = n
+      for i in [1:n] { insert b.names[i] = "x" ++ i }
+    }
+    for n in [0:1] {
+      box b
+      when { } then {b} from {fill n}
+      when {b.names} then { } from {print "box" n size(b.names)}
+    }
+    container<integer, box> boxes
+    when { } then {boxes[7]} from {fill 0}
+    when {boxes[7].names} then { } from {print "boxed" size(boxes[7].names)}
+    pair p
+    p.one.n = 1
+    for i in [1:0] { insert p.one.names[i] = "x" }
+    print("pair", size(p.one.names))
+
+    box none
+    none.names = split("")
+    print("none", size(none.names))
+    container<string, container<integer, string>> d
+    insert d["x"] = split("")
+    foreach v, k in d { print(k, size(v)) }
+    print("d", size(d))
+    container<string, container<integer, integer>> all
+    function make(integer n) to (container<integer, integer> c) { for i in [1:n] { insert c[i] = i } }
+    when { } then {all["a"]} from {make 0}
+    when { } then {all["b"]} from {make 2}
+    print("all", size(all), size(all["a"]), size(all["b"]))
+)",
+               "0 0\n1 1\n2 2\nmolecules 3\nbox 0 0\nbox 1 1\nboxed 0\npair 0\nnone 0\nx 0\nd 1\n"
+               "all 2 0 2\n");
+}
+
+TEST(InnerContainers, that_are_set_twice_are_told_with_both_places) {
+  const std::string head = R"(
+container<integer, container<integer, integer>> d
+container<integer, integer> w
+insert w[9] = 9
+integer one two
+when { } then {one} from {= 1}
+)";
+  const auto told = [&](const std::string& text) {
+    const Ran ran = run_text(3, head + text);
+    EXPECT_EQ(ran.result.n_data_held, 0U);
+    return ran.result.text();
+  };
+  const std::string first = told(
+      "when {d[1][9]} then {two} from {= 1}\ninsert d[one] = w\n"
+      "insert d[two][2] = 5\nprint(size(d))");
+  EXPECT_NE(first.find("member 1 of a container was set as a whole at test.tic:8:8, and "
+                       "test.tic:9:8 sets a member of it"),
+            std::string::npos)
+      << first;
+  const std::string second = told(
+      "when {d[1][2]} then {two} from {= 1}\ninsert d[two] = w\n"
+      "insert d[one][2] = 5\nprint(size(d))");
+  EXPECT_NE(second.find("member 1 of a container was set at test.tic:9:8, and is set again at "
+                        "test.tic:8:8: a member is set once"),
+            std::string::npos)
+      << second;
+}
+
+}  // namespace
+}  // namespace rubato::flow
