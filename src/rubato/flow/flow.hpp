@@ -123,6 +123,9 @@ class Flow final : public core::Combiner {
   // Whether there is a member of that key; its value does not travel. Waits, if it is of another
   // core. REQUIRES: the caller may read the container until then.
   [[nodiscard]] bool has_member(const Ref& container, const Value& key);
+  // How many members it has. Waits, if its home is another core. REQUIRES: the caller may read the
+  // container until then, and it is closed.
+  [[nodiscard]] std::uint64_t n_members(const Ref& container);
   // Runs copies of `body` on members as they come, kPairsATask at most at a time: their keys and
   // values are in its closure, or behind its arguments (LoopPairs). REQUIRES: a container's reader
   // is its argument 0.
@@ -255,6 +258,7 @@ class Flow final : public core::Combiner {
   void note_freed_shards(DataId id, CoreId n_shards);
   void send_members(DataId id, CoreId to, std::uint64_t address);
   void send_whether_there(DataId id, const Value& key, CoreId to, std::uint64_t address);
+  void send_n_members(DataId id, CoreId to, std::uint64_t address);
   void free_shard(DataId id);
 
  private:

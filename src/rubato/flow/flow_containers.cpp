@@ -256,6 +256,25 @@ bool Flow::has_member(const Ref& container, const Value& key) {
   return !gathered.members.empty();
 }
 
+void Flow::send_n_members(DataId id, CoreId to, std::uint64_t address) {
+  Writer out;
+  Value::integer(static_cast<std::int64_t>(datum(id).n_members)).put(out);
+  Value::done().put(out);
+  here_.post(to, MembersHere{address}, out.view());
+}
+
+std::uint64_t Flow::n_members(const Ref& container) {
+  if (is_here(container.id)) return datum(container.id).n_members;
+  here_.check_may_block();
+  GatheredMembers gathered;
+  gathered.waiter = &here_.tasks().running();
+  gathered.n_open = 1;
+  const auto address = std::bit_cast<std::uint64_t>(&gathered);
+  here_.post(container.id.home(), SendNMembers{container.id, here_.core(), address});
+  gathered.wait(here_);
+  return static_cast<std::uint64_t>(gathered.members.front().first.as_integer());
+}
+
 // --- loops
 
 void Flow::attach_loop(std::unique_ptr<Rule> body) {

@@ -124,6 +124,13 @@ struct SendWhetherThere {
     Flow::here().send_whether_there(id, Value::get(in), to, address);
   }
 };
+// The same of a closed container: how many there are.
+struct SendNMembers {
+  DataId id;
+  CoreId to;
+  std::uint64_t address;
+  void apply(CoreContext& /*here*/) const { Flow::here().send_n_members(id, to, address); }
+};
 struct MembersHere {
   std::uint64_t address;
   void apply(CoreContext& here, ByteView bytes) const;

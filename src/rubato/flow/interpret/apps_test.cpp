@@ -55,6 +55,36 @@ print(read(o), read(part), read(out))
   EXPECT_EQ(ran.out, "in in --format=outputwithout\n");
 }
 
+TEST_F(Apps, words_and_options_read_members_and_fields_of_parameters) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const Ran ran = run_in(folder_, R"(
+struct point { integer x; string name; float y }
+app show(container<integer, string> v, integer k) to (string s) retries size(v) {
+  "echo" v[k] size(v) contains(v, 7) contains(v, k) v stdout=s
+}
+app at(point p, container<integer, integer> none) to (string s) retries p.x {
+  "echo" p.x ("<" ++ p.name ++ ">") p.y size(none) stdout=s
+}
+container<integer, string> v
+for i in [1:3] { insert v[i] = "s" ++ i }
+point p
+p.x = 1
+p.name = "here"
+p.y = 2
+container<integer, integer> none
+string s t
+when {v} then {s} from {show v 2}
+when {p none} then {t} from {at p none}
+print(s ++ t)
+)",
+                           seed);
+    ASSERT_EQ(ran.result.text(), "") << "seed " << seed;
+    ASSERT_EQ(ran.out, sorted_lines("s2 3 false true s1 s2 s3\n1 <here> 2.0 0\n\n"))
+        << "seed " << seed;
+    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
 TEST_F(Apps, outputs_stand_in_words_as_often_as_they_are_named) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const Ran ran = run_in(folder_, R"(

@@ -183,7 +183,10 @@ class BuiltinCall {
       case BuiltinId::size:
         if (computed_ != nullptr)
           return Value::integer(static_cast<std::int64_t>(computed_->size()));
-        return values_[0];  // its operand is waited for as a number
+        // In a command or an option it may be behind a reference; else it is waited for as a number.
+        if (!values_[0].is_reference()) return values_[0];
+        return Value::integer(
+            static_cast<std::int64_t>(environment_.flow().n_members(values_[0].as_reference())));
       case BuiltinId::contains: {
         const auto is_it = [&](const auto& member) { return member.first == values_[1]; };
         return Value::boolean(computed_ != nullptr ? std::ranges::any_of(*computed_, is_it)

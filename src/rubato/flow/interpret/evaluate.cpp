@@ -29,7 +29,7 @@ class Evaluator {
     if (const auto* binary = e.as<tic::Binary>()) return binary_value(e, *binary);
     if (const auto* call = e.as<tic::CallExpr>()) return call_value(*call);
     const Value* known = known_value(e, environment_);
-    if (known == nullptr) return member_of_computed(e);
+    if (known == nullptr) return member_of_whole(e);
     if (known->is_failed()) throw Error(known->as_text());
     // A parameter of a function may be another's datum, and that of another type.
     return widened(*known, e.type);
@@ -39,15 +39,21 @@ class Evaluator {
   [[noreturn]] void fail(const Expr& e, const std::string& what) const {
     throw Error(place_text(compiled_, e.place) + ": " + what);
   }
-  // split(text)[2]
-  Value member_of_computed(const Expr& e) {
+  // split(text)[2]; in a command, a member or a field of a parameter.
+  Value member_of_whole(const Expr& e) {
     const auto* member = e.as<tic::MemberRef>();
-    if (member == nullptr) fail(e, "it has no value yet where it is read");
-    const Value key = value(*member->key);
-    for (const auto& [k, v] : evaluate_members(*member->container, compiled_, environment_)) {
-      if (k == key) return v;
+    const auto* field = e.as<tic::FieldRef>();
+    if (member == nullptr && field == nullptr) fail(e, "it has no value yet where it is read");
+    const Value key = member != nullptr ? value(*member->key) : Value::integer(field->index);
+    const Expr& whole = member != nullptr ? *member->container : *field->object;
+    Value found;
+    for (const auto& [k, v] : evaluate_members(whole, compiled_, environment_)) {
+      if (k == key && !v.is_reference()) found = v;
+      if (v.is_reference()) environment_.flow().give_back_reader(v.as_reference());
     }
-    fail(e, "there is no member " + key_text(key));
+    if (found.kind() != Kind::none) return widened(found, e.type);
+    fail(e, member != nullptr ? "there is no member " + key_text(key)
+                              : "there is no value of the field " + field->field);
   }
 
   Value unary_value(const Expr& e, const tic::Unary& unary) {
@@ -188,12 +194,6 @@ class Evaluator {
 
 }  // namespace
 
-double number_of(const Value& value) {
-  return value.kind() == Kind::integer ? static_cast<double>(value.as_integer())
-                                       : value.as_floating();
-}
-
-const Value* known_value(const tic::Expr& operand, const Environment& environment) {
 Value widened(Value value, const tic::Type& type) {
   if (type.is(tic::Kind::floating) && value.kind() == Kind::integer)
     return Value::floating(static_cast<double>(value.as_integer()));
@@ -202,6 +202,12 @@ Value widened(Value value, const tic::Type& type) {
   return value;
 }
 
+double number_of(const Value& value) {
+  return value.kind() == Kind::integer ? static_cast<double>(value.as_integer())
+                                       : value.as_floating();
+}
+
+const Value* known_value(const tic::Expr& operand, const Environment& environment) {
   if (const auto* name = operand.as<tic::NameRef>()) {
     const Slot& slot = environment.slot(name->variable);
     if (slot.is_known()) return &slot.value;

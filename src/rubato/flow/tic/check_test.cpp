@@ -281,6 +281,46 @@ TEST(TicChecker, closes_whole_variables) {
       "a.tic:3:7: found 's.m' " + found);
 }
 
+TEST(TicChecker, lets_apps_and_leaves_read_what_is_there_when_they_begin) {
+  const std::string head = "struct p { integer x; container<integer, string> c }\n";
+  const std::string nested = "container<integer, container<integer, string>> v";
+  const auto of_parameters = [&](const std::string& text) { return errors_of(head + text); };
+  const auto found = [](const std::string& place, const std::string& what) {
+    return "a.tic:" + place + ": found '" + what +
+           "' in show, expected scalars and files of its "
+           "parameters; what is in a container inside of another needs a parameter of its own";
+  };
+  EXPECT_EQ(of_parameters("app show(p v, container<integer, string> w) to (void s) retries size(w) "
+                          "{ \"echo\" v.x w[v.x] size(w) w }"),
+            "none");
+  EXPECT_EQ(of_parameters("app show(p v) to (void s) { \"echo\" v.c[1] }"), found("2:36", "v.c"));
+  EXPECT_EQ(of_parameters("app show(p v) to (void s) { \"echo\" size(v.c) }"),
+            found("2:41", "v.c"));
+  EXPECT_EQ(of_parameters("app show(" + nested + ") to (void s) { \"echo\" v[1][2] }"),
+            found("2:81", "v[1]"));
+  EXPECT_EQ(of_parameters("leaf f(container<integer, string> c) retries size(c)"),
+            "a.tic:2:51: found container<integer, string> 'c' in an option of a leaf, expected a "
+            "scalar; a rule that calls the leaf may read its containers in options of its own");
+  const std::string of_leaf =
+      "' of a leaf, expected containers and structs of scalars and files; what is inside needs a "
+      "parameter of its own";
+  EXPECT_EQ(of_parameters("leaf f(" + nested + ")"),
+            "a.tic:2:55: found container<integer, container<integer, string>> 'v" + of_leaf);
+  EXPECT_EQ(of_parameters("leaf f(p v)"), "a.tic:2:10: found p 'v" + of_leaf);
+}
+
+TEST(TicChecker, knows_that_members_that_a_rule_sets_have_no_names) {
+  const std::string head =
+      "app mk(string n) to (file f) { \"touch\" f n }\ncontainer<integer, file> c\n";
+  EXPECT_EQ(
+      errors_of(head + "when { } then {c[1]} from {mk filename(c[1])}"),
+      "a.tic:3:40: found the name of 'c[1]', which this rule sets, expected a variable: file f; "
+      "when {..} then {f} from {.. filename(f)}; insert c[1] = f");
+  EXPECT_EQ(errors_of(head +
+                      "file f\nwhen { } then {f} from {mk filename(f)}\ninsert c[1] = f\nprint(c)"),
+            "none");
+}
+
 TEST(TicChecker, expands_templates_of_arithmetic) {
   const Program p = load_program(
       "integer a = 1, b = 2, c = 3, d = 4\ninteger x\n"

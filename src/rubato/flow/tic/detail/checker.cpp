@@ -158,8 +158,10 @@ void Checker::parameters(Callable& c) {
     v.role = role;
     c.frame.variables.push_back(std::move(v));
   };
-  for (Parameter& p : c.inputs)
+  for (Parameter& p : c.inputs) {
     add(p, VariableRole::input);
+    if (c.kind == CallableKind::leaf) leaf_input(p);
+  }
   for (Parameter& p : c.outputs)
     add(p, VariableRole::output);
 }
@@ -172,6 +174,7 @@ void Checker::callable(Callable& c) {
     scopes_.back().names.emplace(c.frame.variables[i].name, static_cast<int>(i));
   try {
     options(c.options, c.kind == CallableKind::app);
+    reads_options(c);
     if (c.kind == CallableKind::app) command(c);
   } catch (const CheckStop&) {
     // Noted.

@@ -48,6 +48,9 @@ class Checker {
   void command(Callable& callable);
   void command_stream(const Callable& callable, Box<Expr>& stream, bool is_input);
   void command_outputs(const Callable& callable);
+  void reads_parameters(const Callable& callable, const Expr& e);
+  void reads_options(const Callable& callable);
+  void leaf_input(const Parameter& input);
   void parameters(Callable& callable);
   void resolve(Type& type, Place place);
   void frame(Frame& frame);
@@ -88,6 +91,7 @@ class Checker {
   void waits_for_itself(const Rule& r);
   void covered(const Rule& r, const Expr& e);
   void keys_covered(const Rule& r, const Expr& e);
+  void named_before(const Rule& r, const Expr& file);
   // `of_app`: who runs so is a program.
   void options(Options& o, bool of_app);
   [[nodiscard]] static std::string signature(const Callable& callee);

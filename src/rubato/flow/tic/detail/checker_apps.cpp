@@ -1,5 +1,7 @@
 // The command lines of apps.
 
+#include <algorithm>
+
 #include "rubato/flow/tic/detail/checker.hpp"
 #include "rubato/flow/tic/detail/expression_text.hpp"
 
@@ -23,11 +25,69 @@ bool names(const Expr& e, int variable) {
   return any;
 }
 
+bool holds_others(const Type& type) {
+  return type.is(Kind::container) || type.is(Kind::structure);
+}
+
 }  // namespace
+
+// When an app or a leaf begins, all of its parameters is there; but not what is in containers that
+// are in others, which may be open still. The options of a leaf see its scalars alone.
+void Checker::reads_parameters(const Callable& c, const Expr& e) {
+  if (const auto* u = e.as<Unary>()) return reads_parameters(c, *u->operand);
+  if (const auto* b = e.as<Binary>()) {
+    reads_parameters(c, *b->left);
+    return reads_parameters(c, *b->right);
+  }
+  if (const auto* call = e.as<CallExpr>()) {
+    for (const Expr& argument : call->arguments)
+      reads_parameters(c, argument);
+    return;
+  }
+  if (e.as<NameRef>() != nullptr) {
+    if (c.kind == CallableKind::app || !holds_others(e.type)) return;
+    fail(e.place, type_text(e.type) + " '" + expression_text(e) + "' in an option of a leaf",
+         "a scalar; a rule that calls the leaf may read its containers in options of its own");
+  }
+  const auto* m = e.as<MemberRef>();
+  const auto* f = e.as<FieldRef>();
+  if (m == nullptr && f == nullptr) return;
+  if (m != nullptr) reads_parameters(c, *m->key);
+  const Expr& of = m != nullptr ? *m->container : *f->object;
+  reads_parameters(c, of);
+  const bool is_member = of.as<MemberRef>() != nullptr || of.as<FieldRef>() != nullptr;
+  if (!is_member && !holds_others(e.type)) return;
+  fail(e.place, "'" + expression_text(e) + "' in " + c.name,
+       "scalars and files of its parameters; what is in a container inside of another needs a "
+       "parameter of its own");
+}
+
+void Checker::reads_options(const Callable& c) {
+  const Options& o = c.options;
+  for (const Box<Expr>* each : {&o.priority, &o.retries, &o.timeout, &o.target, &o.parallel}) {
+    if (*each) reads_parameters(c, **each);
+  }
+}
+
+// What it gets is read at once, and would not have what is inside.
+void Checker::leaf_input(const Parameter& input) {
+  std::vector<Type> members;
+  if (input.type.is(Kind::container)) members = input.type.element;
+  if (input.type.is(Kind::structure)) {
+    const auto& fields =
+        program_.structs.at(static_cast<std::size_t>(input.type.struct_index)).fields;
+    for (const Parameter& field : fields)
+      members.push_back(field.type);
+  }
+  if (std::ranges::none_of(members, holds_others)) return;
+  fail(input.name.place, type_text(input.type) + " '" + input.name.text + "' of a leaf",
+       "containers and structs of scalars and files; what is inside needs a parameter of its own");
+}
 
 void Checker::command(Callable& c) {
   for (Expr& word : c.command.words) {
     const Type type = expression(word);
+    reads_parameters(c, word);
     const Type& one = type.is(Kind::container) ? type.element.at(0) : type;
     if (one.is_scalar() || one.is(Kind::file)) continue;
     fail(word.place, type_text(type) + " '" + expression_text(word) + "' in a command",
@@ -46,6 +106,7 @@ void Checker::command(Callable& c) {
 void Checker::command_stream(const Callable& c, Box<Expr>& stream, bool is_input) {
   if (!stream) return;
   const Type& type = expression(*stream);
+  reads_parameters(c, *stream);
   const bool text = type.is(Kind::file) || type.is(Kind::string);
   if (!text) fail(stream->place, type_text(type) + " as a stream", "a file or a string");
   const auto root = static_cast<std::size_t>(root_variable(*stream));

@@ -179,8 +179,10 @@ void Checker::covered(const Rule& r, const Expr& e) {
   if (const auto* c = e.as<CallExpr>()) {
     // The name of a file is known before the file is closed.
     const bool only_name = c->name == "filename";
-    for (const Expr& argument : c->arguments)
+    for (const Expr& argument : c->arguments) {
+      if (only_name) named_before(r, argument);
       only_name ? keys_covered(r, argument) : covered(r, argument);
+    }
     return;
   }
   if (!is_operand(e)) {
@@ -206,6 +208,18 @@ void Checker::covered(const Rule& r, const Expr& e) {
   const std::string name = expression_text(e);
   fail(e.place, "'" + name + "' in the action",
        "'" + name + "' among the inputs: when {.. " + name + "}");
+}
+
+// A member or a field has no name of its own before something sets it.
+void Checker::named_before(const Rule& r, const Expr& file) {
+  if (file.as<NameRef>() != nullptr) return;
+  for (const Expr& output : r.outputs) {
+    if (!(output == file)) continue;
+    const std::string name = expression_text(file);
+    fail(file.place, "the name of '" + name + "', which this rule sets",
+         "a variable: file f; when {..} then {f} from {.. filename(f)}; " +
+             std::string(file.as<MemberRef>() != nullptr ? "insert " : "") + name + " = f");
+  }
 }
 
 void Checker::keys_covered(const Rule& r, const Expr& e) {
