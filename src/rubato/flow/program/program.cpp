@@ -63,10 +63,10 @@ std::string fate_of(const program_detail::Watched& watched, const ProgramCall& c
   if (WIFSIGNALED(watched.status)) {
     fate = "was ended by " + name_of_signal(WTERMSIG(watched.status));
     if (WCOREDUMP(watched.status)) fate += " (core dumped)";
-    const bool by_us = watched.timed_out || watched.stopped;
+    const bool by_us = watched.timed_out || watched.stopped || watched.had_enough;
     if (WTERMSIG(watched.status) == SIGKILL && !by_us) {
       fate += ", which this node did not send: it may be for want of memory";
-    } else if (WTERMSIG(watched.status) == SIGKILL) {
+    } else if (WTERMSIG(watched.status) == SIGKILL && !watched.had_enough) {
       fate += ", since it did not end within " + seconds(grace) + " after SIGTERM";
     }
   } else if (WEXITSTATUS(watched.status) != 0 || watched.timed_out || watched.stopped) {
@@ -92,6 +92,7 @@ ProgramEnd end_of(const program_detail::Watched& watched, const ProgramCall& cal
   end.started = true;
   end.timed_out = watched.timed_out;
   end.stopped = watched.stopped;
+  end.had_enough = watched.had_enough;
   end.last_errors = watched.last_errors;
   end.processor = nanos(watched.usage.ru_utime) + nanos(watched.usage.ru_stime);
   end.resident_bytes_max = std::int64_t{watched.usage.ru_maxrss} * 1024;
@@ -185,6 +186,7 @@ ProgramEnd Launcher::run_in_slot(const ProgramCall& call) {
     plan.grace = &grace_;
     plan.errors_passed_on = options_.errors_passed_on;
     plan.clock = options_.clock;
+    plan.has_enough = call.has_enough;
     end = end_of(program_detail::watch(*child, plan), call, grace_.load());
   } catch (const program_detail::StartError& error) {
     end.code = error.exit_code();

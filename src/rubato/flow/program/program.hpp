@@ -22,6 +22,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,6 +55,8 @@ struct ProgramCall {
   std::vector<std::string> environment_removed = {};
   // From its start; then SIGTERM, and SIGKILL after the launcher's grace. kNever: none.
   Nanos timeout = kNever;
+  // Asked every 10 ms while it runs, by the thread of run(): true kills it at once.
+  std::function<bool()> has_enough = {};
 };
 
 // What became of a program.
@@ -64,6 +67,7 @@ struct ProgramEnd {
   bool started = false;       // false: no process was made, and none of its effects can be there
   bool timed_out = false;     // ended by us for its timeout
   bool stopped = false;       // ended by us, or not begun, for kill_all()
+  bool had_enough = false;    // ended by us for ProgramCall::has_enough
   std::uint32_t n_tries = 1;  // more: with_retries()
   // "" if all is well, else what was called and why it failed, with the last lines of its errors.
   std::string problem;

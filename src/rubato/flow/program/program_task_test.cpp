@@ -224,6 +224,23 @@ TEST(ProgramTask, refuses_two_files_for_a_stream_and_outputs_that_are_none) {
   EXPECT_EQ(result.n_failures, 1U);
 }
 
+TEST(ProgramTask, is_ended_when_its_text_is_too_long) {
+  const FlowResult result = run_flow_here(1, [] {
+    const auto why = [](ProgramTaskOptions options, const char* command) {
+      options.timeout = 20 * kSecond;
+      options.retry.n_tries = 2;
+      return failure_of(async_program(options)("sh", "-c", command).done);
+    };
+    const std::string out = why({.captures_stdout = true}, "trap '' TERM; yes");
+    EXPECT_TRUE(
+        contains(out, "its standard output, taken as text: expected at most 67108864 bytes"))
+        << out;
+    const std::string errors = why({.captures_stdout = true, .captures_stderr = true}, "yes >&2");
+    EXPECT_TRUE(contains(errors, "its standard error, taken as text: expected at most")) << errors;
+  });
+  EXPECT_EQ(result.n_failures, 2U);
+}
+
 TEST(ProgramTask, runs_hundreds_beside_other_tasks) {
   const FlowResult result = run_flow_here(2, [] {
     std::vector<Future<std::string>> texts;

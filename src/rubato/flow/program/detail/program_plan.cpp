@@ -101,9 +101,13 @@ class Captured {
     }
   }
   [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(file_.get()); }
+  [[nodiscard]] bool is_too_long() const {
+    const off_t n_bytes = ::lseek(file_.get(), 0, SEEK_END);
+    return n_bytes < 0 || static_cast<std::size_t>(n_bytes) > kTextBytesMost;
+  }
   [[nodiscard]] std::string text() const {
     const off_t n_bytes = ::lseek(file_.get(), 0, SEEK_END);
-    if (n_bytes < 0 || static_cast<std::size_t>(n_bytes) > kTextBytesMost) {
+    if (is_too_long()) {
       throw Error(std::string(stream_) + ", taken as text: expected at most " +
                   std::to_string(kTextBytesMost) + " bytes, found " + std::to_string(n_bytes) +
                   "; give it a file");
@@ -148,9 +152,16 @@ class CapturedStreams {
     if (out_) call.stdout_path = out_->path();
     if (errors_) call.stderr_path = errors_->path();
     if (options_.text_has_errors) call.stderr_path = call.stdout_path;
+    // It lies in memory: what nobody can take is not to fill it.
+    if (out_ || errors_) {
+      call.has_enough = [this] {
+        return (out_ && out_->is_too_long()) || (errors_ && errors_->is_too_long());
+      };
+    }
   }
+  // Throws Error if there is too much.
   void take(PlanEnd& all) const {
-    if (all.end.well()) {
+    if (all.end.well() || all.end.had_enough) {
       if (out_) all.text = out_->text();
       if (errors_) all.errors = errors_->text();
       return;

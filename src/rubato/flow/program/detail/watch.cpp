@@ -23,6 +23,7 @@ namespace {
 // itself on a system without pidfd_open.
 constexpr Nanos kGroupLook = 10 * kMillisecond;
 constexpr Nanos kProgramLook = 2 * kMillisecond;
+constexpr Nanos kEnoughLook = 10 * kMillisecond;
 // After SIGKILL: a process in the kernel's hands (a dead file server) may outlive any patience.
 constexpr Nanos kKillPatience = 5 * kSecond;
 
@@ -96,6 +97,7 @@ class Watcher {
     if (phase_ == Phase::running && plan_.deadline != kNever) {
       patience = std::max<Nanos>(0, plan_.deadline - plan_.clock());
     }
+    if (phase_ == Phase::running && plan_.has_enough) patience = std::min(patience, kEnoughLook);
     // Not the whole grace at once: a second kill_all() may make it shorter.
     if (phase_ == Phase::asked || leader_ended_) patience = kGroupLook;
     if (!leader_ended_ && !child_.end.open()) patience = std::min(patience, kProgramLook);
@@ -132,16 +134,24 @@ class Watcher {
     if (phase_ == Phase::running && leader_ended_) return;  // an end beats a time-out
     if (phase_ == Phase::running) {
       const bool late = plan_.deadline != kNever && plan_.clock() >= plan_.deadline;
-      if (!stop_seen_ && !late) return;
+      if (!stop_seen_ && !late) {
+        // It is given no time, in which it would go on.
+        result_.had_enough = plan_.has_enough && plan_.has_enough();
+        return result_.had_enough ? kill() : void();
+      }
       result_.stopped = stop_seen_;
       result_.timed_out = !stop_seen_;
       ask();
     }
     if (phase_ == Phase::asked && plan_.clock() - asked_at_ >= plan_.grace->load()) {
-      ::kill(-child_.pid, SIGKILL);
-      phase_ = Phase::killed;
-      given_up_at_ = plan_.clock() + kKillPatience;
+      kill();
     }
+  }
+
+  void kill() {
+    ::kill(-child_.pid, SIGKILL);
+    phase_ = Phase::killed;
+    given_up_at_ = plan_.clock() + kKillPatience;
   }
 
   void ask() {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include <sys/resource.h>
@@ -19,6 +20,7 @@ struct WatchPlan {
   const std::atomic<Nanos>* grace = nullptr;
   bool errors_passed_on = true;
   Nanos (*clock)() noexcept = steady_now;
+  std::function<bool()> has_enough = {};  // asked now and then: kill the program
 };
 
 struct Watched {
@@ -27,6 +29,7 @@ struct Watched {
   rusage usage{};
   bool timed_out = false;
   bool stopped = false;
+  bool had_enough = false;
   std::string last_errors;
 };
 
