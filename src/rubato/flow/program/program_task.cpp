@@ -97,7 +97,7 @@ std::optional<std::string> run_to_end(Flow& flow, Rule& rule, ProgramPlan given,
     }
     if (!moves) return all.end.problem;
     if (plan.failed.size() + 1 < plan.options.retry.n_tries &&
-        may_be_tried_again(all.end, plan.options.retry)) {
+        may_be_tried_elsewhere(all.end, plan.options.retry)) {
       try_elsewhere(flow, rule, given, all.end.problem);
       return std::nullopt;
     }

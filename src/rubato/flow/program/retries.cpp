@@ -62,7 +62,11 @@ class Reasons {
 }  // namespace
 
 bool may_be_tried_again(const ProgramEnd& end, const RetryPolicy& policy) {
-  return end.started && !end.stopped && (!end.timed_out || policy.after_timeout);
+  return end.started && may_be_tried_elsewhere(end, policy);
+}
+
+bool may_be_tried_elsewhere(const ProgramEnd& end, const RetryPolicy& policy) {
+  return !end.stopped && !end.had_enough && (!end.timed_out || policy.after_timeout);
 }
 
 std::string text_of_tries(const std::vector<std::string>& problems) {

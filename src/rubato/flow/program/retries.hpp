@@ -25,8 +25,11 @@ struct RetryPolicy {
 [[nodiscard]] Nanos pause_after(const RetryPolicy& policy, std::uint32_t n_failed);
 
 // False for what cannot become better: a program that was not even started (what passes by itself the
-// launcher has tried already), one that was stopped by kill_all(), and one that had its chance.
+// launcher has tried already), one that was stopped by kill_all(), one of which there was enough, and
+// one that had its chance.
 [[nodiscard]] bool may_be_tried_again(const ProgramEnd& end, const RetryPolicy& policy);
+// The same of another node, which may have what this one could not start the program with.
+[[nodiscard]] bool may_be_tried_elsewhere(const ProgramEnd& end, const RetryPolicy& policy);
 // Why all tries failed: equal reasons in a row are said once, and at most sixteen. REQUIRES: one at
 // least.
 [[nodiscard]] std::string text_of_tries(const std::vector<std::string>& problems);
