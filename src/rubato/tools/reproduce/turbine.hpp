@@ -36,6 +36,7 @@ struct TurbineOptions {
   std::int64_t n_stage_tasks = 64;        // of the widest stage of table 1, a node
   double scale = 1e-5;                    // of durations in table 1
 
+  bool operator==(const TurbineOptions&) const = default;
   // Small enough for a test; it judges nothing.
   [[nodiscard]] static TurbineOptions quick();
 };
@@ -78,6 +79,7 @@ struct TurbineRuns {
 [[nodiscard]] std::vector<PaperFigure> turbine_figures(const TurbineRuns& runs,
                                                        const TurbineOptions& options);
 // What the paper says of these runs.
-[[nodiscard]] std::vector<Statement> judge_turbine(const TurbineRuns& runs);
+[[nodiscard]] std::vector<Statement> judge_turbine(const TurbineRuns& runs,
+                                                   const TurbineOptions& options);
 
 }  // namespace rubato::tools

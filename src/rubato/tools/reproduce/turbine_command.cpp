@@ -71,7 +71,7 @@ ExitCode TurbineCommand::run(const Context& context) const {
   context.err << conditions(chosen) << '\n';
   const TurbineRuns runs = run_turbine(chosen, context.err);
   const PaperReport report{"turbine", kTitle, conditions(chosen), turbine_figures(runs, chosen),
-                           quick_ ? std::vector<Statement>{} : judge_turbine(runs)};
+                           quick_ ? std::vector<Statement>{} : judge_turbine(runs, chosen)};
   const auto put = [&](io::JsonWriter& json) { put_options(json, chosen); };
   context.out << (context.json ? report_json(report, put) : report_text(report));
   if (quick_) context.err << "--quick shows that it works, and judges nothing\n";
