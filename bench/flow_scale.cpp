@@ -68,12 +68,13 @@ global::SimulatedRun simulate(std::uint32_t n_nodes, std::uint64_t seed,
 // Tasks that do nothing, started by a loop.
 Point noop(std::uint32_t n_nodes, std::int64_t n_tasks, std::uint64_t seed) {
   const std::int64_t n = n_tasks * n_nodes;
-  std::int64_t n_run = 0;  // the simulator is one thread
-  const global::SimulatedRun run = simulate(n_nodes, seed, [n, counted = &n_run] {
-    const auto start = [counted](std::int64_t) {
-      flow::async([counted] {
+  static std::int64_t n_run;  // what travels holds no address; the simulator is one thread
+  n_run = 0;
+  const global::SimulatedRun run = simulate(n_nodes, seed, [n] {
+    const auto start = [](std::int64_t) {
+      flow::async([] {
         core::CoreContext::here().charge(kTask);
-        ++*counted;
+        ++n_run;
       })();
     };
     flow::async_for(0, n, start, {.grain = kGrain})();
@@ -85,16 +86,17 @@ Point noop(std::uint32_t n_nodes, std::int64_t n_tasks, std::uint64_t seed) {
 // A container is made and filled by a loop, and another loop visits its members.
 Point range(std::uint32_t n_nodes, std::int64_t n_members, std::uint64_t seed) {
   const std::int64_t n = n_members * n_nodes;
-  std::int64_t sum = 0;
-  const global::SimulatedRun run = simulate(n_nodes, seed, [n, to = &sum] {
+  static std::int64_t sum;
+  sum = 0;
+  const global::SimulatedRun run = simulate(n_nodes, seed, [n] {
     auto [numbers, inserter] = flow::make_container<std::int64_t>();
     flow::async_for(0, n, [](std::int64_t i, const flow::Inserter<std::int64_t>& out) {
       core::CoreContext::here().charge(kOperation);
       out.insert(i, 2 * i);
     })(std::move(inserter));
-    flow::async_each(std::move(numbers), [to](std::int64_t key, std::int64_t value) {
+    flow::async_each(std::move(numbers), [](std::int64_t key, std::int64_t value) {
       core::CoreContext::here().charge(kOperation);
-      *to += value - key;
+      sum += value - key;
     })();
   });
   RUBATO_REQUIRE(sum == n * (n - 1) / 2, sum, n);
