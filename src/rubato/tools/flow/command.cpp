@@ -172,6 +172,7 @@ struct ScriptRun {
   flow::FlowResult result;
   std::optional<Error> error;  // the script could not be run at all
   Nanos wall = 0;
+  bool goes_on = false;  // with the journal of an earlier one
 
   [[nodiscard]] ExitCode code() const {
     if (error) return error->code();
@@ -227,7 +228,7 @@ void say(const ScriptRun& run, const flow::FlowReport& report, const FlowOptions
   context.err << fmt::format("{}, in {:.3f} s on {} {}\n", run.result.summary(), seconds,
                              shape.n_cores_total(), shape.n_cores_total() == 1 ? "core" : "cores");
   const flow::JournalCounts& journal = run.result.journal;
-  if (!options.resume.empty()) {
+  if (run.goes_on) {
     context.err << fmt::format("journal: {} done before, {} new, {} done again\n", journal.n_done,
                                journal.n_new, journal.n_again);
     const std::size_t n_shown = std::min(journal.why.size(), kWhyShown);
@@ -262,7 +263,9 @@ class FlowRun {
         arguments_(arguments_of(options)),
         run_options_(run_options_of(options)),
         shows_progress_(options.progress || options.progress_every > 0 ||
-                        is_terminal(STDERR_FILENO)) {}
+                        is_terminal(STDERR_FILENO)) {
+    run_.goes_on = run_options_.journal.resume;
+  }
 
   // Collective.
   ExitCode run() {

@@ -73,6 +73,9 @@ TEST_P(GoOn, is_done_where_a_job_is_started_again) {
   EXPECT_NE(ended.out.find("starting the job again, 1 of 1 times"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("code 0\n"), std::string::npos) << ended.out;
   EXPECT_EQ(log(), "ran\n");
+  // Nobody has to go on; what was done before is said as of any run that goes on.
+  EXPECT_EQ(ended.out.find("go on with:"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("journal: 1 done before, 1 new"), std::string::npos) << ended.out;
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, GoOn, ::testing::ValuesIn(installed_mpis()),

@@ -65,7 +65,7 @@ ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
   if (options.n_restarts > 0) set_for_nodes(kRunIdVariable, new_run_id());
   const std::string words = launch_words(options);
   for (std::uint32_t i = 1;; ++i) {
-    const JobEnd end = supervise(mpirun_words(plan), words);
+    const JobEnd end = supervise(mpirun_words(plan), words, i <= options.n_restarts);
     if (!end.lost_a_node() || end.told_to_end || i > options.n_restarts)
       return static_cast<ExitCode>(end.result());
     context.err << "rubato: " << end.error << "; starting the job again, " << i << " of "

@@ -296,7 +296,8 @@ void say_how_to_go_on(const Supervisor& supervisor, const std::string& launch) {
 
 }  // namespace
 
-JobEnd supervise(const std::vector<std::string>& words, const std::string& launch) {
+JobEnd supervise(const std::vector<std::string>& words, const std::string& launch,
+                 bool starts_again) {
   RUBATO_REQUIRE(!words.empty());
   Supervisor supervisor(words);
   const int launcher_code = supervisor.wait();
@@ -310,7 +311,8 @@ JobEnd supervise(const std::vector<std::string>& words, const std::string& launc
   }
   for (const std::string& folder : supervisor.records())
     close_run(folder, static_cast<ExitCode>(end.code), end.error);
-  if (supervisor.received() != 0 || end.lost_a_node()) say_how_to_go_on(supervisor, launch);
+  const bool lost_for_good = end.lost_a_node() && (!starts_again || end.told_to_end);
+  if (supervisor.received() != 0 || lost_for_good) say_how_to_go_on(supervisor, launch);
   return end;
 }
 

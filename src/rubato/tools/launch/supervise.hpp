@@ -33,10 +33,11 @@ struct JobEnd {
 //   on a signal (saves_report), the first SIGTERM makes them do it: 75. SIGUSR1 does that too, and
 //   before they have said so waits until they have: it would kill a node that is not ready for it.
 // - If nodes wrote a journal (journal_report), and the job was told to end or has lost a node, it says
-//   how to go on: `launch`, the words of ours before those of a node, and the node's.
+//   how to go on: `launch`, the words of ours before those of a node, and the node's. Not of a lost
+//   node if `starts_again`, unless it was told to end: then the caller goes on himself.
 // The launcher's own words about a failed process are dropped, since ours say it better.
 // REQUIRES: each node runs under a guard (guard.hpp).
 [[nodiscard]] JobEnd supervise(const std::vector<std::string>& words,
-                               const std::string& launch = "");
+                               const std::string& launch = "", bool starts_again = false);
 
 }  // namespace rubato::tools
