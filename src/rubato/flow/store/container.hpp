@@ -27,7 +27,7 @@ inline constexpr std::int64_t kMembersAPart = 1024;
 }
 static_assert(kMembersAPart == 1 << 10);
 
-// Members of contiguous integer keys. An array, as far as the last of them, if it is 1/8 full at
+// Members of contiguous integer keys. An array, as far as the last of them, if it is 1/16 full at
 // least; else each by itself: keys that are far apart are to cost no array each.
 class Part {
  public:
