@@ -311,20 +311,39 @@ TEST(Scheduler, sizes_of_stacks_are_checked) {
   }
 }
 
-// More than the kernel lets a process have: what is left waits, and each core has some of its own.
-TEST(StackPool, cores_of_a_process_share_what_guarded_stacks_the_kernel_has) {
+detail::StackPoolOptions of_one_page() {
   detail::StackPoolOptions options;
   options.guarded_bytes = std::size_t{4} << 10;
   options.n_guarded_max = 1'000'000;
-  detail::StackPool first(options);
-  detail::StackPool second(options);
-  while (first.has_guarded())
-    static_cast<void>(first.make(detail::StackClass::guarded));
-  EXPECT_LE(first.n_guarded(), detail::StackPool::guarded_of_process_most());
+  return options;
+}
+void take_all(detail::StackPool& pool) {
+  while (pool.has_guarded())
+    static_cast<void>(pool.make(detail::StackClass::guarded));
+}
+
+// More than the kernel lets a process have: what is left waits, and each core has some of its own.
+TEST(StackPool, cores_of_a_process_share_what_guarded_stacks_the_kernel_has) {
+  detail::StackPool first(of_one_page());
+  detail::StackPool second(of_one_page());
+  take_all(first);
   EXPECT_GT(first.n_guarded(), 1000U);
-  while (second.has_guarded())
-    static_cast<void>(second.make(detail::StackClass::guarded));
-  EXPECT_EQ(second.n_guarded(), detail::StackPool::kGuardedOwn);
+  take_all(second);
+  EXPECT_EQ(second.n_guarded(), detail::StackPool::kOwnMost);
+  EXPECT_LE(first.n_guarded() + second.n_guarded(), detail::StackPool::guarded_of_process_most());
+}
+
+TEST(StackPool, thousands_of_cores_stay_within_what_the_kernel_has) {
+  std::vector<std::unique_ptr<detail::StackPool>> pools;
+  for (int i = 0; i < 2048; ++i)
+    pools.push_back(std::make_unique<detail::StackPool>(of_one_page()));
+  std::size_t n = 0;
+  for (const auto& pool : pools) {
+    take_all(*pool);
+    n += pool->n_guarded();
+    EXPECT_GE(pool->n_guarded(), 1U);
+  }
+  EXPECT_LE(n, detail::StackPool::guarded_of_process_most());
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -20,6 +20,10 @@ constexpr std::size_t kArenaMost = std::size_t{64} << 20;
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kMargin = std::size_t{16} << 10;
 
+// The kernel counts by process.
+std::atomic<std::size_t> n_pools_of_process{0};
+std::atomic<std::size_t> n_beyond_of_process{0};
+
 constexpr std::size_t rounded(std::size_t n, std::size_t to) {
   return (n + to - 1) / to * to;
 }
@@ -60,9 +64,14 @@ std::size_t StackPool::guarded_of_process_most() noexcept {
   return n;
 }
 
-std::atomic<std::size_t>& StackPool::n_guarded_of_process() noexcept {
-  static std::atomic<std::size_t> n{0};
-  return n;
+std::size_t StackPool::n_own() noexcept {
+  return std::clamp<std::size_t>(guarded_of_process_most() / (2 * n_pools_of_process), 1, kOwnMost);
+}
+
+std::size_t StackPool::n_beyond_left() noexcept {
+  const std::size_t n_most = guarded_of_process_most();
+  const std::size_t n_taken = n_pools_of_process * n_own() + n_beyond_of_process;
+  return n_most - std::min(n_most, n_taken);
 }
 
 StackPool::StackPool(const StackPoolOptions& options)
@@ -71,12 +80,14 @@ StackPool::StackPool(const StackPoolOptions& options)
       arena_bytes_(kHugePage) {
   check_size("guarded", options_.guarded_bytes);
   check_size("small", options_.small_bytes);
+  ++n_pools_of_process;
   options_.guarded_bytes = rounded(options_.guarded_bytes, page_bytes_);
   options_.small_bytes = rounded(options_.small_bytes, kLine);
 }
 
 StackPool::~StackPool() {
-  n_guarded_of_process() -= n_guarded_;
+  n_beyond_of_process -= n_beyond_;
+  --n_pools_of_process;
   for (const Mapping& mapping : mappings_) {
     if (abandoned_ && keep_stacks(mapping.begin, mapping.n_bytes)) continue;
     forget_stacks(mapping.begin, mapping.n_bytes);
@@ -103,8 +114,11 @@ Stack StackPool::make_guarded() {
                     "; the limit vm.max_map_count of this machine may be reached",
                 ExitCode::failed);
   }
+  if (n_guarded_ >= n_own()) {
+    ++n_beyond_;
+    ++n_beyond_of_process;
+  }
   ++n_guarded_;
-  ++n_guarded_of_process();
   return {begin + page_bytes_, static_cast<std::uint32_t>(options_.guarded_bytes),
           StackClass::guarded};
 }

@@ -27,8 +27,8 @@ struct Stack {
 
 struct StackPoolOptions {
   std::size_t guarded_bytes = std::size_t{64} << 10;
-  // Of a core. Beyond kGuardedOwn of them, all cores of the process together have no more than the
-  // kernel lets a process have (vm.max_map_count: two areas for each).
+  // Of a core. All cores of the process together have no more than the kernel lets a process have
+  // (vm.max_map_count: two areas for each); some of them are each core's own, whatever others take.
   std::size_t n_guarded_max = 16'000;
   std::size_t small_bytes = std::size_t{4} << 10;
 };
@@ -49,13 +49,12 @@ class StackPool {
   // n_guarded_max.
   [[nodiscard]] Stack make(StackClass of_class);
   [[nodiscard]] bool has_guarded() const noexcept {
-    return n_guarded_ < options_.n_guarded_max &&
-           (n_guarded_ < kGuardedOwn ||
-            n_guarded_of_process().load(std::memory_order_relaxed) < guarded_of_process_most());
+    return n_guarded_ < options_.n_guarded_max && (n_guarded_ < n_own() || n_beyond_left() > 0);
   }
-  // Guarded stacks that a core may have however many others have.
-  static constexpr std::size_t kGuardedOwn = 32;
-  // Of all pools of the process.
+  // Guarded stacks that a core may have however many others have: fewer where cores are so many that
+  // these would be more than half of all, but one.
+  static constexpr std::size_t kOwnMost = 32;
+  // Of all pools of the process, if these are not more themselves.
   [[nodiscard]] static std::size_t guarded_of_process_most() noexcept;
 
   // False if something was written below a small stack's end. A guarded one is always whole.
@@ -81,13 +80,16 @@ class StackPool {
     std::size_t n_bytes = 0;
   };
 
-  [[nodiscard]] static std::atomic<std::size_t>& n_guarded_of_process() noexcept;
+  [[nodiscard]] static std::size_t n_own() noexcept;
+  // Of what all cores together have beyond their own.
+  [[nodiscard]] static std::size_t n_beyond_left() noexcept;
   [[nodiscard]] Stack make_guarded();
   [[nodiscard]] Stack make_small();
 
   StackPoolOptions options_;
   std::size_t page_bytes_;
   std::size_t n_guarded_ = 0;
+  std::size_t n_beyond_ = 0;  // of these: beyond its own
   std::size_t n_small_ = 0;
   std::vector<Mapping> mappings_;
   char* next_small_ = nullptr;  // in the newest arena
