@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kInstances = 60;
 constexpr std::uint32_t kRoles = 4;
+constexpr std::uint64_t kRoundsMost = 500;  // on real cores
 
 enum class Litmus : std::uint8_t {
   message_passing,
@@ -180,11 +181,16 @@ void expect_never(Litmus litmus) {
     n_interesting += verdict.n_interesting;
   }
   EXPECT_GT(n_interesting, 20U);
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  // How often tasks meet half-way on real cores is up to the system: as many rounds as that takes.
+  std::uint64_t n_interesting_there = 0;
+  for (std::uint64_t seed = 0; seed < 10 || (n_interesting_there <= 20 && seed < kRoundsMost);
+       ++seed) {
     Verdict verdict;
     run_here(3, [&] { verdict = play_all(litmus, seed); });
     EXPECT_EQ(verdict.n_forbidden, 0U) << "real cores, seed " << seed;
+    n_interesting_there += verdict.n_interesting;
   }
+  EXPECT_GT(n_interesting_there, 20U) << "real cores";
 }
 
 TEST(MemoryModel, WhoSeesTheLaterWriteSeesTheEarlierOne) {
