@@ -292,6 +292,14 @@ std::uint64_t n_wrong_in_sequence(std::uint64_t seed) {
   return n_wrong;
 }
 
+TEST(GlobalVector, HasNoValuesWhereNothingIs) {
+  simulate_seed(2, 1, 1, [] {
+    const auto vector = GlobalVector<int>::make();
+    EXPECT_TRUE(vector.values().empty());
+    vector.free();
+  });
+}
+
 TEST(GlobalVector, IsAStackAndAQueue) {
   expect_right(n_wrong_in_sequence);
 }

@@ -419,6 +419,7 @@ void forall(const GlobalVector<T>& vector, const Body& body, SourcePlace at = So
 template <class T>
 std::vector<T> GlobalVector<T>::values() const {
   std::vector<T> all(size());
+  if (all.empty()) return all;
   const auto to = make_global(*all.data());
   forall(*this, [to](std::uint64_t i, const T& value) {
     async_write(to + static_cast<std::ptrdiff_t>(i), value);
