@@ -240,6 +240,10 @@ Rank Team::rank() const {
   return TeamTable::here().members(id_).rank;
 }
 
+const std::vector<CoreId>& Team::listed() const {
+  return TeamTable::here().members(id_).cores;
+}
+
 CoreId Team::core(Rank rank) const {
   RUBATO_REQUIRE(rank < size(), rank, size());
   return TeamTable::core(TeamTable::here().members(id_), rank);

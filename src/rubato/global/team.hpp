@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "rubato/base/bytes.hpp"
-#include "rubato/global/pointer.hpp"
+#include "rubato/global/loop.hpp"
 
 namespace rubato::global {
 
@@ -226,6 +226,14 @@ class Team {
   [[nodiscard]] std::vector<std::vector<T>> all_to_all(
       const std::vector<std::vector<T>>& of_rank) const;
 
+  // A task of f on each member, made by one of them: f is what on_all_cores() of loop.hpp takes. Waits
+  // for the end of all of them, and of what they start.
+  template <class F>
+  void on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) const;
+  // The same; the surrounding finish() waits.
+  template <class F>
+  void async_on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) const;
+
   // Members of one colour become a team, in the order of their ranks. Each core holds the numbers
   // of its members.
   [[nodiscard]] Team split(std::uint32_t colour) const;
@@ -249,12 +257,50 @@ class Team {
  private:
   constexpr explicit Team(std::uint64_t id) noexcept : id_(id) {}
 
+  // By rank; none for all of the job.
+  [[nodiscard]] const std::vector<CoreId>& listed() const;
   template <class T, class Op>
   [[nodiscard]] std::pair<T, bool> prefix(const detail::Collective& call, T& mine,
                                           const Op& op) const;
 
   std::uint64_t id_;
 };
+
+namespace detail {
+
+// A task on each of the cores that its payload lists: it goes to the first, which hands on the upper
+// half of them, and so on. Cores need not know of a team for that.
+template <class F>
+struct SpawnOnEach {
+  SpawnRecord<F> spawn;
+  void apply(CoreContext& here, ByteView cores) const {
+    while (cores.size() > sizeof(CoreId)) {
+      const std::size_t n = cores.size() / sizeof(CoreId);
+      const ByteView upper = cores.subspan((n - n / 2) * sizeof(CoreId));
+      cores = cores.first(cores.size() - upper.size());
+      here.post(value_of<CoreId>(upper), *this, upper);
+    }
+    spawn.apply(here);
+  }
+};
+
+}  // namespace detail
+
+template <class F>
+void Team::async_on_all_cores(const F& f, SourcePlace at) const {
+  const std::vector<CoreId>& cores = listed();
+  if (cores.empty()) return global::async_on_all_cores(f, at);
+  static_assert(
+      std::is_trivially_copyable_v<F>,
+      "what runs on all cores is copied there by its bytes: it must capture plain values");
+  CoreContext& here = CoreContext::here();
+  detail::check_travels(here, f);
+  here.post(cores.front(), detail::SpawnOnEach<F>{{PortablePlace(at), f}}, detail::bytes_of(cores));
+}
+template <class F>
+void Team::on_all_cores(const F& f, SourcePlace at) const {
+  CoreContext::here().finish([&] { async_on_all_cores(f, at); });
+}
 
 template <class T>
 T Team::broadcast(const T& value, Rank root) const {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/global/delegate.hpp"
 #include "rubato/global/reduce.hpp"
 #include "rubato/global/simulate_test.hpp"
 
@@ -97,6 +98,53 @@ TEST(Team, CollectivesAreThoseOfALoopOverTheRanks) {
     simulate_seed(
         1 + static_cast<std::uint32_t>(seed % 7), 1 + static_cast<std::uint32_t>(seed % 3), seed,
         [&, seed] { n_wrong = n_wrong_in_all_teams(seed); },
+        seed % 2 == 0 ? tiny_windows() : core::MessageOptions{});
+    EXPECT_EQ(n_wrong, 0U);
+  }
+}
+
+// One member of each team has all of them count, while those of the others do, too; what those start
+// is waited for as well.
+std::uint64_t n_wrong_on_members(const Team& team) {
+  std::uint64_t n = 0;
+  std::uint64_t sum = 0;
+  if (team.rank() == team.size() / 2) {
+    const GlobalPtr<std::uint64_t> count = make_global(n);
+    const GlobalPtr<std::uint64_t> cores = make_global(sum);
+    team.on_all_cores([team, count, cores] {
+      const auto mine = team.core(team.rank()) == this_core() ? this_core() : 1'000'000;
+      async_call(cores, [mine](std::uint64_t& x) { x += mine; });
+      spawn([count] { fetch_add(count, std::uint64_t{1}); });
+    });
+    for (Rank rank = 0; rank < team.size(); ++rank)
+      sum -= team.core(rank);
+  } else {
+    n = team.size();
+  }
+  team.barrier();
+  return (n == team.size() ? 0 : 1) + (sum == 0 ? 0 : 1);
+}
+
+TEST(Team, TasksOnAllCoresAreThoseOfItsMembers) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::uint64_t n_wrong = 1;
+    simulate_seed(
+        1 + static_cast<std::uint32_t>(seed % 5), 1 + static_cast<std::uint32_t>(seed % 3), seed,
+        [&, seed] {
+          n_wrong = reduce_cores(
+              [seed] {
+                const Team job = Team::job();
+                std::uint64_t n = n_wrong_on_members(job);
+                const Team part =
+                    job.split(static_cast<std::uint32_t>(hash_words(seed, this_core()) % 3));
+                part.barrier();  // all members know of it
+                n += n_wrong_on_members(part);
+                part.free();
+                return n;
+              },
+              std::plus<>{});
+        },
         seed % 2 == 0 ? tiny_windows() : core::MessageOptions{});
     EXPECT_EQ(n_wrong, 0U);
   }
