@@ -6,7 +6,7 @@
 //   }
 //   finish([&] { for (..) start(walk(p)); });
 //
-// A coroutine takes its frame, some 190 bytes, where a task with a stack takes a page; it waits at
+// A coroutine takes its frame, some 200 bytes, where a task with a stack takes a page; it waits at
 // co_await alone, so whatever it calls must not wait. It runs on the core that started it, in the
 // scope of who did, between the messages of that core. Made on that core.
 
@@ -25,6 +25,7 @@ class Coroutine {
  public:
   struct promise_type {  // NOLINT(readability-identifier-naming): the standard's name
     core::FinishId scope = 0;
+    core::detail::StacklessTasks::OfPlace* of_place = nullptr;  // where it was started
 
     Coroutine get_return_object() noexcept {
       return Coroutine(std::coroutine_handle<promise_type>::from_promise(*this));
@@ -32,15 +33,25 @@ class Coroutine {
     [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
     // The frame goes at its end.
     [[nodiscard]] std::suspend_never final_suspend() const noexcept {
-      CoreContext::here().end_in_scope(scope);
+      end();
       return {};
     }
     void return_void() const noexcept {}
     // Leaves resume(): the failure is that of whoever runs it. start() throws it; later it ends the
     // run.
     void unhandled_exception() const {
-      CoreContext::here().end_in_scope(scope);
+      end();
       throw;
+    }
+    void begin(CoreContext& here, SourcePlace at) {
+      scope = here.scope();
+      here.begin_in_scope(scope);
+      of_place = &here.stackless().begin(at);
+    }
+    void end() const {
+      CoreContext& here = CoreContext::here();
+      here.stackless().end(*of_place);
+      here.end_in_scope(scope);
     }
 
     // In front of each frame stands the pool that it is of: it may end when no core runs.
@@ -65,19 +76,18 @@ class Coroutine {
   }
 
  private:
-  friend void start(Coroutine&& coroutine);
+  friend void start(Coroutine&& coroutine, SourcePlace at);
   explicit Coroutine(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
 
   std::coroutine_handle<promise_type> handle_;
 };
 
 // Runs it until it waits for the first time, in the scope of the caller. Called by tasks, by
-// coroutines and by what delegates run.
-inline void start(Coroutine&& coroutine) {
-  CoreContext& here = CoreContext::here();
+// coroutines and by what delegates run. A run does not end before it has: where nothing wakes it any
+// more, that is a deadlock, and told with its place.
+inline void start(Coroutine&& coroutine, SourcePlace at = SourcePlace::here()) {
   const auto handle = std::exchange(coroutine.handle_, nullptr);
-  handle.promise().scope = here.scope();
-  here.begin_in_scope(handle.promise().scope);
+  handle.promise().begin(CoreContext::here(), at);
   try {
     handle.resume();
   } catch (...) {

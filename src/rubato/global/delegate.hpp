@@ -13,10 +13,10 @@
 // same scope. What it captures travels as it is: plain values and GlobalPtrs, no addresses. What
 // handles a result of fetch() stays on this core and may capture what outlives the scope.
 //
-// Operations on the calling core's own memory: those that wait run at once, in place; asynchronous
-// ones are queued as all others, so that one that waits may run before an asynchronous one that was
-// called before it. What an operation throws on another core ends the run; in place, it comes out of
-// the call.
+// Operations on the calling core's own memory: those that wait run at once, in place, or when there
+// is room again for what such operations have posted; asynchronous ones are queued as all others, so
+// that one that waits may run before an asynchronous one that was called before it. What an operation
+// throws on another core ends the run; in place, it comes out of the call.
 
 #include <optional>
 #include <type_traits>
@@ -131,7 +131,7 @@ auto call(GlobalPtr<T> p, const F& f) {
   CoreContext& here = CoreContext::here();
   RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   if (p.core() == here.core()) {
-    const CoreContext::InPlace inside(here);
+    const detail::DelegateInPlace<F> inside(here);
     return f(p.local());
   }
   detail::check_travels(here, f);

@@ -51,7 +51,7 @@ class Future {
                   "the result of a delegate travels as its bytes");
     CoreContext& here = CoreContext::here();
     if (p.core() == here.core()) {
-      const CoreContext::InPlace inside(here);
+      const detail::DelegateInPlace<F> inside(here);
       reply_.value.emplace(detail::result_of(f, p.local()));
       return;
     }

@@ -134,24 +134,6 @@ TEST(Global, ALocalObjectOfATaskIsReachedThroughItsAddress) {
   EXPECT_EQ(seen, std::vector<std::uint64_t>{1 + 2 + 3 + 4});
 }
 
-// They share the addresses of one process.
-TEST(Simulate, has_thousands_of_virtual_nodes_with_memory_of_their_own) {
-  constexpr std::uint32_t kNodes = 4096;
-  static std::uint64_t sum;
-  sum = 0;
-  const auto run = simulate(
-      [] {
-        const auto squares = GlobalArray<std::uint64_t>::make(2 * kNodes);
-        forall(squares, [](std::uint64_t i, std::uint64_t& x) { x = i * i; });
-        sum = reduce(squares, std::uint64_t{0}, std::plus<>());
-        squares.free();
-      },
-      {.n_nodes = kNodes});
-  const std::uint64_t n = 2 * kNodes;
-  EXPECT_EQ(sum, (n - 1) * n * (2 * n - 1) / 6);
-  EXPECT_EQ(run.nodes.size(), kNodes);
-}
-
 TEST(Global, BodiesThatWaitRunSideBySide) {
   // One after the other, 400 reads of 100 us there and back would take 40 ms and more.
   const auto run = simulate([] {
@@ -424,7 +406,7 @@ TEST(GlobalDeathTest, ADelegateMustNotWait) {
                "must not wait.*ADelegateMustNotWait");
 }
 
-TEST(GlobalDeathTest, AnUpsertAndACoroutineThatCaptureAddressesAreTold) {
+TEST(GlobalDeathTest, AnUpsertThatCapturesAnAddressIsTold) {
   EXPECT_DEATH(simulate_seed(2, 1, 1,
                              [] {
                                const auto map = GlobalHashMap<int, int>::make();
@@ -433,7 +415,7 @@ TEST(GlobalDeathTest, AnUpsertAndACoroutineThatCaptureAddressesAreTold) {
                                  map.async_upsert(1, 1, [to = &local](int&, int v) { *to = v; });
                                });
                              }),
-               "captures an address.*AnUpsertAndACoroutine");
+               "captures an address.*AnUpsertThatCaptures");
 }
 
 TEST(GlobalDeathTest, MemoryThatIsFreedTwiceIsTold) {

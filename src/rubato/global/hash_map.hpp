@@ -109,9 +109,10 @@ class HashShard {
       at = search(hash, key);
     }
     if (entries_.size() > kIndexMask) throw_too_many_keys();
-    slots_[at] = slot_of(hash, entries_.size());
+    // The slot at last: what a codec throws must not leave one for an entry that is not there.
     entries_.push_back({KeyCodec<K>::make(key), value});
     hashes_.push_back(hash);
+    slots_[at] = slot_of(hash, entries_.size() - 1);
     return {&entries_.back().value, false};
   }
   void clear() noexcept {
@@ -392,7 +393,7 @@ class GlobalHashMap {
     const std::uint64_t hash = detail::hash_of_key(bytes);
     CoreContext& here = CoreContext::here();
     if (owner(hash) == here.core()) {
-      const CoreContext::InPlace inside(here);
+      const detail::DelegateInPlace<F> inside(here);
       return f(local(), hash, bytes);
     }
     detail::Reply<R> reply;

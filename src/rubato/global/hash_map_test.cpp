@@ -1,6 +1,8 @@
 #include "rubato/global/hash_map.hpp"
 
+#include <cstring>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,39 @@ TEST(HashShard, DoesWhatAMapDoesInAnyOrderOfInsertionsAndErasures) {
       EXPECT_EQ(*found, value);
     }
   }
+}
+
+// What cannot be made of its bytes is not there afterwards.
+struct Even {
+  std::uint64_t value = 0;
+};
+
+}  // namespace
+
+template <>
+struct KeyCodec<Even> {
+  static ByteView bytes(const Even& key) noexcept { return std::as_bytes(std::span(&key, 1)); }
+  static Even make(ByteView bytes) {
+    Even key;
+    std::memcpy(&key, bytes.data(), sizeof key);
+    if (key.value % 2 != 0) throw Error("an odd key");
+    return key;
+  }
+};
+
+namespace {
+
+TEST(HashShard, HasNothingOfAKeyWhoseCodecThrows) {
+  detail::HashShard<Even, int> shard;
+  const Even odd{3};
+  const Even even{4};
+  const ByteView bytes = KeyCodec<Even>::bytes(odd);
+  EXPECT_THROW(shard.insert(7, bytes, 1), Error);
+  EXPECT_EQ(shard.size(), 0U);
+  EXPECT_EQ(shard.find(7, bytes), nullptr);
+  EXPECT_FALSE(shard.insert(7, KeyCodec<Even>::bytes(even), 2).second);
+  EXPECT_EQ(shard.find(7, bytes), nullptr);
+  EXPECT_EQ(*shard.find(7, KeyCodec<Even>::bytes(even)), 2);
 }
 
 // The main task: counts of keys, compared with a map filled in one loop.

@@ -70,7 +70,9 @@ class GlobalPtr {
   // REQUIRES: is_local().
   [[nodiscard]] T& local() const noexcept {
     CoreContext& here = CoreContext::here();
-    RUBATO_DASSERT(core_ == here.core(), core_, here.core());
+#ifndef NDEBUG
+    if (core_ != here.core()) here.refuse_memory_of(core_);
+#endif
     return *reinterpret_cast<T*>(place_.resolve(here));
   }
 
@@ -78,7 +80,9 @@ class GlobalPtr {
   [[nodiscard]] GlobalPtr operator+(std::ptrdiff_t n) const noexcept {
     return {core_, place_.moved(n * static_cast<std::ptrdiff_t>(sizeof(T)))};
   }
-  GlobalPtr& operator+=(std::ptrdiff_t n) noexcept { return *this = *this + n; }
+  GlobalPtr& operator+=(std::ptrdiff_t n) noexcept {
+    return *this = *this + n;
+  }
   // A member of what this points to: p.member(&Vertex::degree).
   template <class M, class U>
   [[nodiscard]] GlobalPtr<M> member(M U::*which) const noexcept {

@@ -21,6 +21,7 @@ constexpr Named kNamed[] = {
     {"bytes", &CoreCounters::n_bytes},
     {"buffers", &CoreCounters::n_buffers},
     {"buffers_full", &CoreCounters::n_full_buffers},
+    {"buffers_hurried", &CoreCounters::n_hurried_buffers},
     {"buffers_late", &CoreCounters::n_late_buffers},
     {"room_waits", &CoreCounters::n_room_waits},
     {"combined", &CoreCounters::n_combined},

@@ -21,6 +21,31 @@ namespace rubato::global::detail {
 // use.
 void check_addresses(const void* bytes, std::size_t n_bytes, std::string_view type);
 
+// While a task runs a delegate of type F in place. May wait before. What it is, checked builds know.
+template <class F>
+class DelegateInPlace {
+ public:
+  explicit DelegateInPlace(core::CoreContext& here)
+      : here_((here.ready_for_delegate(), here)), inside_(here) {
+#ifndef NDEBUG
+    outer_ = here.swap_applied(&kKind);
+#endif
+  }
+  DelegateInPlace(const DelegateInPlace&) = delete;
+  DelegateInPlace& operator=(const DelegateInPlace&) = delete;
+  ~DelegateInPlace() {
+#ifndef NDEBUG
+    static_cast<void>(here_.swap_applied(outer_));
+#endif
+  }
+
+ private:
+  static constexpr core::detail::Handler kKind{core::detail::type_name<F>()};
+  core::CoreContext& here_;
+  [[maybe_unused]] const core::detail::Handler* outer_ = nullptr;
+  core::CoreContext::InPlace inside_;
+};
+
 template <class F>
 inline void check_travels([[maybe_unused]] const core::CoreContext& here,
                           [[maybe_unused]] const F& f) {

@@ -203,13 +203,28 @@ void CoreContext::open_incoming_run(Incoming& in, const BlockRing::Entry& entry)
   in.n_records = head.n_records;
 }
 
+std::string CoreContext::who_runs() const {
+  if (!is_applying_) {
+    const std::string task = tasks_.running_name();
+    return task.empty() ? "what no task runs" : task;
+  }
+#ifdef NDEBUG
+  if (is_in_place()) return "a delegate in place of " + tasks_.running_name();
+#endif
+  return applied_ == nullptr ? "a delegate" : std::string(applied_->name);
+}
+
 void CoreContext::refuse_to_wait() const {
-  const std::string what = !is_applying_         ? "what no task runs"
-                           : applied_ == nullptr ? "a delegate"
-                                                 : std::string(applied_->name);
+  const std::string what = who_runs();
   RUBATO_REQUIRE(!"a delegate, and what else a message does, must not wait: it runs between two "
                   "others of its core; spawn a task in it that waits",
                  what, core_);
+}
+
+void CoreContext::refuse_memory_of(CoreId of) const {
+  const std::string what = who_runs();
+  RUBATO_REQUIRE(!"memory of another core is touched: call a delegate there, or read it", what, of,
+                 core_);
 }
 
 // --- a slice
@@ -311,8 +326,9 @@ bool CoreContext::has_own_work() const noexcept {
 
 bool CoreContext::is_quiet() const noexcept {
   const auto is_empty = [](const auto& lane) { return lane.second.bytes.empty(); };
-  return !has_work() && tasks_.figures().n_waiting == 0 && tasks_.next_time() == kNever &&
-         n_backlog_ == 0 && parcels_on_way_.empty() && applied_from_.empty() && full_.empty() &&
+  return !has_work() && tasks_.figures().n_waiting == 0 && stackless_.n() == 0 && pool_.empty() &&
+         bound_.empty() && tasks_.next_time() == kNever && n_backlog_ == 0 &&
+         parcels_on_way_.empty() && applied_from_.empty() && full_.empty() &&
          std::ranges::all_of(open_, [](const Outbox* box) { return box->limit == nullptr; }) &&
          std::ranges::all_of(lanes_, is_empty);
 }

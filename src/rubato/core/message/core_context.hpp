@@ -47,6 +47,7 @@
 #include "rubato/core/message/native_pool.hpp"
 #include "rubato/core/message/outbox.hpp"
 #include "rubato/core/message/record.hpp"
+#include "rubato/core/message/stackless.hpp"
 #include "rubato/core/message/task_pool.hpp"
 #include "rubato/core/task/scheduler.hpp"
 #include "rubato/core/task/sync.hpp"
@@ -232,6 +233,16 @@ class CoreContext {
     CoreContext& core_;
     bool outer_;
   };
+  // Before a task runs a delegate in place, of which it may run any number one after the other: each
+  // posts without waiting, so what was posted too much is made up for now.
+  void ready_for_delegate() {
+    if (owes_way_) [[unlikely]]
+      give_way();
+  }
+  // What runs is `applied`, for people.
+  const detail::Handler* swap_applied(const detail::Handler* applied) noexcept {
+    return std::exchange(applied_, applied);
+  }
   // f() on a thread beside the cores, for what takes long and cannot be cut: a call of a library,
   // of the system. The task waits, its core goes on; returns what f returned, throws what it threw.
   // f must not use the runtime. With no such threads, as simulate() has it, it runs at once. At
@@ -257,6 +268,7 @@ class CoreContext {
   // Tasks of this core that have not begun.
   [[nodiscard]] std::size_t n_pooled() const noexcept { return pool_.size() + bound_.size(); }
   [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }  // of coroutines
+  [[nodiscard]] detail::StacklessTasks& stackless() noexcept { return stackless_; }  // coroutines
   // Work that is held back while anything else goes on (combiner.hpp).
   void let_go_when_quiet(HeldBack held) { held_back_.push_back(std::move(held)); }
   // `combiner`, which outlives the run, holds something: it will be told to send it. While it does,
@@ -269,9 +281,9 @@ class CoreContext {
   void note_combined() noexcept { ++counters_.n_combined; }
   // Lets this core look for messages, and others run.
   void yield() { tasks_.yield_to_driver(); }
-  // A task of this core and of no scope, when that time has passed.
+  // A task of this core and of no scope, when that time has passed since this call.
   void spawn_after(Nanos delay, std::function<void()> f) {
-    tasks_.spawn_at(now_ + delay, std::move(f), {"after a time"});
+    tasks_.spawn_at(clock() + delay, std::move(f), {"after a time"});
   }
 
   // What offsets in global addresses count from (global/pointer.hpp). Set before the run.
@@ -288,8 +300,11 @@ class CoreContext {
     return !is_applying_ && tasks_.running_or_null() != nullptr;
   }
 
-  // The time, for figures and never for decisions: that of the host's clock; in virtual time, when
-  // this turn began, and what it has been charged with so far. From native work, too.
+  // Ends the job: whoever runs has touched memory of core `of`.
+  void refuse_memory_of(CoreId of) const;
+
+  // The time, for figures and for what is due, no other decisions: of the host's clock; in virtual
+  // time, when this turn began, and what it has been charged with so far. From native work, too.
   [[nodiscard]] Nanos clock() const noexcept {
     if (options_.clock != nullptr) return options_.clock();
     return turn_began_ + charged_ +
@@ -341,25 +356,9 @@ class CoreContext {
    private:
     CoreContext* outer_;
   };
-  struct Lane {  // to another node
-    Bytes bytes;
-    std::uint64_t n_on_way = 0;  // sent and not known to be applied, `bytes` included
-  };
-
-  // From a core of this node.
-  struct Incoming {
-    std::atomic<detail::BlockRing*> ring{nullptr};  // made by the pushing core
-    // Of the oldest entry: what of it is done, and the run under way.
-    std::size_t at = 0;
-    std::size_t n_left = 0;
-    const detail::Handler* handler = nullptr;
-    FinishId finish = 0;
-    std::uint64_t n_records = 0;
-  };
-  struct Way {  // to a core of this node
-    std::unique_ptr<detail::BlockRing> ring;
-    std::deque<detail::BlockRing::Entry> backlog;  // for which the ring had no room
-  };
+  using Incoming = detail::Incoming;
+  using Lane = detail::Lane;
+  using Way = detail::Way;
 
   // A pooled task of type R: how it runs, and how it travels.
   template <PooledTask R>
@@ -450,6 +449,12 @@ class CoreContext {
   void post_payload(detail::Outbox& box, HandlerId handler, ByteView record, ByteView payload);
   void post_large(detail::Outbox& box, HandlerId handler, ByteView record, ByteView payload);
   void make_room(detail::Outbox& box, std::size_t n_bytes);
+  void wait_for_room(detail::Outbox& box);
+  // A task runs a delegate in place: what that posts does not wait.
+  [[nodiscard]] bool is_in_place() const noexcept {
+    return is_applying_ && tasks_.running_or_null() != nullptr;
+  }
+  void give_way();
   [[nodiscard]] bool has_room(const detail::Outbox& box) const;
   void open_run(detail::Outbox& box, HandlerId handler, std::size_t stride, FinishId finish);
   void close_run(detail::Outbox& box);
@@ -496,6 +501,7 @@ class CoreContext {
   [[nodiscard]] bool can_run_pooled() const noexcept;
   // "; 3 tasks of core 1 wait for ..", or "" if none waits for a stack. For people.
   [[nodiscard]] std::string without_stack() const;
+  [[nodiscard]] std::string who_runs() const;
   void refuse_to_wait() const;
   void run_pooled();
   void run_next(detail::TaskPool& pool);
@@ -514,12 +520,14 @@ class CoreContext {
   const MessageOptions& options_;
   const std::vector<std::unique_ptr<CoreContext>>& siblings_;
   detail::FramePool frames_;  // outlives the tasks, which may hold coroutines
+  detail::StacklessTasks stackless_;
   Scheduler tasks_;
   detail::FinishTable finishes_;
   std::byte* memory_ = nullptr;
   FinishId applied_scope_ = 0;
   CoreId source_ = 0;
   bool is_applying_ = false;
+  bool owes_way_ = false;                     // delegates in place have posted or spawned much
   const detail::Handler* applied_ = nullptr;  // what is applied, or was last
   Nanos now_ = 0;
   std::uint64_t budget_ = 32;  // of a slice, learnt
@@ -549,8 +557,9 @@ class CoreContext {
   std::uint64_t n_backlog_ = 0;
   std::uint64_t n_waiters_ = 0;  // tasks that wait for room
   std::vector<detail::Outbox*> waited_for_;
-  std::atomic<bool> returned_{false};  // another core is done with an entry of ours
-  Nanos flush_at_ = kNever;            // the deadline of the lanes
+  std::vector<detail::Outbox*> posted_in_place_;  // to whom since some task gave way
+  std::atomic<bool> returned_{false};             // another core is done with an entry of ours
+  Nanos flush_at_ = kNever;                       // the deadline of the lanes
 
   // Pooled tasks, which runners run, one after the other; one that waits lets another one begin.
   detail::NodeHunger& hunger_;

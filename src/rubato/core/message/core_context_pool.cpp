@@ -40,6 +40,7 @@ void CoreContext::began_chunk() {
   if (may_wait() && n_units_in_slice() > budget_) {
     tasks_.yield_to_driver();
   }
+  if (is_in_place()) owes_way_ = true;
 }
 
 void CoreContext::queue_runner() {
@@ -52,8 +53,8 @@ void CoreContext::queue_runner() {
 // A runner. It ends when the pools are empty, or another one is free to go on.
 void CoreContext::run_pooled() {
   has_queued_runner_ = false;
-  // While tasks wait for room to send, more of them would only wait as well: wake_for_room() comes
-  // back.
+  // While tasks wait for room to send, more of them would only wait as well: wait_for_room() of the
+  // last one comes back.
   if (n_runners_ > n_in_task_ || n_waiters_ > 0) return;
   ++n_runners_;
   while (!bound_.empty() || !pool_.empty()) {

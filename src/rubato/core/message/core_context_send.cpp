@@ -81,14 +81,36 @@ void CoreContext::make_room(Outbox& box, std::size_t n_bytes) {
       }
     }
     if (may_wait() && !has_room(box)) {
-      ++counters_.n_room_waits;
-      ++n_waiters_;
-      if (!std::exchange(box.is_waited_for, true)) waited_for_.push_back(&box);
-      box.waiters.wait("room to send");
-      --n_waiters_;
+      wait_for_room(box);
     } else {
+      if (is_in_place()) [[unlikely]] {
+        owes_way_ = true;
+        if (!std::exchange(box.is_posted_in_place, true)) posted_in_place_.push_back(&box);
+      }
       open_block(box, n_bytes);
     }
+  }
+}
+
+void CoreContext::wait_for_room(Outbox& box) {
+  ++counters_.n_room_waits;
+  ++n_waiters_;
+  if (!std::exchange(box.is_waited_for, true)) waited_for_.push_back(&box);
+  box.waiters.wait("room to send");
+  // Not when it was woken: the runner may have its turn before this task has.
+  if (--n_waiters_ == 0 && !(pool_.empty() && bound_.empty())) queue_runner();
+}
+
+// A task that runs nothing but delegates in place would never let leave what they post.
+void CoreContext::give_way() {
+  if (!may_wait()) return;  // a delegate runs another one
+  owes_way_ = false;
+  const std::vector<Outbox*> boxes = std::exchange(posted_in_place_, {});
+  if (!full_.empty() || n_units_in_slice() > budget_) tasks_.yield_to_driver();
+  for (Outbox* box : boxes) {
+    box->is_posted_in_place = false;
+    while (!has_room(*box))
+      wait_for_room(*box);
   }
 }
 
@@ -262,7 +284,9 @@ void CoreContext::send_hurried() {
     close_block(box);
     if (box.is_local) continue;
     const NodeId node = shape_.node_of(to);
-    send_lane(node, lanes_[node]);
+    Lane& lane = lanes_[node];
+    if (!lane.bytes.empty()) ++counters_.n_hurried_buffers;
+    send_lane(node, lane);
   }
 }
 
@@ -329,7 +353,10 @@ void CoreContext::reclaim() {
       }
       std::unique_ptr<Block> block(entry.block);
       --outbox(shape_.first_core() + local).n_under_way;
-      if (block->capacity == options_.block_bytes) spare_.push_back(std::move(block));
+      const bool is_usual = block->capacity == options_.block_bytes;
+      // As many as are under way where all ways are full: what is applied may post more at times.
+      const std::size_t n_most = std::size_t{options_.window_blocks} * shape_.n_cores;
+      if (is_usual && spare_.size() < n_most) spare_.push_back(std::move(block));
     });
   }
   if (!parcel_is_done) return;
@@ -341,13 +368,12 @@ void CoreContext::reclaim() {
 }
 
 void CoreContext::wake_for_room() {
-  const std::size_t n_woken = std::erase_if(waited_for_, [&](Outbox* box) {
+  std::erase_if(waited_for_, [&](Outbox* box) {
     if (!has_room(*box)) return false;
     box->is_waited_for = false;
     box->waiters.wake_all();
     return true;
   });
-  if (n_woken > 0 && !(pool_.empty() && bound_.empty())) queue_runner();
 }
 
 void CoreContext::hear_room(NodeId node, std::uint64_t n_bytes) {

@@ -8,13 +8,13 @@ namespace {
 using Member = std::uint64_t CoreCounters::*;
 
 constexpr Member kSums[] = {
-    &CoreCounters::n_posted,     &CoreCounters::n_applied,      &CoreCounters::n_runs,
-    &CoreCounters::n_blocks,     &CoreCounters::n_full_blocks,  &CoreCounters::n_bytes,
-    &CoreCounters::n_buffers,    &CoreCounters::n_full_buffers, &CoreCounters::n_late_buffers,
-    &CoreCounters::n_room_waits, &CoreCounters::n_combined,     &CoreCounters::n_tasks,
-    &CoreCounters::n_switches,   &CoreCounters::n_pooled,       &CoreCounters::n_pooled_run,
-    &CoreCounters::n_stolen,     &CoreCounters::n_given,        &CoreCounters::n_begs,
-    &CoreCounters::n_slices,
+    &CoreCounters::n_posted,       &CoreCounters::n_applied,      &CoreCounters::n_runs,
+    &CoreCounters::n_blocks,       &CoreCounters::n_full_blocks,  &CoreCounters::n_bytes,
+    &CoreCounters::n_buffers,      &CoreCounters::n_full_buffers, &CoreCounters::n_hurried_buffers,
+    &CoreCounters::n_late_buffers, &CoreCounters::n_room_waits,   &CoreCounters::n_combined,
+    &CoreCounters::n_tasks,        &CoreCounters::n_switches,     &CoreCounters::n_pooled,
+    &CoreCounters::n_pooled_run,   &CoreCounters::n_stolen,       &CoreCounters::n_given,
+    &CoreCounters::n_begs,         &CoreCounters::n_slices,
 };
 constexpr Member kMaxima[] = {&CoreCounters::n_waiting_max, &CoreCounters::n_queued_max};
 

@@ -13,11 +13,12 @@ struct CoreCounters {
   std::uint64_t n_posted = 0;  // records
   std::uint64_t n_applied = 0;
   std::uint64_t n_runs = 0;
-  std::uint64_t n_blocks = 0;        // that left, to cores of the node and to others
-  std::uint64_t n_full_blocks = 0;   // because they were full
-  std::uint64_t n_bytes = 0;         // in blocks
-  std::uint64_t n_buffers = 0;       // to other nodes
-  std::uint64_t n_full_buffers = 0;  // because they were full,
+  std::uint64_t n_blocks = 0;           // that left, to cores of the node and to others
+  std::uint64_t n_full_blocks = 0;      // because they were full
+  std::uint64_t n_bytes = 0;            // in blocks
+  std::uint64_t n_buffers = 0;          // to other nodes
+  std::uint64_t n_full_buffers = 0;     // because they were full,
+  std::uint64_t n_hurried_buffers = 0;  // because somebody waits for what was hurried,
   std::uint64_t n_late_buffers = 0;  // because of the deadline; the others since the core was idle
   std::uint64_t n_room_waits = 0;    // of tasks, for room to send
   std::uint64_t n_combined = 0;      // operations that were added to one that was held back

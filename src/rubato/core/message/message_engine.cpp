@@ -81,7 +81,7 @@ bool MessageEngine::next_work(std::uint32_t local, Work& work) {
   if (!core.has_work()) return false;
   work = {0, local, static_cast<std::int64_t>(core.tasks_.figures().n_waiting)};
   running_[local] = true;
-  core.turn_began_ = event_time_;
+  core.turn_began_ = core.now_ = event_time_;  // it may have been idle for long
   return true;
 }
 
@@ -277,14 +277,15 @@ std::string MessageEngine::waiting_for() const {
               std::to_string(core.core()) + ", spawned at " + task.spawned + ", for " +
               task.waits_for;
     }
-    reasons += core.without_stack();
+    reasons += core.without_stack() + core.stackless_.text(core.core_, kTasksShown);
     for (const auto& reason_of : core.reasons_) {
       const std::string reason = reason_of();
       if (!reason.empty()) reasons += "; " + reason;
     }
   }
   if (n_waiting > n_shown) text += "; and " + std::to_string(n_waiting - n_shown) + " more tasks";
-  return text + reasons;
+  text += reasons;
+  return text.starts_with("; ") ? text.substr(2) : text;
 }
 
 Nanos MessageEngine::cost(const Work& work) const {

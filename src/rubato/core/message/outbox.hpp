@@ -1,9 +1,13 @@
 #pragma once
 // Outbox: what one core has gathered for another one: a block, and the run in it that is being
-// written.
+// written. Beside it, the ways that blocks take: Way and Incoming, the two ends of a ring between two
+// cores of a node, and Lane, to another node.
 
+#include <atomic>
+#include <deque>
 #include <memory>
 
+#include "rubato/base/bytes.hpp"
 #include "rubato/core/message/block.hpp"
 #include "rubato/core/task/sync.hpp"
 
@@ -32,7 +36,31 @@ struct Outbox {
   std::uint32_t n_under_way = 0;  // blocks in the ring, if it is local
   WaitList waiters;               // tasks that wait for room
   bool is_waited_for = false;
-  bool is_open = false;  // listed among those that may have a block
+  bool is_posted_in_place = false;  // listed among those whose room a task waits for afterwards
+  bool is_open = false;             // listed among those that may have a block
+};
+
+// To a core of this node.
+struct Way {
+  std::unique_ptr<BlockRing> ring;
+  std::deque<BlockRing::Entry> backlog;  // for which the ring had no room
+};
+
+// From a core of this node.
+struct Incoming {
+  std::atomic<BlockRing*> ring{nullptr};  // made by the pushing core
+  // Of the oldest entry: what of it is done, and the run under way.
+  std::size_t at = 0;
+  std::size_t n_left = 0;
+  const Handler* handler = nullptr;
+  FinishId finish = 0;
+  std::uint64_t n_records = 0;
+};
+
+// To another node.
+struct Lane {
+  Bytes bytes;
+  std::uint64_t n_on_way = 0;  // sent and not known to be applied, `bytes` included
 };
 
 }  // namespace rubato::core::detail

@@ -1,0 +1,48 @@
+#pragma once
+// StacklessTasks: what has begun on a core, has not ended and has no stack that would tell of it
+// (coroutines), by the places where it was started. So that a run does not end before it has, and a
+// deadlock names it.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "rubato/base/source_place.hpp"
+#include "rubato/core/job_shape.hpp"
+
+namespace rubato::core::detail {
+
+class StacklessTasks {
+ public:
+  // Those that were started at one place. Stays where it is.
+  struct OfPlace {
+    SourcePlace at;
+    std::uint64_t n = 0;
+  };
+
+  // One more; whoever it is keeps the result, of 8 bytes where a place has 16, until end().
+  [[nodiscard]] OfPlace& begin(SourcePlace at) {
+    if (last_ == nullptr || last_->at.file != at.file || last_->at.line != at.line) {
+      last_ = &places_.try_emplace({at.file, at.line}, OfPlace{at, 0}).first->second;
+    }
+    ++last_->n;
+    ++n_;
+    return *last_;
+  }
+  void end(OfPlace& of_place) noexcept {
+    --of_place.n;
+    --n_;
+  }
+
+  [[nodiscard]] std::uint64_t n() const noexcept { return n_; }
+  // "; 3 coroutines of core 1, started at file:line, wait", for each of at most `n_most` places.
+  [[nodiscard]] std::string text(CoreId core, std::size_t n_most) const;
+
+ private:
+  std::map<std::pair<const char*, int>, OfPlace> places_;
+  OfPlace* last_ = nullptr;
+  std::uint64_t n_ = 0;
+};
+
+}  // namespace rubato::core::detail
