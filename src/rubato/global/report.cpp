@@ -167,7 +167,13 @@ io::HtmlReport figures_page(const std::string& title, const ProgramFigures& figu
 }
 
 observe::TraceText trace_text(const ProgramFigures& figures) {
-  return {"program", figures.nodes, {{"turn", "", "waiting tasks", true}}};
+  observe::TraceText text{"program", figures.nodes, {{"turn", "", "waiting tasks", true}}};
+  for (const CoreCounters& of_node : figures.counters) {
+    observe::TraceCounters& counters = text.counters.emplace_back();
+    for (const Named& counter : kNamed)
+      counters.emplace_back(counter.name, of_node.*counter.value);
+  }
+  return text;
 }
 
 }  // namespace rubato::global

@@ -87,9 +87,17 @@ class Trace::File {
                      micros(sent.begin), sent.value));
     line(fmt::format(R"({{"ph":"e",{},"ts":{:.3f}}})", head, micros(taken.begin)));
   }
-  void finish(const std::string& title, std::uint64_t n_lost) {
-    file_.write(fmt::format("\n],\"otherData\":{{\"run\":{},\"events_left_out\":{}}}}}\n",
-                            io::json_quoted(title), n_lost));
+  void finish(const TraceText& text, std::uint64_t n_lost) {
+    file_.write(fmt::format("\n],\"otherData\":{{\"run\":{},\"events_left_out\":{}",
+                            io::json_quoted(text.title), n_lost));
+    for (std::size_t i = 0; i < text.counters.size(); ++i) {
+      file_.write(
+          fmt::format("{}{{\"node\":{}", i == 0 ? ",\"counters\":[" : ",", text.nodes[i].node));
+      for (const auto& [name, n] : text.counters[i])
+        file_.write(fmt::format(",{}:{}", io::json_quoted(name), n));
+      file_.write("}");
+    }
+    file_.write(text.counters.empty() ? "}}\n" : "]}}\n");
     file_.commit();
   }
 
@@ -259,7 +267,7 @@ void Trace::write(const std::string& path, const std::vector<Bytes>& parts, cons
       if (number < of_pair.size()) file.message(e.what, e.node, number, *of_pair[number], e);
     }
   }
-  file.finish(text.title, all.n_lost);
+  file.finish(text, all.n_lost);
 }
 
 }  // namespace rubato::observe

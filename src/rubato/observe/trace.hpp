@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rubato/base/bytes.hpp"
@@ -36,11 +37,15 @@ struct TraceKind {
   bool is_drawn = false;  // the value, as a line over time
 };
 
+// What a node has done in all: how often, by name. A name lives for ever.
+using TraceCounters = std::vector<std::pair<const char*, std::uint64_t>>;
+
 // What is written beside the events.
 struct TraceText {
   std::string title;
-  std::vector<core::NodeFigures> nodes;  // whose hosts and numbers of cores are shown
-  std::vector<TraceKind> kinds;          // [Work::kind]
+  std::vector<core::NodeFigures> nodes;   // whose hosts and numbers of cores are shown
+  std::vector<TraceKind> kinds;           // [Work::kind]
+  std::vector<TraceCounters> counters{};  // of `nodes`, or none
 };
 
 // A task that has ended.
