@@ -438,7 +438,10 @@ void Dataflow::advance_own(core::Port& port) {
   while (own_min_ < end_ && counts_[slot(own_min_ + 1)].own_present == plan_.n_own) {
     ++own_min_;
     watched_tick_.store(own_min_, std::memory_order_relaxed);
-    own_min_since_ = port.now();
+    const Nanos took = port.now() - own_min_since_;
+    own_min_since_ += took;
+    // Before the first tick a segment may have waited for the one before it.
+    if (own_min_ > begin_ + 1) tick_time_ += (took - tick_time_) / 8;
     for (Link& link : links_) {
       while (!link.rounds.empty() && link.rounds.front() <= own_min_) {
         link.base = link.rounds.front();

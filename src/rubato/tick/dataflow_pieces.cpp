@@ -13,8 +13,10 @@ using detail::MessageType;
 
 namespace {
 
-// Fragments wait for others to the same node while all cores are busy, but not for longer.
-constexpr Nanos kDeadline = 200 * kMicrosecond;
+// Fragments wait for others to the same node while all cores are busy, but not for longer than this
+// or a part of a tick: each message is one more that may be late, and what comes after it with it.
+constexpr Nanos kDeadlineLeast = 200 * kMicrosecond;
+constexpr Nanos kDeadlinesATick = 10;
 
 // In front of each fragment of a message; 24 bytes.
 struct FragmentHeader {
@@ -36,11 +38,12 @@ void Dataflow::source_is_piece(std::uint32_t link, std::uint32_t source, Tick t)
 // Takes what is to be sent to one neighbour: if not `all`, only what has waited for long, or is as
 // much as a tick has.
 bool Dataflow::take_pieces_out(bool all, core::Work& work) {
+  const Nanos deadline = std::max(kDeadlineLeast, tick_time_ / kDeadlinesATick);
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     Link& link = links_[i];
     if (link.outgoing.empty() || !link.leaving.empty()) continue;
     const bool due = link.outgoing.size() >= plan_.neighbours[i].sources.size() ||
-                     now_ - link.outgoing_since >= kDeadline;
+                     now_ - link.outgoing_since >= deadline;
     if (!all && !due) continue;
     link.leaving.swap(link.outgoing);
     Job* job = new_job(i, link.leaving.front().tick);

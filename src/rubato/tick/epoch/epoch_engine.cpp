@@ -140,6 +140,11 @@ void EpochEngine::start(core::Port& port) {
   });
 }
 
+// From one to the next.
+Tick EpochEngine::epoch_length() const {
+  return tuner_ ? tuner_->distance() : options_.every;
+}
+
 // The epoch to come is at tick t.
 void EpochEngine::set_epoch(Tick t) {
   epoch_ = t;
@@ -148,8 +153,8 @@ void EpochEngine::set_epoch(Tick t) {
   samples_.clear();
   all_ = {};
   // At least one tick of this segment is to be told of.
-  const Tick distance = tuner_ ? tuner_->distance() : options_.every;
-  report_tick_ = t == kNoTick ? kNoTick : std::max(t - distance / 2, newest().flow().begin() + 1);
+  report_tick_ =
+      t == kNoTick ? kNoTick : std::max(t - epoch_length() / 2, newest().flow().begin() + 1);
   {
     const std::lock_guard lock(samples_mutex_);
     own_samples_.clear();
@@ -181,8 +186,10 @@ void EpochEngine::report(core::Port& port) {
   Report told;
   Bytes load;
   if (options_.balance == Balance::persistence) {
+    // In the middle of the ticks that are to be shared.
+    const auto ahead = static_cast<double>(epoch_ + epoch_length() / 2 - leg.flow().own_tick());
     for (std::size_t i = 0; i < leg.node->pieces().size(); ++i) {
-      told.costs.emplace_back(leg.node->pieces()[i], costs[i].stays);
+      told.costs.emplace_back(leg.node->pieces()[i], costs[i].after(ahead));
       told.passes += costs[i].passes;
     }
   } else {

@@ -161,6 +161,7 @@ class EpochEngine final : public TickEngine {
   [[nodiscard]] Leg& leg_of(const core::Work& work) const;
   [[nodiscard]] std::vector<NodeId> children() const;
   [[nodiscard]] Tick epoch_after(Tick t) const;
+  [[nodiscard]] Tick epoch_length() const;
   void follow(Leg& leg);
   void set_epoch(Tick t);
   template <class F>
