@@ -42,6 +42,39 @@ TEST(PersistentCost, what_came_and_went_is_told_apart) {
   EXPECT_NEAR(cost.take().stays, (4 * 100 + 24 * 2) / 28.0, 1e-9);
 }
 
+// As of a dense place that drifts into a piece: nobody else knows how much of it there will be.
+TEST(PersistentCost, what_grows_steadily_is_expected_to_go_on) {
+  PersistentCost cost;
+  for (int t = 0; t < 32; ++t)
+    cost.add_step(t % 16 == 5 ? 9000 : 100 + t);  // two ticks of each half pass
+  const PersistentCost::Mean grows = cost.take();
+  EXPECT_NEAR(grows.slope, 1, 0.1);
+  EXPECT_NEAR(grows.after(32), 100 + 31 + 32, 5);
+  // Twice what was there is all that a piece is trusted to become.
+  EXPECT_DOUBLE_EQ(grows.after(1000), 2 * grows.late);
+  for (int t = 0; t < 32; ++t)
+    cost.add_step(100 - t);
+  const PersistentCost::Mean shrinks = cost.take();
+  EXPECT_NEAR(shrinks.after(32), 100 - 31 - 32, 5);
+  EXPECT_EQ(shrinks.after(1000), 0);
+}
+
+TEST(PersistentCost, ticks_that_differ_by_chance_are_no_trend) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    PersistentCost cost;
+    for (std::uint64_t t = 0; t < 32; ++t)
+      cost.add_step(100 + static_cast<double>(hash_words(seed, t) % 20));
+    const PersistentCost::Mean mean = cost.take();
+    // One piece of a thousand may look as if.
+    EXPECT_NEAR(mean.after(32), mean.stays, 25) << "seed " << seed;
+  }
+  PersistentCost short_time;
+  for (int t = 0; t < 15; ++t)
+    short_time.add_step(t);
+  const PersistentCost::Mean mean = short_time.take();
+  EXPECT_DOUBLE_EQ(mean.after(100), mean.stays);
+}
+
 TEST(PersistentCost, parts_of_a_tick_belong_to_its_step) {
   PersistentCost cost;
   for (int t = 0; t < 3; ++t) {
