@@ -105,7 +105,7 @@ TEST_P(PeakMemory, of_a_node_of_fish_that_move_at_epochs_is_its_share_of_the_sch
     return std::vector<std::string>{"fish", "--fish",   n,        "--ticks",  "3",  "--epoch",
                                     "1",    "--policy", "k2m2d1", "--format", "csv"};
   };
-  expect_share(fish("100"), fish("300000"), kShareMostOfMoves);
+  expect_share(fish("100"), fish("150000"), kShareMostOfMoves);
 }
 
 TEST_P(PeakMemory, of_a_node_of_traffic_is_its_share_of_the_streets) {
