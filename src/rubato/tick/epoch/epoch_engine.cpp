@@ -187,7 +187,8 @@ void EpochEngine::report(core::Port& port) {
   Bytes load;
   if (options_.balance == Balance::persistence) {
     // In the middle of the ticks that are to be shared.
-    const auto ahead = static_cast<double>(epoch_ + epoch_length() / 2 - leg.flow().own_tick());
+    const Tick middle = epoch_ + epoch_length() / 2;
+    const auto ahead = static_cast<double>(middle - leg.flow().own_tick());
     for (std::size_t i = 0; i < leg.node->pieces().size(); ++i) {
       told.costs.emplace_back(leg.node->pieces()[i], costs[i].after(ahead));
       told.passes += costs[i].passes;
