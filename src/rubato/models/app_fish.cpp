@@ -44,8 +44,8 @@ class FishApp final : public tick::App {
     p.add("ns-per-fish", costs_.tuple, "nanoseconds a fish and tick in virtual time");
     p.add("ns-per-pair", costs_.pair, "and for each neighbour that it sees");
     p.are_files({"start"});
-    p.may_change({"seed", "theta", "sigma", "noise", "omega", "direction", "partition",
-                  "ns-per-fish", "ns-per-pair"});
+    p.may_change({"seed", "theta", "sigma", "noise", "omega", "direction"});
+    p.same_bits({"partition", "ns-per-fish", "ns-per-pair"});
   }
 
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {

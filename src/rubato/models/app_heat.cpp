@@ -65,8 +65,8 @@ class HeatApp final : public tick::App {
     p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
     p.add("ns-per-cell", cost_.ns_per_cell, "nanoseconds a cell and tick in virtual time");
     p.are_files({"conductivity", "walls", "sources", "start-file"});
-    p.may_change(
-        {"edge", "tolerance", "parts-x", "parts-y", "test-interval", "test-lag", "ns-per-cell"});
+    p.may_change({"edge", "tolerance", "test-interval", "test-lag"});
+    p.same_bits({"parts-x", "parts-y", "ns-per-cell"});
   }
 
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {

@@ -57,8 +57,8 @@ class PageRankApp final : public tick::App {
     p.add("ns-per-vertex", cost_.ns_per_vertex, "nanoseconds a vertex and tick in virtual time");
     p.add("ns-per-edge", cost_.ns_per_edge, "nanoseconds an edge and tick in virtual time");
     p.are_files({"input"});
-    p.may_change({"top", "damping", "tolerance", "norm", "test-interval", "test-lag",
-                  "ns-per-vertex", "ns-per-edge"});
+    p.may_change({"damping", "tolerance", "norm", "test-interval", "test-lag"});
+    p.same_bits({"top", "ns-per-vertex", "ns-per-edge"});
   }
 
   [[nodiscard]] Bytes finding(tick::NodeRun& node) override {

@@ -100,6 +100,12 @@ void Parameters::may_change(const std::vector<std::string>& names) {
     added(name).may_change = true;
 }
 
+void Parameters::same_bits(const std::vector<std::string>& names) {
+  may_change(names);
+  for (const std::string& name : names)
+    added(name).same_bits = true;
+}
+
 void Parameters::are_files(const std::vector<std::string>& names,
                            const std::vector<std::string>& no_files) {
   for (const std::string& name : names) {

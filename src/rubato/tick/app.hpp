@@ -38,6 +38,8 @@ class Parameters {
     bool advanced = false;  // for few people: help shows it last
     // A run that goes on from a checkpoint may have another value: the saved tuples mean the same.
     bool may_change = false;
+    // Of these: where work lies, or what it costs. The state is the same to the bit whatever its value.
+    bool same_bits = false;
     // The text is the name of an input file, unless it is "" or one of `no_files`.
     bool is_file = false;
     std::vector<std::string> no_files{};
@@ -63,6 +65,9 @@ class Parameters {
   void begin_advanced() noexcept { advanced_ = true; }
   // Of those that have been added, the ones that may change where a run goes on from a checkpoint.
   void may_change(const std::vector<std::string>& names);
+  // As may_change(); and a run that goes on with other values of these is no branch, but the same run:
+  // they say where work lies, what it costs or what is told of it.
+  void same_bits(const std::vector<std::string>& names);
   // Of those that have been added, the ones whose texts are names of input files, but for the words
   // `no_files`: records and checkpoints know these by their content, wherever they lie.
   void are_files(const std::vector<std::string>& names,

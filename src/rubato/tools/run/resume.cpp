@@ -43,7 +43,7 @@ std::string changeable(const tick::Parameters& parameters) {
 }
 
 // One parameter of the run that was saved, in the run that goes on. Sets it if people have not.
-// Returns whether it differs.
+// Returns whether it differs, and the state with it.
 bool take_parameter(const CheckpointParameter& saved, ChosenModel& model) {
   const auto& list = model.parameters().list();
   const auto known = std::ranges::find(list, saved.name, &tick::Parameters::Parameter::name);
@@ -54,7 +54,7 @@ bool take_parameter(const CheckpointParameter& saved, ChosenModel& model) {
   const std::string& text = given == nullptr ? saved.text : *given;
   const bool is_file = saved.file_hash != 0 && known->is_file;
   if (is_file ? hash_of(*known, text) == saved.file_hash : text == saved.text) return false;
-  if (known->may_change) return true;
+  if (known->may_change) return !known->same_bits;
   const bool same_name = text == saved.text;
   throw Error(
       "--" + saved.name + ": expected " +
@@ -159,7 +159,11 @@ std::vector<CheckpointParameter> parameters_of(const ChosenModel& model) {
 
 void add_checkpoint_options(CLI::App& parser, CheckpointWords& words) {
   const auto add = [&](const char* name, std::string& target, const char* help) {
-    parser.add_option(name, target, help)->type_name("")->group("Checkpoints");
+    // Such as a variable of the shell that is not set: the run would begin at tick 0.
+    const auto is_there = [](const std::string& text) {
+      return text.empty() ? std::string("expected a name or a time, found \"\"") : std::string();
+    };
+    parser.add_option(name, target, help)->type_name("")->group("Checkpoints")->check(is_there, "");
   };
   add("--checkpoint-every", words.every,
       "Save the run each N ticks, or each 2s, 10min, 1h, while it goes on");

@@ -284,6 +284,31 @@ TEST_F(Resume, a_branch_has_other_parameters_where_these_may_change) {
   EXPECT_EQ(checksum_of(run({"heat", "--resume", from, "--edge", "30", "--simulate", "5"})), warm);
 }
 
+TEST_F(Resume, what_places_work_keeps_the_decision_to_stop) {
+  ASSERT_EQ(run({"heat", "--width", "40", "--height", "30", "--edge", "20", "--tolerance", "0.05",
+                 "--ticks", "5000", "--parts-x", "2", "--parts-y", "2", "--simulate", "4",
+                 "--checkpoint-every", "7", "--checkpoint", folder_})
+                .code,
+            0);
+  // The newest was taken when the test that ends the run had been made, but not heeded yet.
+  const std::vector<std::string> from = {"heat", "--resume", folder_};
+  const Answer same = run(from, {"--simulate", "4"});
+  EXPECT_NE(same.err.find("stop condition: reached"), std::string::npos) << same.err;
+  const std::string end = same.out.substr(0, same.out.find(" ticks"));
+  for (const auto& other : std::vector<std::vector<std::string>>{
+           {"--parts-x", "3", "--parts-y", "1", "--simulate", "3"}, {"--ns-per-cell", "3", "--simulate", "4"}}) {
+    const Answer there = run(from, other);
+    EXPECT_EQ(checksum_of(there), checksum_of(same));
+    EXPECT_NE(there.out.find(end.substr(end.rfind(' ')) + " ticks"), std::string::npos)
+        << there.out << same.out;
+  }
+}
+
+TEST_F(Resume, an_empty_name_is_no_run_from_the_beginning) {
+  expect_refused({"heat", "--resume", ""}, 2, "--resume: expected a name");
+  expect_refused({"heat", "--checkpoint", ""}, 2, "--checkpoint: expected a name");
+}
+
 TEST_F(Resume, a_branch_of_jacobi_has_another_tolerance_and_norm) {
   ASSERT_EQ(run({"jacobi", "--rows", "500", "--tolerance", "0", "--ticks", "60",
                  "--checkpoint-every", "10", "--checkpoint", folder_})
