@@ -441,8 +441,10 @@ void Flow::close_shard(DataId id, const Value* failure) {
   if (failure != nullptr) mine.failure = *failure;
   end_loops(mine);
   const std::uint64_t n_members = mine.n_members();
+  // Nobody says in which of them a member is missing, so all of them have failed: whoever reads one as
+  // a whole would take what is there for all that there is.
   for (const auto& [word, writer] : std::exchange(mine.inner_writers, {}))
-    give_back_writer(writer);
+    give_back_writer(writer, failure);
   mine.take_all_waiting([&](const Value& key, RuleList waiting) {
     const Value never_set = missing(key, mine.failure);
     while (!waiting.empty()) {
