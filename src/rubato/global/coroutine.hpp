@@ -20,8 +20,8 @@
 
 namespace rubato::global {
 
-// What a coroutine returns to whoever makes it; start() runs it.
-class Coroutine {
+// What a coroutine returns to whoever makes it; start() runs it. One that is not started does nothing.
+class [[nodiscard]] Coroutine {
  public:
   struct promise_type {  // NOLINT(readability-identifier-naming): the standard's name
     core::FinishId scope = 0;
