@@ -80,5 +80,33 @@ when { } then {one} from {= 1}
       << second;
 }
 
+// The sum of those that are there would be taken for that of all.
+TEST(InnerContainers, that_lack_a_member_which_failed_are_not_read_as_a_whole) {
+  for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
+    const Ran ran = run_text(seed, R"(
+    function row(integer i) to (container<integer, integer> r) {
+      for j in [1:3] { when {i} then {r[j]} from {= 6 / (10 * i + j - 13)} }
+    }
+    container<integer, container<integer, integer>> m well
+    for i in [0:2] { when {i} then {m[i]} from {row i} }
+    foreach r, i in m { print("row", i, size(r)) }
+    foreach r, i in m { foreach x, j in r { if i == 1 { print("member", x) } } }
+    for i in [2:3] { when {i} then {well[i]} from {row i} }
+    foreach r, i in well { if i == 2 { print("well", size(r)) } }
+    struct box { integer a b }
+    container<integer, box> boxes
+    for i in [0:2] {
+      boxes[i].a = i
+      boxes[i].b = 6 / (i - 1)
+    }
+    print("whole", boxes[1])
+    print("field", boxes[2].b)
+)");
+    EXPECT_EQ(ran.out, "field 6\nmember -3\nmember -6\nwell 3\n") << "seed " << seed;
+    EXPECT_NE(ran.result.text().find("zero"), std::string::npos) << ran.result.text();
+    EXPECT_EQ(ran.result.n_data_held, 0U);
+  }
+}
+
 }  // namespace
 }  // namespace rubato::flow

@@ -322,36 +322,6 @@ print(size(one))
   }
 }
 
-TEST(RunScript, reads_no_part_of_an_inner_container_for_the_whole) {
-  for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
-    const Ran ran = run_text(seed, R"(
-leaf unlucky(integer n) to (integer m)
-function row(integer i) to (container<integer, integer> r) {
-  for j in [1:3] { when {i} then {r[j]} from {unlucky (10 * i + j)} }
-}
-container<integer, container<integer, integer>> m
-for i in [0:2] { when {i} then {m[i]} from {row i} }
-foreach r, i in m { print("row", i, size(r)) }
-foreach r, i in m { foreach x, j in r { if i == 1 { print(x) } } }
-container<integer, container<integer, integer>> well
-for i in [2:3] { when {i} then {well[i]} from {row i} }
-foreach r, i in well { if i == 2 { print("well", size(r)) } }
-struct box { integer a b }
-container<integer, box> boxes
-for i in [0:2] {
-  boxes[i].a = i
-  boxes[i].b = 6 / (i - 1)
-}
-print("whole", boxes[1])
-print("field", boxes[2].b)
-)");
-    // Members that are there are read one by one.
-    EXPECT_EQ(ran.out, "11\n12\nfield 6\nwell 3\n") << "seed " << seed << ran.result.text();
-    EXPECT_NE(ran.result.text().find("no luck with 13"), std::string::npos);
-    EXPECT_EQ(ran.result.n_data_held, 0U);
-  }
-}
-
 TEST(RunScript, says_which_output_a_leaf_has_left_out) {
   const Ran ran = run_text(1, R"(
 leaf half(float x) to (float y, float z)

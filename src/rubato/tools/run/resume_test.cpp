@@ -285,9 +285,10 @@ TEST_F(Resume, a_branch_has_other_parameters_where_these_may_change) {
 }
 
 TEST_F(Resume, what_places_work_keeps_the_decision_to_stop) {
-  ASSERT_EQ(run({"heat", "--width", "40", "--height", "30", "--edge", "20", "--tolerance", "0.05",
-                 "--ticks", "5000", "--parts-x", "2", "--parts-y", "2", "--simulate", "4",
-                 "--checkpoint-every", "7", "--checkpoint", folder_})
+  ASSERT_EQ(run({"heat", "--width",      "40",   "--height",   "30",   "--edge",
+                 "20",   "--tolerance",  "0.05", "--ticks",    "5000", "--parts-x",
+                 "2",    "--parts-y",    "2",    "--simulate", "4",    "--checkpoint-every",
+                 "7",    "--checkpoint", folder_})
                 .code,
             0);
   // The newest was taken when the test that ends the run had been made, but not heeded yet.
@@ -296,7 +297,8 @@ TEST_F(Resume, what_places_work_keeps_the_decision_to_stop) {
   EXPECT_NE(same.err.find("stop condition: reached"), std::string::npos) << same.err;
   const std::string end = same.out.substr(0, same.out.find(" ticks"));
   for (const auto& other : std::vector<std::vector<std::string>>{
-           {"--parts-x", "3", "--parts-y", "1", "--simulate", "3"}, {"--ns-per-cell", "3", "--simulate", "4"}}) {
+           {"--parts-x", "3", "--parts-y", "1", "--simulate", "3"},
+           {"--ns-per-cell", "3", "--simulate", "4"}}) {
     const Answer there = run(from, other);
     EXPECT_EQ(checksum_of(there), checksum_of(same));
     EXPECT_NE(there.out.find(end.substr(end.rfind(' ')) + " ticks"), std::string::npos)
