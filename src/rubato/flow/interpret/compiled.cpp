@@ -16,18 +16,15 @@ using tic::Statement;
 
 // The blocks directly in a statement.
 void for_each_block(const Statement& statement, const std::function<void(const Block&)>& visit) {
-  const auto visit_branches = [&](const auto& branches, const auto& otherwise) {
-    for (const auto& branch : branches)
-      visit(branch.body);
-    if (otherwise) visit(*otherwise);
-  };
   const auto visit_form = [&](const auto& form) {
-    if constexpr (requires { form.branches; }) {
-      visit_branches(form.branches, form.otherwise);
-    } else if constexpr (requires { form.cases; }) {
-      visit_branches(form.cases, form.otherwise);
+    if constexpr (requires { form.cases; }) {
+      for (const tic::Case& each : form.cases)
+        visit(each.body);
     } else if constexpr (requires { form.body; }) {
       visit(form.body);
+    }
+    if constexpr (requires { form.otherwise; }) {
+      if (form.otherwise) visit(*form.otherwise);
     }
   };
   std::visit(visit_form, statement.form);
@@ -128,10 +125,7 @@ class Uses {
     add(loop.last);
     add(loop.step);
   }
-  void add_form(const tic::If& branches) {
-    for (const tic::Branch& branch : branches.branches)
-      add(branch.condition);
-  }
+  void add_form(const tic::If& branch) { add(branch.condition); }
   void add_form(const tic::Switch& cases) { add(cases.subject); }
   void add_form(const tic::Loop& loop) {
     for (const tic::LoopState& state : loop.state) {

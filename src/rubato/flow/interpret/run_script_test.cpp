@@ -282,6 +282,18 @@ TEST(RunScript, hands_containers_and_structs_to_functions) {
                "150 5 9 150\n", 15);
 }
 
+TEST(RunScript, asks_the_next_condition_when_the_one_before_it_does_not_hold) {
+  expect_lines(R"(
+    container<integer, integer> none one
+    insert one[1] = 7
+    for i in [1:0] { insert none[i] = i }
+    integer y z
+    if size(none) == 0 { y = -1 } else if none[1] > 0 { y = none[1] } else { y = 0 }
+    if size(one) == 0 { z = -1 } else if one[1] > 9 { z = 9 } else if one[1] > 5 { z = 5 } else { z = 0 }
+    print(y, z))",
+               "-1 5\n", 15);
+}
+
 TEST(RunScript, fails_what_depends_on_a_failure_and_goes_on) {
   for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
     const Ran ran = run_text(seed, R"(

@@ -124,8 +124,7 @@ std::vector<Interpreter::Operand> Interpreter::operands_of(const CompiledStateme
       add(form.last);
       if (form.step) add(*form.step);
     } else if constexpr (std::is_same_v<Form, tic::If>) {
-      for (const tic::Branch& branch : form.branches)
-        add(branch.condition);
+      add(form.condition);
     } else if constexpr (std::is_same_v<Form, tic::Switch>) {
       add(form.subject);
     } else if constexpr (std::is_same_v<Form, tic::Loop>) {
@@ -178,12 +177,10 @@ void Interpreter::perform_form(const CompiledStatement& statement, Environment& 
     perform_foreach(statement, *foreach, environment);
   } else if (const auto* range = std::get_if<tic::ForRange>(&form)) {
     perform_range(statement, *range, environment);
-  } else if (const auto* branches = std::get_if<tic::If>(&form)) {
-    for (const tic::Branch& branch : branches->branches) {
-      if (evaluate(branch.condition, compiled_, environment).as_boolean())
-        return run_block(branch.body, environment);
-    }
-    if (branches->otherwise) run_block(*branches->otherwise, environment);
+  } else if (const auto* branch = std::get_if<tic::If>(&form)) {
+    if (evaluate(branch->condition, compiled_, environment).as_boolean())
+      return run_block(branch->body, environment);
+    if (branch->otherwise) run_block(*branch->otherwise, environment);
   } else if (const auto* cases = std::get_if<tic::Switch>(&form)) {
     perform_switch(*cases, environment);
   } else if (const auto* loop = std::get_if<tic::Loop>(&form)) {

@@ -349,7 +349,7 @@ TEST(TicChecker, a_block_lists_what_it_takes_from_outside) {
   EXPECT_EQ(loop.body.declared, (std::vector<int>{2, 3}));
   EXPECT_EQ(loop.body.captures, (std::vector<int>{0, 1}));
   EXPECT_EQ(loop.body.writes, (std::vector<int>{1}));
-  const auto& branch = std::get<If>(loop.body.statements[1].form).branches[0].body;
+  const auto& branch = std::get<If>(loop.body.statements[1].form).body;
   EXPECT_EQ(branch.captures, (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(p.main.variables.at(2).role, VariableRole::index);
   EXPECT_TRUE(p.main.body.captures.empty());

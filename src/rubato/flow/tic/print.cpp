@@ -176,16 +176,22 @@ class Printer {
   }
   void print(const If& i) {
     std::string head;
-    for (const Branch& b : i.branches) {
-      open(head + "if " + expression_text(b.condition));
-      statements(b.body);
+    const If* branch = &i;
+    while (true) {
+      open(head + "if " + expression_text(branch->condition));
+      statements(branch->body);
       indent_ -= 2;
       head = "} else ";
-    }
-    if (i.otherwise) {
-      open("} else");
-      statements(*i.otherwise);
-      indent_ -= 2;
+      if (!branch->otherwise) break;
+      const std::vector<Statement>& others = branch->otherwise->statements;
+      const If* next = others.size() == 1 ? std::get_if<If>(&others.front().form) : nullptr;
+      if (next == nullptr) {
+        open("} else");
+        statements(*branch->otherwise);
+        indent_ -= 2;
+        break;
+      }
+      branch = next;
     }
     line("}");
   }

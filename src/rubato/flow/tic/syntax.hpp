@@ -239,14 +239,11 @@ struct ForRange {
   Block body;
   bool operator==(const ForRange&) const = default;
 };
-struct Branch {
+// `if a { } else { }`. An `else if` is an if alone in the other block: its condition, which may read
+// what is there only if the first does not hold, is waited for when that is known.
+struct If {
   Expr condition;
   Block body;
-  bool operator==(const Branch&) const = default;
-};
-// `if a { } else if b { } else { }`
-struct If {
-  std::vector<Branch> branches;
   std::optional<Block> otherwise;
   bool operator==(const If&) const = default;
 };

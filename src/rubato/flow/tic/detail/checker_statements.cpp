@@ -133,11 +133,9 @@ void Checker::form(Statement& s, ForRange& f) {
 
 void Checker::form(Statement& s, If& i) {
   static_cast<void>(s);
-  for (Branch& b : i.branches) {
-    expression(b.condition);
-    expect_kind(b.condition, Kind::boolean, "as a condition");
-    block(b.body);
-  }
+  expression(i.condition);
+  expect_kind(i.condition, Kind::boolean, "as a condition");
+  block(i.body);
   if (i.otherwise) block(*i.otherwise);
 }
 

@@ -45,8 +45,7 @@ class NextCheck {
   }
   Count form(const If& i, Place) {
     Count count = i.otherwise ? block(*i.otherwise) : Count{};
-    for (const Branch& b : i.branches)
-      either(count, block(b.body));
+    either(count, block(i.body));
     return count;
   }
   Count form(const Switch& s, Place) {

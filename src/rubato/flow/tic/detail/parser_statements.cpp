@@ -172,13 +172,19 @@ ForRange Parser::for_range() {
 
 If Parser::if_chain() {
   If i;
-  do {
-    expect("if");
-    Expr condition = expression();
-    i.branches.push_back({std::move(condition), block()});
-    if (!accept("else")) return i;
-  } while (at("if"));
-  i.otherwise = block();
+  expect("if");
+  i.condition = expression();
+  i.body = block();
+  if (!accept("else")) return i;
+  if (!at("if")) {
+    i.otherwise = block();
+    return i;
+  }
+  const Nesting nesting(*this);
+  Statement other;
+  other.place = token().place;
+  other.form = if_chain();
+  i.otherwise.emplace().statements.push_back(std::move(other));
   return i;
 }
 

@@ -305,11 +305,8 @@ class WriterCheck {
     repeated(line, f.body);
   }
   void form(Writes& line, const If& i) {
-    std::vector<const Block*> branches;
-    for (const Branch& b : i.branches) {
-      reads(b.condition);
-      branches.push_back(&b.body);
-    }
+    reads(i.condition);
+    std::vector<const Block*> branches{&i.body};
     if (i.otherwise) branches.push_back(&*i.otherwise);
     append_branches(line, branches, i.otherwise.has_value());
   }
