@@ -156,6 +156,14 @@ TEST(TicParser, refuses_what_nests_too_deep) {
   for (int i = 0; i < 10'000; ++i)
     blocks += "if true {";
   EXPECT_NE(errors_of(blocks).find("at most 64 levels of nesting"), std::string::npos);
+  const auto chain = [](int n) {
+    std::string text = "if true { }";
+    for (int i = 0; i < n; ++i)
+      text += " else if true { }";
+    return text;
+  };
+  EXPECT_EQ(errors_of(chain(60)), "none");
+  EXPECT_NE(errors_of(chain(10'000)).find("at most 64 levels of nesting"), std::string::npos);
 }
 
 // What stands between lines of ``` in the description of the language, without a word behind them.

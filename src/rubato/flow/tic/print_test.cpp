@@ -38,6 +38,14 @@ TEST(TicPrinter, writes_canonical_text) {
   EXPECT_EQ(print_program(parse_program(text, "a.tic")), canonical);
 }
 
+TEST(TicPrinter, writes_an_if_that_is_alone_behind_an_else_as_an_else_if) {
+  EXPECT_EQ(print_program(parse_program("if a { } else { if b { } else { c = 1 } }", "a.tic")),
+            "if a {\n} else if b {\n} else {\n  c = 1\n}\n");
+  // Beside another statement it is none.
+  const std::string two = "if a {\n} else {\n  if b {\n  }\n  c = 1\n}\n";
+  EXPECT_EQ(print_program(parse_program(two, "a.tic")), two);
+}
+
 TEST(TicPrinter, breaks_long_rules) {
   const std::string name(40, 'x');
   const std::string text = "when {" + name + "} then {" + name + "} from {f " + name + "}";
