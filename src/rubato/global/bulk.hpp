@@ -65,8 +65,9 @@ struct ByteRange {
 };
 
 template <class T>
-[[nodiscard]] ByteRange range_of(GlobalPtr<T> p, std::uint64_t n) noexcept {
+[[nodiscard]] ByteRange range_of(GlobalPtr<T> p, std::uint64_t n) {
   static_assert(std::is_trivially_copyable_v<T>, "elements are copied by their bytes");
+  RUBATO_DASSERT((n == 0 || p) && "a GlobalPtr that points to nothing");
   const std::uint64_t n_bytes = n * sizeof(T);
   return {p.place(), p.core(), 1, std::max<std::uint64_t>(n_bytes, 1), 0, n_bytes, sizeof(T)};
 }

@@ -8,10 +8,13 @@
 //
 // A coroutine takes its frame, some 200 bytes, where a task with a stack takes a page; it waits at
 // co_await alone, so whatever it calls must not wait. It runs on the core that started it, in the
-// scope of who did, between the messages of that core. Made on that core.
+// scope of who did, between the messages of that core. Made on that core. One may wait for another,
+// `co_await walk(p)`, which it starts so, and which throws there what it threw. (GCC 12 loses the whole
+// body of a coroutine with `if (co_await ..)`: name the result before.)
 
 #include <coroutine>
 #include <cstddef>
+#include <exception>
 #include <new>
 #include <optional>
 #include <utility>
@@ -26,20 +29,35 @@ class [[nodiscard]] Coroutine {
   struct promise_type {  // NOLINT(readability-identifier-naming): the standard's name
     core::FinishId scope = 0;
     core::detail::StacklessTasks::OfPlace* of_place = nullptr;  // where it was started
+    std::coroutine_handle<promise_type> outer;                  // which waits for its end, or null
+    std::exception_ptr error;                                   // for that one
 
     Coroutine get_return_object() noexcept {
       return Coroutine(std::coroutine_handle<promise_type>::from_promise(*this));
     }
     [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
-    // The frame goes at its end.
-    [[nodiscard]] std::suspend_never final_suspend() const noexcept {
+    // The frame goes at its end, or at that of who waits for it, who goes on at once.
+    struct Final {
+      std::coroutine_handle<promise_type> outer;
+      [[nodiscard]] bool await_ready() const noexcept { return !outer; }
+      [[nodiscard]] std::coroutine_handle<> await_suspend(
+          std::coroutine_handle<> /*me*/) const noexcept {
+        return outer;
+      }
+      void await_resume() const noexcept {}
+    };
+    [[nodiscard]] Final final_suspend() const noexcept {
       end();
-      return {};
+      return {outer};
     }
     void return_void() const noexcept {}
-    // Leaves resume(): the failure is that of whoever runs it. start() throws it; later it ends the
-    // run.
-    void unhandled_exception() const {
+    // Without one who waits it leaves resume(): the failure is that of whoever runs it. start()
+    // throws it; later it ends the run.
+    void unhandled_exception() {
+      if (outer) {
+        error = std::current_exception();
+        return;
+      }
       end();
       throw;
     }
@@ -75,12 +93,39 @@ class [[nodiscard]] Coroutine {
     if (handle_) handle_.destroy();
   }
 
+  // What co_await of one does; keeps it until its end.
+  class Awaiter;
+  [[nodiscard]] Awaiter operator co_await() && noexcept;
+
  private:
   friend void start(Coroutine&& coroutine, SourcePlace at);
   explicit Coroutine(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
 
   std::coroutine_handle<promise_type> handle_;
 };
+
+class Coroutine::Awaiter {
+ public:
+  explicit Awaiter(Coroutine&& inner) noexcept : inner_(std::move(inner)) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> outer) {
+    promise_type& promise = inner_.handle_.promise();
+    promise.begin(CoreContext::here(), outer.promise().of_place->at);
+    promise.outer = outer;
+    return inner_.handle_;
+  }
+  void await_resume() const {
+    if (const std::exception_ptr& error = inner_.handle_.promise().error) {
+      std::rethrow_exception(error);
+    }
+  }
+
+ private:
+  Coroutine inner_;
+};
+inline Coroutine::Awaiter Coroutine::operator co_await() && noexcept {
+  return Awaiter(std::move(*this));
+}
 
 // Runs it until it waits for the first time, in the scope of the caller. Called by tasks, by
 // coroutines and by what delegates run. A run does not end before it has: where nothing wakes it any
@@ -144,11 +189,11 @@ struct CoroutineReply {
 template <class R>
 struct CoroutineReplyRecord {
   Place reply;
-  R value;
+  Carried<R> value;
   void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
   void apply(CoreContext& here) const {
     auto& waiting = *reinterpret_cast<CoroutineReply<R>*>(reply.resolve(here));
-    waiting.value.emplace(value);
+    waiting.value.emplace(value.get());
     const CoreContext::RunningScope inside(here, waiting.waiter.promise().scope);
     waiting.waiter.resume();
   }
@@ -183,11 +228,27 @@ struct CallAwaiter {
 template <class T, class F>
 [[nodiscard]] detail::CallAwaiter<T, F> awaited_call(GlobalPtr<T> p, const F& f) {
   static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
+  static_assert(detail::check_result<detail::ResultOf<F, T>>());
+  RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   return {p, f};
 }
+// What the calls of the same names without `awaited_` do, which wait (delegate.hpp).
 template <class T>
 [[nodiscard]] auto awaited_read(GlobalPtr<T> p) {
   return awaited_call(p, detail::Read<T>{});
+}
+template <class T>
+[[nodiscard]] auto awaited_write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
+  return awaited_call(p, detail::Write<T>{value});
+}
+template <class T>
+[[nodiscard]] auto awaited_fetch_add(GlobalPtr<T> p, const std::type_identity_t<T>& increment) {
+  return awaited_call(p, detail::FetchAdd<T>{increment});
+}
+template <class T>
+[[nodiscard]] auto awaited_compare_exchange(GlobalPtr<T> p, const std::type_identity_t<T>& expected,
+                                            const std::type_identity_t<T>& desired) {
+  return awaited_call(p, detail::CompareExchange<T>{expected, desired});
 }
 
 }  // namespace rubato::global

@@ -11,7 +11,9 @@
 // An operation runs on the owner's core between two others, so that all operations on one address
 // are in one order. It must not block. It may start others (async_call, spawn), which belong to the
 // same scope. What it captures travels as it is: plain values and GlobalPtrs, no addresses. What
-// handles a result of fetch() stays on this core and may capture what outlives the scope.
+// handles a result of fetch() stays on this core and may capture what outlives the scope. A result
+// is a value, too: pointers and views are refused by the compiler, addresses within it by checked
+// builds.
 //
 // Operations on the calling core's own memory: those that wait run at once, in place, or when there
 // is room again for what such operations have posted; asynchronous ones are queued as all others, so
@@ -49,11 +51,11 @@ struct Reply {
 template <class R>
 struct ReplyRecord {
   Place reply;
-  R value;
+  Carried<R> value;
   void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
   void apply(CoreContext& here) const {
     auto& waiting = *reinterpret_cast<Reply<R>*>(reply.resolve(here));
-    waiting.value.emplace(value);
+    waiting.value.emplace(value.get());
     here.tasks().wake(*waiting.waiter);
   }
 };
@@ -78,46 +80,68 @@ template <class T, class F, template <class> class Answer = ReplyRecord>
 struct CallRecord {
   Place place;
   Place reply;
-  [[no_unique_address]] F f;
+  [[no_unique_address]] Carried<F> f;
   void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
   void apply(CoreContext& here) const {
     using R = ResultOf<F, T>;
-    here.post(here.source(),
-              Answer<R>{reply, result_of(f, *reinterpret_cast<T*>(place.resolve(here)))});
+    const R result = result_of(f.get(), *reinterpret_cast<T*>(place.resolve(here)));
+    check_travels(here, result);
+    here.post(here.source(), Answer<R>{reply, result});
   }
 };
 
 template <class T, class F>
 struct AsyncRecord {
   Place place;
-  [[no_unique_address]] F f;
+  [[no_unique_address]] Carried<F> f;
   void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
-  void apply(CoreContext& here) const { f(*reinterpret_cast<T*>(place.resolve(here))); }
+  void apply(CoreContext& here) const { f.get()(*reinterpret_cast<T*>(place.resolve(here))); }
 };
 
 template <class R, class Then>
 struct ThenRecord {
-  R value;
-  [[no_unique_address]] Then then;
-  void apply(CoreContext& /*here*/) const { then(value); }
+  Carried<R> value;
+  [[no_unique_address]] Carried<Then> then;
+  void apply(CoreContext& /*here*/) const { then.get()(value.get()); }
 };
 
 template <class T, class F, class Then>
 struct FetchRecord {
   Place place;
-  [[no_unique_address]] F f;
-  [[no_unique_address]] Then then;
+  [[no_unique_address]] Carried<F> f;
+  [[no_unique_address]] Carried<Then> then;
   void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
   void apply(CoreContext& here) const {
-    using R = std::invoke_result_t<const F&, T&>;
-    here.post(here.source(), ThenRecord<std::remove_cvref_t<R>, Then>{
-                                 f(*reinterpret_cast<T*>(place.resolve(here))), then});
+    using R = std::remove_cvref_t<std::invoke_result_t<const F&, T&>>;
+    const R result = f.get()(*reinterpret_cast<T*>(place.resolve(here)));
+    check_travels(here, result);
+    here.post(here.source(), ThenRecord<R, Then>{result, then.get()});
   }
 };
 
 template <class T>
 struct Read {
   const T& operator()(const T& x) const noexcept { return x; }
+};
+template <class T>
+struct Write {
+  T value;
+  void operator()(T& x) const noexcept { x = value; }
+};
+template <class T>
+struct FetchAdd {
+  T increment;
+  T operator()(T& x) const { return std::exchange(x, static_cast<T>(x + increment)); }
+};
+template <class T>
+struct CompareExchange {
+  T expected;
+  T desired;
+  bool operator()(T& x) const {
+    if (!(x == expected)) return false;
+    x = desired;
+    return true;
+  }
 };
 
 }  // namespace detail
@@ -127,7 +151,7 @@ template <class T, class F>
 auto call(GlobalPtr<T> p, const F& f) {
   static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
   using R = detail::ResultOf<F, T>;
-  static_assert(std::is_trivially_copyable_v<R>, "the result of a delegate travels as its bytes");
+  static_assert(detail::check_result<R>());
   CoreContext& here = CoreContext::here();
   RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   if (p.core() == here.core()) {
@@ -160,6 +184,7 @@ template <class T, class F, class Then>
 [[gnu::always_inline]] inline void fetch_call(GlobalPtr<T> p, const F& f, const Then& then) {
   static_assert(detail::Travels<F> && detail::Travels<Then>,
                 "a delegate and what handles its result must be trivially copyable");
+  static_assert(detail::check_result<std::remove_cvref_t<std::invoke_result_t<const F&, T&>>>());
   CoreContext& here = CoreContext::here();
   RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   detail::check_travels(here, f);
@@ -172,30 +197,26 @@ template <class T, class Then>
 
 template <class T>
 [[nodiscard]] std::remove_const_t<T> read(GlobalPtr<T> p) {
-  return call(p, [](T& x) { return x; });
+  return call(p, detail::Read<std::remove_const_t<T>>{});
 }
 template <class T>
 void write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
-  call(p, [value](T& x) { x = value; });
+  call(p, detail::Write<T>{value});
 }
 template <class T>
 void async_write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
-  async_call(p, [value](T& x) { x = value; });
+  async_call(p, detail::Write<T>{value});
 }
 // Returns the value before.
 template <class T>
 T fetch_add(GlobalPtr<T> p, const std::type_identity_t<T>& increment) {
-  return call(p, [increment](T& x) { return std::exchange(x, static_cast<T>(x + increment)); });
+  return call(p, detail::FetchAdd<T>{increment});
 }
 // Writes `desired` if the value is `expected`; true if it did.
 template <class T>
 [[nodiscard]] bool compare_exchange(GlobalPtr<T> p, const std::type_identity_t<T>& expected,
                                     const std::type_identity_t<T>& desired) {
-  return call(p, [expected, desired](T& x) {
-    if (!(x == expected)) return false;
-    x = desired;
-    return true;
-  });
+  return call(p, detail::CompareExchange<T>{expected, desired});
 }
 
 }  // namespace rubato::global

@@ -22,11 +22,11 @@ namespace detail {
 template <class R>
 struct FutureReplyRecord {
   Place reply;
-  R value;
+  Carried<R> value;
   void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
   void apply(CoreContext& here) const {
     auto& future = *reinterpret_cast<Reply<R>*>(reply.resolve(here));
-    future.value.emplace(value);
+    future.value.emplace(value.get());
     if (future.waiter != nullptr) here.tasks().wake(*future.waiter);
   }
 };
@@ -47,9 +47,9 @@ class Future {
   template <class T, class F>
   requires std::same_as<R, detail::FutureResult<T, F>> Future(GlobalPtr<T> p, const F& f) {
     static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
-    static_assert(std::is_trivially_copyable_v<Value>,
-                  "the result of a delegate travels as its bytes");
+    static_assert(detail::check_result<Value>());
     CoreContext& here = CoreContext::here();
+    RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
     if (p.core() == here.core()) {
       const detail::DelegateInPlace<F> inside(here);
       reply_.value.emplace(detail::result_of(f, p.local()));

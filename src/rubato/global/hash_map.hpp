@@ -221,7 +221,9 @@ struct KeyCallRecord {
   [[no_unique_address]] F f;
   void apply(CoreContext& here, ByteView key) const {
     using R = std::invoke_result_t<const F&, HashShard<K, V>&, std::uint64_t, ByteView>;
-    here.post(here.source(), ReplyRecord<R>{reply, f(shards.in(here), hash, key)});
+    const R result = f(shards.in(here), hash, key);
+    check_travels(here, result);
+    here.post(here.source(), ReplyRecord<R>{reply, result});
   }
 };
 
@@ -314,6 +316,7 @@ class GlobalHashMap {
     const ByteView bytes = KeyCodec<K>::bytes(whole);
     CoreContext& here = CoreContext::here();
     detail::check_travels(here, combine);
+    detail::check_travels(here, value);
     post_upsert(here, detail::hash_of_key(bytes), bytes, value, combine);
   }
   // The same for keys that come again and again: upserts of a key on this core are combined, by
@@ -327,6 +330,7 @@ class GlobalHashMap {
         "what combines values here must capture nothing: all of a key are combined by one");
     const auto& whole = detail::as_key<K>(key);
     CoreContext& here = CoreContext::here();
+    detail::check_travels(here, value);
     here.local_or_make<detail::HeldUpserts<K, V, F>>().upsert(
         here, *this, KeyCodec<K>::bytes(whole), value, combine);
   }
@@ -396,6 +400,7 @@ class GlobalHashMap {
       const detail::DelegateInPlace<F> inside(here);
       return f(local(), hash, bytes);
     }
+    detail::check_travels(here, f);
     detail::Reply<R> reply;
     here.check_may_block();
     here.post(owner(hash),

@@ -60,13 +60,13 @@ struct RangeTask {
   }
 };
 
-// A task that any core may run.
-template <class F>
+// A task that any core may run, or the one that it was sent to.
+template <class F, bool kBound>
 struct PooledCall {
   PortablePlace at;
   [[no_unique_address]] F f;
   void run(CoreContext& here) const {
-    here.tasks().label_running("task of any core", at.place());
+    here.tasks().label_running(kBound ? "from another core" : "task of any core", at.place());
     f();
   }
 };
@@ -121,7 +121,11 @@ struct SpawnRecord {
   PortablePlace at;
   [[no_unique_address]] F f;
   void apply(CoreContext& here) const {
-    here.spawn([call = f] { call(); }, {"from another core"}, at.place());
+    if constexpr (sizeof(PooledCall<F, true>) <= core::kPooledBytesMost) {
+      here.spawn_sent(PooledCall<F, true>{at, f});
+    } else {
+      here.spawn([call = f] { call(); }, {"from another core"}, at.place());
+    }
   }
 };
 
@@ -133,6 +137,7 @@ void async_forall(std::uint64_t begin, std::uint64_t end, const Body& body,
   static_assert(
       std::is_trivially_copyable_v<Body>,
       "the body of a loop is copied to all cores by its bytes: it must capture plain values");
+  static_assert(detail::check_body<std::invoke_result_t<const Body&, std::uint64_t>>());
   if (begin >= end) return;
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, body);
@@ -159,6 +164,7 @@ void async_on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(
       std::is_trivially_copyable_v<F>,
       "what runs on all cores is copied there by its bytes: it must capture plain values");
+  static_assert(detail::check_body<std::invoke_result_t<const F&>>());
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, f);
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
@@ -175,6 +181,7 @@ void spawn_on(CoreId core, const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(
       std::is_trivially_copyable_v<F>,
       "a task of another core is copied there by its bytes: it must capture plain values");
+  static_assert(detail::check_body<std::invoke_result_t<const F&>>());
   CoreContext& here = CoreContext::here();
   RUBATO_REQUIRE(core < here.shape().n_cores_total(), core, here.shape().n_cores_total());
   detail::check_travels(here, f);
@@ -186,9 +193,10 @@ template <class F>
 void spawn_anywhere(const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(std::is_trivially_copyable_v<F>,
                 "a task of any core is copied there by its bytes: it must capture plain values");
+  static_assert(detail::check_body<std::invoke_result_t<const F&>>());
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, f);
-  here.spawn_pooled(detail::PooledCall<F>{PortablePlace(at), f});
+  here.spawn_pooled(detail::PooledCall<F, false>{PortablePlace(at), f});
 }
 
 }  // namespace rubato::global

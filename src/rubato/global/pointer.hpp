@@ -61,6 +61,11 @@ class GlobalPtr {
  public:
   constexpr GlobalPtr() = default;
   constexpr GlobalPtr(CoreId core, Place place) noexcept : place_(place), core_(core) {}
+  // Of the same object, which is only read.
+  template <class U>
+  requires std::is_same_v<const U, T>
+  constexpr GlobalPtr(GlobalPtr<U> p) noexcept  // NOLINT(google-explicit-constructor)
+      : place_(p.place()), core_(p.core()) {}
 
   [[nodiscard]] CoreId core() const noexcept { return core_; }
   [[nodiscard]] Place place() const noexcept { return place_; }

@@ -14,6 +14,7 @@
 #include "rubato/core/message/message_engine.hpp"
 #include "rubato/core/node_host.hpp"
 #include "rubato/global/heap.hpp"
+#include "rubato/global/travel.hpp"
 
 namespace rubato::global {
 
@@ -62,6 +63,7 @@ void finish(F&& f) {
 }
 template <class F>
 void spawn(F&& f, core::TaskOptions options = {}, SourcePlace at = SourcePlace::here()) {
+  static_assert(detail::check_body<std::invoke_result_t<F&>>());
   CoreContext::here().spawn(std::forward<F>(f), options, at);
 }
 [[nodiscard]] inline CoreId this_core() {

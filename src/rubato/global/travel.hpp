@@ -4,8 +4,12 @@
 // see. So checked builds look at each word of what travels in a job of several nodes, and end the
 // job if it is an address in use here. GlobalPtrs and arrays hold none (pointer.hpp).
 
+#include <array>
+#include <bit>
 #include <cstddef>
+#include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include "rubato/core/message/core_context.hpp"
 
@@ -15,11 +19,63 @@
 #endif
 #endif
 
-namespace rubato::global::detail {
+namespace rubato::global {
+
+class Coroutine;  // coroutine.hpp
+
+namespace detail {
 
 // Ends the job, with the place of the lambda, if a word of it is the address of memory that is in
 // use.
 void check_addresses(const void* bytes, std::size_t n_bytes, std::string_view type);
+
+// A value in a record. Blocks are aligned for 8 bytes, so that what is aligned to more goes as bytes.
+template <class T, bool = (alignof(T) > 8)>
+class Carried {
+ public:
+  constexpr Carried(const T& value) noexcept
+      : value_(value) {}  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] constexpr const T& get() const noexcept { return value_; }
+
+ private:
+  [[no_unique_address]] T value_;
+};
+template <class T>
+class Carried<T, true> {
+ public:
+  Carried(const T& value) noexcept {
+    std::memcpy(bytes_, &value, sizeof value);
+  }  // NOLINT(*-explicit-constructor)
+  [[nodiscard]] T get() const noexcept {
+    std::array<std::byte, sizeof(T)> bytes;
+    std::memcpy(bytes.data(), bytes_, sizeof bytes_);
+    return std::bit_cast<T>(bytes);
+  }
+
+ private:
+  alignas(8) std::byte bytes_[sizeof(T)];
+};
+
+// What a delegate returns to another core.
+template <class R>
+consteval bool check_result() {
+  static_assert(
+      !std::is_pointer_v<R> && !std::is_member_pointer_v<R> && !core::detail::IsView<R>::value,
+      "the result of a delegate must not be a pointer or a view: an address means nothing "
+      "on another node; return the value, or a GlobalPtr");
+  static_assert(std::is_trivially_copyable_v<R>, "the result of a delegate travels as its bytes");
+  return true;
+}
+
+// A coroutine that nobody starts does nothing; and one that is a lambda reads what it has captured
+// after the task has gone.
+template <class R>
+consteval bool check_body() {
+  static_assert(!std::is_same_v<R, Coroutine>,
+                "this returns a coroutine, which nobody would start: call start(walk(p)) in the "
+                "body, walk being a function, or a lambda that captures nothing");
+  return true;
+}
 
 // While a task runs a delegate of type F in place. May wait before. What it is, checked builds know.
 template <class F>
@@ -50,7 +106,8 @@ template <class F>
 inline void check_travels([[maybe_unused]] const core::CoreContext& here,
                           [[maybe_unused]] const F& f) {
 #if !defined(NDEBUG) && defined(RUBATO_CAN_CLEAR_PADDING)
-  if constexpr (!std::is_empty_v<F>) {
+  // A number is no address, whatever it is.
+  if constexpr (std::is_class_v<F> && !std::is_empty_v<F>) {
     if (here.shape().n_nodes == 1) return;
     F copy(f);
     __builtin_clear_padding(&copy);  // which holds what lay there before, addresses too
@@ -59,4 +116,5 @@ inline void check_travels([[maybe_unused]] const core::CoreContext& here,
 #endif
 }
 
-}  // namespace rubato::global::detail
+}  // namespace detail
+}  // namespace rubato::global

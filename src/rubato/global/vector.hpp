@@ -166,7 +166,8 @@ class GlobalVector {
   [[nodiscard]] std::vector<T> values() const;
 
   template <class U, class Body>
-  friend void async_forall(const GlobalVector<U>& vector, const Body& body, SourcePlace at);
+  friend void async_forall(const GlobalVector<U>& vector, const Body& body, LoopOptions options,
+                           SourcePlace at);
   friend class detail::VectorSink<T>;
 
  private:
@@ -252,7 +253,7 @@ class GlobalVector {
   void serve_takers(CoreContext& here, std::uint64_t place, std::uint64_t n) const;
   [[nodiscard]] std::optional<T> take(std::uint64_t ticket) const;
   template <class Body>
-  void loop_here(const Body& body, Team team, SourcePlace at) const;
+  void loop_here(const Body& body, LoopOptions options, Team team, PortablePlace at) const;
 
   PerCore<Shard> shards_;
   std::uint64_t n_cores_ = 1;
@@ -274,6 +275,7 @@ GlobalVector<T> GlobalVector<T>::make() {
 template <class T>
 void GlobalVector<T>::async_push(const T& value) const {
   CoreContext& here = CoreContext::here();
+  detail::check_travels(here, value);
   Shard& shard = local();
   // What delegates push is always taken, as all that they post.
   while (shard.n_asked >= kAskedMost && here.may_wait())
@@ -382,7 +384,8 @@ struct ChunkLoop {
 // This core's part of a loop: a task a chunk; waits for them, since they use what lies here.
 template <class T>
 template <class Body>
-void GlobalVector<T>::loop_here(const Body& body, Team team, SourcePlace at) const {
+void GlobalVector<T>::loop_here(const Body& body, LoopOptions options, Team team,
+                                PortablePlace at) const {
   Shard& shard = local();
   std::vector<detail::TicketRange> ranges;
   if constexpr (std::is_invocable_v<const Body&, std::uint64_t, T&>) {
@@ -392,28 +395,33 @@ void GlobalVector<T>::loop_here(const Body& body, Team team, SourcePlace at) con
   team.free();
   const detail::TicketPositions positions(ranges);
   CoreContext& here = CoreContext::here();
+  const std::vector<Chunk*> chunks = shard.store.chunks();
+  const auto one = [chunk = chunks.data(), &body, &positions, n_cores = n_cores_](std::uint64_t i) {
+    detail::ChunkLoop<T, Body>{chunk[i], &body, &positions, n_cores}();
+  };
   here.finish([&] {
-    for (Chunk* chunk : shard.store.chunks())
-      here.spawn(detail::ChunkLoop<T, Body>{chunk, &body, &positions, n_cores_}, {"forall"}, at);
+    const std::uint64_t n = options.threshold / detail::TicketStore<T>::kChunk;
+    detail::start_range<true>(here, 0, chunks.size(), one, {std::max<std::uint64_t>(n, 1)}, at);
   });
 }
 
 // Calls body(value) or body(index, value) for each, on the core that has it, while nobody pushes or
-// pops. The surrounding finish() waits.
+// pops. A task has as many as `threshold` says, in pieces of 64. The surrounding finish() waits.
 template <class T, class Body>
-void async_forall(const GlobalVector<T>& vector, const Body& body,
+void async_forall(const GlobalVector<T>& vector, const Body& body, LoopOptions options = {},
                   SourcePlace at = SourcePlace::here()) {
   static_assert(
       std::is_trivially_copyable_v<Body>,
       "the body of a loop is copied to all cores by its bytes: it must capture plain values");
-  async_on_all_cores([vector, body, team = Team::private_job(),
-                      place = PortablePlace(at)] { vector.loop_here(body, team, place.place()); },
+  async_on_all_cores([vector, body, options, team = Team::private_job(),
+                      place = PortablePlace(at)] { vector.loop_here(body, options, team, place); },
                      at);
 }
 // The same, and waits.
 template <class T, class Body>
-void forall(const GlobalVector<T>& vector, const Body& body, SourcePlace at = SourcePlace::here()) {
-  CoreContext::here().finish([&] { async_forall(vector, body, at); });
+void forall(const GlobalVector<T>& vector, const Body& body, LoopOptions options = {},
+            SourcePlace at = SourcePlace::here()) {
+  CoreContext::here().finish([&] { async_forall(vector, body, options, at); });
 }
 
 template <class T>

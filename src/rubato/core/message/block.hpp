@@ -14,10 +14,23 @@
 
 namespace rubato::core {
 
-// Names a finish scope everywhere (finish_table.hpp); 0 is no scope.
+// Names a finish scope everywhere (finish_table.hpp); 0 is no scope. From the upper end: 32 bits of
+// the core that opened it, 8 of its level, 24 of a number.
 using FinishId = std::uint64_t;
 
+[[nodiscard]] constexpr CoreId home_of(FinishId finish) noexcept {
+  return static_cast<CoreId>(finish >> 32);
+}
+
 namespace detail {
+
+// Scopes within each other, of which those that lie deeper count as the last.
+constexpr std::uint32_t kScopeLevels = 255;
+constexpr std::uint32_t kScopeNumberBits = 24;
+// 0 outside all scopes.
+[[nodiscard]] constexpr std::uint32_t level_of(FinishId finish) noexcept {
+  return static_cast<std::uint32_t>(finish >> kScopeNumberBits) & kScopeLevels;
+}
 
 // In front of the records of a run. Blocks stay in the memory of the executable that wrote them, or
 // go to another process that runs the same one.

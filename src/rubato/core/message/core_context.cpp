@@ -68,11 +68,16 @@ CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOption
       native_(native),
       pool_(hunger),
       bound_(hunger),
+      sent_(hunger),
+      levels_(options.n_waiting_most),
       incoming_(shape.n_cores),
       signals_((shape.n_cores + 63) / 64),
       pending_(signals_.size(), 0) {
   std::ranges::fill(cached_, &no_outbox());
   set_hungry(true);
+  Scheduler::set_refusal([] {
+    if (here_ != nullptr) here_->refuse_to_wait();
+  });
   // The same core of the nodes whose number differs in one bit: few, and work comes to everybody by
   // way of them [Saraswat et al., "Lifeline-based global load balancing", PPoPP 2011].
   for (NodeId bit = 1; bit != 0 && bit < shape.n_nodes; bit <<= 1) {
@@ -145,7 +150,7 @@ bool CoreContext::apply_from(std::uint32_t local, std::uint64_t budget, std::uin
   BlockRing& ring = *in.ring.load(std::memory_order_acquire);  // with push()
   bool any = false;
   const BlockRing::Entry* entry = nullptr;
-  is_applying_ = true;
+  tasks_.set_must_not_wait(true);
   while (n_applied < budget && (entry = ring.front()) != nullptr) {
     n_applied += apply_some(in, *entry, budget - n_applied);
     if (in.at < entry->n_bytes) break;
@@ -154,7 +159,7 @@ bool CoreContext::apply_from(std::uint32_t local, std::uint64_t budget, std::uin
     any = true;
   }
   applied_scope_ = 0;
-  is_applying_ = false;
+  tasks_.set_must_not_wait(false);
   if (any) siblings_[local]->returned_.store(true, std::memory_order_release);  // with reclaim()
   return n_applied < budget;
 }
@@ -204,7 +209,7 @@ void CoreContext::open_incoming_run(Incoming& in, const BlockRing::Entry& entry)
 }
 
 std::string CoreContext::who_runs() const {
-  if (!is_applying_) {
+  if (!is_applying()) {
     const std::string task = tasks_.running_name();
     return task.empty() ? "what no task runs" : task;
   }
@@ -271,17 +276,17 @@ void CoreContext::turn() {
     settle_scopes();
     close_blocks(false);
     if (has_work()) continue;
-    set_hungry(can_run_pooled());
+    set_hungry(can_run_pooled(0));
     return;
   }
-  if (now_ - held_since_ >= options_.combining_age) flush_combiners();
+  if (has_to_flush_ || now_ - held_since_ >= options_.combining_age) flush_combiners();
   settle_scopes();
   // If the budget ended together with the work, nobody would come back for what is open. What
   // others have shared is no reason: it may be gone when this core is asked next.
   if (!has_own_work() && !find_tasks()) beg();
   send_hurried();
   close_blocks(has_own_work());
-  if (!has_own_work()) set_hungry(can_run_pooled());
+  if (!has_own_work()) set_hungry(can_run_pooled(0));
 }
 
 void CoreContext::count_open_runs() {
@@ -300,6 +305,7 @@ void CoreContext::settle_scopes() {
 
 // False if there was none.
 bool CoreContext::flush_combiners() {
+  has_to_flush_ = false;
   if (combiners_.empty()) return false;
   std::vector<Combiner*> all;
   all.swap(combiners_);
@@ -311,8 +317,10 @@ bool CoreContext::flush_combiners() {
 }
 
 bool CoreContext::has_work() const noexcept {
-  return has_own_work() ||
-         (hunger_.n_shared.load(std::memory_order_relaxed) > 0 && can_run_pooled());
+  if (has_own_work()) return true;
+  const std::uint32_t least = levels_.least();
+  return can_run_pooled(least) && (least == 0 ? hunger_.n_shared.load(std::memory_order_relaxed) > 0
+                                              : pool_.has_shared(least));
 }
 
 // Of what no other core can take away.
@@ -327,7 +335,7 @@ bool CoreContext::has_own_work() const noexcept {
 bool CoreContext::is_quiet() const noexcept {
   const auto is_empty = [](const auto& lane) { return lane.second.bytes.empty(); };
   return !has_work() && tasks_.figures().n_waiting == 0 && stackless_.n() == 0 && pool_.empty() &&
-         bound_.empty() && tasks_.next_time() == kNever && n_backlog_ == 0 &&
+         bound_.empty() && sent_.empty() && tasks_.next_time() == kNever && n_backlog_ == 0 &&
          parcels_on_way_.empty() && applied_from_.empty() && full_.empty() &&
          std::ranges::all_of(open_, [](const Outbox* box) { return box->limit == nullptr; }) &&
          std::ranges::all_of(lanes_, is_empty);
@@ -414,7 +422,7 @@ void CoreContext::wake_native() {
 
 CoreContext::FinishScope::FinishScope(CoreContext& core) : core_(core) {
   core.check_may_block();
-  outer_ = std::exchange(core.tasks_.running().scope, core.finishes_.open());
+  outer_ = std::exchange(core.tasks_.running().scope, core.finishes_.open(core.scope()));
 }
 
 CoreContext::FinishScope::~FinishScope() {
@@ -424,6 +432,8 @@ CoreContext::FinishScope::~FinishScope() {
 
 void CoreContext::wait_for_scope(FinishId finish) {
   count_open_runs();
+  // What is held back to be combined may be what is waited for.
+  has_to_flush_ = has_to_flush_ || finishes_.n_open(finish) != 0;
   while (finishes_.n_open(finish) != 0) {
     finishes_.set_waiter(finish, &tasks_.running());
     tasks_.suspend("the end of a finish scope");

@@ -47,6 +47,7 @@
 #include "rubato/core/message/native_pool.hpp"
 #include "rubato/core/message/outbox.hpp"
 #include "rubato/core/message/record.hpp"
+#include "rubato/core/message/runner_levels.hpp"
 #include "rubato/core/message/stackless.hpp"
 #include "rubato/core/message/task_pool.hpp"
 #include "rubato/core/task/scheduler.hpp"
@@ -179,6 +180,12 @@ class CoreContext {
   void spawn_bound(const R& record) {
     push_pooled(bound_, record);
   }
+  // The same for somebody who has sent the record here: before all others, and while tasks wait for
+  // room to send.
+  template <PooledTask R>
+  void spawn_sent(const R& record) {
+    push_pooled(sent_, record);
+  }
   // A task that another node has given away enters the pool of this core. Called by apply() of the
   // record that brought it (PooledTask::send).
   template <PooledTask R>
@@ -221,17 +228,8 @@ class CoreContext {
     FinishId outer_;
   };
   // While a task runs a delegate in place: as if it were applied, so that it does not wait.
-  class InPlace {
-   public:
-    explicit InPlace(CoreContext& core) noexcept
-        : core_(core), outer_(std::exchange(core.is_applying_, true)) {}
-    InPlace(const InPlace&) = delete;
-    InPlace& operator=(const InPlace&) = delete;
-    ~InPlace() { core_.is_applying_ = outer_; }
-
-   private:
-    CoreContext& core_;
-    bool outer_;
+  struct InPlace : Scheduler::MustNotWait {
+    explicit InPlace(CoreContext& core) noexcept : MustNotWait(core.tasks_) {}
   };
   // Before a task runs a delegate in place, of which it may run any number one after the other: each
   // posts without waiting, so what was posted too much is made up for now.
@@ -266,7 +264,9 @@ class CoreContext {
   // f says what waits here beside tasks, for the text of a deadlock; "" if nothing does.
   void explain_waiting(std::function<std::string()> f) { reasons_.push_back(std::move(f)); }
   // Tasks of this core that have not begun.
-  [[nodiscard]] std::size_t n_pooled() const noexcept { return pool_.size() + bound_.size(); }
+  [[nodiscard]] std::size_t n_pooled() const noexcept {
+    return pool_.size() + bound_.size() + sent_.size();
+  }
   [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }  // of coroutines
   [[nodiscard]] detail::StacklessTasks& stackless() noexcept { return stackless_; }  // coroutines
   // Work that is held back while anything else goes on (combiner.hpp).
@@ -297,7 +297,7 @@ class CoreContext {
       refuse_to_wait();
   }
   [[nodiscard]] bool may_wait() const noexcept {
-    return !is_applying_ && tasks_.running_or_null() != nullptr;
+    return !tasks_.must_not_wait() && tasks_.running_or_null() != nullptr;
   }
 
   // Ends the job: whoever runs has touched memory of core `of`.
@@ -312,7 +312,8 @@ class CoreContext {
   }
   // Adds to what the work of this core costs in virtual time; nothing on real cores.
   void charge(Nanos cost) noexcept { charged_ += cost; }
-  [[nodiscard]] bool is_applying() const noexcept { return is_applying_; }  // must not block
+  // Must not block.
+  [[nodiscard]] bool is_applying() const noexcept { return tasks_.must_not_wait(); }
 
  private:
   friend class MessageEngine;
@@ -359,6 +360,7 @@ class CoreContext {
   using Incoming = detail::Incoming;
   using Lane = detail::Lane;
   using Way = detail::Way;
+  using RunnerSlot = detail::RunnerLevels::Slot;
 
   // A pooled task of type R: how it runs, and how it travels.
   template <PooledTask R>
@@ -383,7 +385,7 @@ class CoreContext {
       }
     }
     static constexpr detail::PooledKind kKind{&run, &send, detail::round_up_8(sizeof(R))};
-    static_assert(kKind.stride <= detail::TaskChunk::kBytes / 4,
+    static_assert(kKind.stride <= kPooledBytesMost && kPooledBytesMost <= detail::TaskChunk::kBytes,
                   "a pooled task is at most 512 bytes: let it own its data by a global address");
   };
   template <PooledTask R>
@@ -398,8 +400,7 @@ class CoreContext {
       began_chunk();
   }
 
-  static constexpr std::size_t kCached = 64;  // outboxes that are found at once
-  static constexpr std::uint32_t kRunnersMost = 4096;
+  static constexpr std::size_t kCached = 64;      // outboxes that are found at once
   static constexpr std::uint64_t kTurnUnits = 4;  // of budget: a turn counts as so many records
 
   // --- of MessageEngine
@@ -452,7 +453,7 @@ class CoreContext {
   void wait_for_room(detail::Outbox& box);
   // A task runs a delegate in place: what that posts does not wait.
   [[nodiscard]] bool is_in_place() const noexcept {
-    return is_applying_ && tasks_.running_or_null() != nullptr;
+    return is_applying() && tasks_.running_or_null() != nullptr;
   }
   void give_way();
   [[nodiscard]] bool has_room(const detail::Outbox& box) const;
@@ -498,7 +499,9 @@ class CoreContext {
   void wait_for_scope(FinishId finish);
   void began_chunk();
   void queue_runner();
-  [[nodiscard]] bool can_run_pooled() const noexcept;
+  [[nodiscard]] bool can_run_pooled(std::uint32_t level) const noexcept;
+  [[nodiscard]] RunnerSlot slot_for(const detail::TaskPool& pool) const noexcept;
+  [[nodiscard]] detail::TaskPool* next_pool(const RunnerSlot* held) noexcept;
   // "; 3 tasks of core 1 wait for ..", or "" if none waits for a stack. For people.
   [[nodiscard]] std::string without_stack() const;
   [[nodiscard]] std::string who_runs() const;
@@ -526,7 +529,6 @@ class CoreContext {
   std::byte* memory_ = nullptr;
   FinishId applied_scope_ = 0;
   CoreId source_ = 0;
-  bool is_applying_ = false;
   bool owes_way_ = false;                     // delegates in place have posted or spawned much
   const detail::Handler* applied_ = nullptr;  // what is applied, or was last
   Nanos now_ = 0;
@@ -542,6 +544,7 @@ class CoreContext {
   std::vector<std::shared_ptr<void>> locals_;          // [LocalSlot]
   std::vector<Combiner*> combiners_;                   // that hold something
   Nanos held_since_ = 0;                               // the first of them
+  bool has_to_flush_ = false;                          // a task waits
   std::vector<std::function<std::string()>> reasons_;  // of what waits
   std::vector<HeldBack> held_back_;
 
@@ -570,9 +573,10 @@ class CoreContext {
   Nanos native_due_ = kNever;                      // the first of these
   detail::TaskPool pool_;
   detail::TaskPool bound_;
+  detail::TaskPool sent_;
   detail::TaskPool* pool_of_next_ = nullptr;
   std::uint32_t n_runners_ = 0;
-  std::uint32_t n_in_task_ = 0;     // of them: in a pooled task
+  detail::RunnerLevels levels_;     // of those that are in a pooled task
   bool has_queued_runner_ = false;  // which has not begun
   bool is_hungry_ = false;
   bool knows_of_tasks_ = false;    // there are pooled tasks in this run

@@ -33,8 +33,7 @@ struct TasksExist {
 void CoreContext::began_chunk() {
   queue_runner();
   // Pooled tasks have not begun either.
-  counters_.n_queued_max =
-      std::max<std::uint64_t>(counters_.n_queued_max, pool_.size() + bound_.size());
+  counters_.n_queued_max = std::max<std::uint64_t>(counters_.n_queued_max, n_pooled());
   if (!knows_of_tasks_ && shape_.n_nodes > 1) spread_that_tasks_exist();
   // Who fills pools without end lets those who could help see it.
   if (may_wait() && n_units_in_slice() > budget_) {
@@ -45,7 +44,7 @@ void CoreContext::began_chunk() {
 
 void CoreContext::queue_runner() {
   // One that is between two tasks goes on by itself.
-  if (has_queued_runner_ || n_runners_ > n_in_task_ || n_runners_ >= kRunnersMost) return;
+  if (has_queued_runner_ || n_runners_ > levels_.n() || next_pool(nullptr) == nullptr) return;
   has_queued_runner_ = true;
   tasks_.spawn([this] { run_pooled(); }, "pooled tasks");
 }
@@ -53,25 +52,48 @@ void CoreContext::queue_runner() {
 // A runner. It ends when the pools are empty, or another one is free to go on.
 void CoreContext::run_pooled() {
   has_queued_runner_ = false;
-  // While tasks wait for room to send, more of them would only wait as well: wait_for_room() of the
-  // last one comes back.
-  if (n_runners_ > n_in_task_ || n_waiters_ > 0) return;
+  if (n_runners_ > levels_.n()) return;
+  if (n_runners_ == 0) levels_.set_stacks(tasks_.n_stacks_share());
   ++n_runners_;
-  while (!bound_.empty() || !pool_.empty()) {
+  while (const detail::TaskPool* const first = next_pool(nullptr)) {
     // What this one runs may wait: then the next one begins.
-    ++n_in_task_;
+    RunnerSlot slot = slot_for(*first);
+    levels_.enter(slot);
     queue_runner();
     const std::uint64_t n_most = std::clamp<std::uint64_t>(budget_ / kBatchesASlice, 1, kBatchMost);
     for (std::uint64_t n = 0; n < n_most && charged_ < options_.slice; ++n) {
-      if (bound_.empty() && pool_.empty()) break;
-      run_next(bound_.empty() ? pool_ : bound_);
+      detail::TaskPool* const pool = next_pool(&slot);
+      if (pool == nullptr) break;
+      if (const RunnerSlot next = slot_for(*pool); next != slot) {
+        levels_.leave(slot);
+        levels_.enter(slot = next);
+      }
+      run_next(*pool);
     }
-    --n_in_task_;
-    if (n_runners_ > n_in_task_ + 1) break;
+    levels_.leave(slot);
+    if (n_runners_ > levels_.n() + 1) break;
     tasks_.yield_to_driver();
   }
   --n_runners_;
   tasks_.running().scope = 0;
+}
+
+CoreContext::RunnerSlot CoreContext::slot_for(const detail::TaskPool& pool) const noexcept {
+  return {pool.level(), &pool == &sent_};
+}
+
+// With a task that may begin; or go on after another one, by the runner that has that slot. While
+// tasks wait for room to send, more would only wait as well: but for those that were sent here, and
+// may be what others wait for. wait_for_room() of the last one comes back.
+detail::TaskPool* CoreContext::next_pool(const RunnerSlot* held) noexcept {
+  for (detail::TaskPool* pool : {&sent_, &bound_, &pool_}) {
+    if (pool->empty()) continue;
+    const RunnerSlot slot = slot_for(*pool);
+    const bool is_held = held != nullptr && slot == *held;
+    if (n_waiters_ > 0 && !slot.is_sent && !is_held) continue;
+    if (is_held || levels_.has_room(slot)) return pool;
+  }
+  return nullptr;
 }
 
 void CoreContext::run_next(detail::TaskPool& pool) {
@@ -91,8 +113,7 @@ void CoreContext::set_hungry(bool is_hungry) noexcept {
 // Gives others of what this core cannot run at once; true if it did.
 bool CoreContext::share() {
   bool gave = false;
-  counters_.n_queued_max =
-      std::max<std::uint64_t>(counters_.n_queued_max, pool_.size() + bound_.size());
+  counters_.n_queued_max = std::max<std::uint64_t>(counters_.n_queued_max, n_pooled());
   if (pool_.size() > 1) {
     const std::uint32_t n_hungry = hunger_.n_hungry.load(std::memory_order_relaxed);
     gave = n_hungry > hunger_.n_shared.load(std::memory_order_relaxed);
@@ -105,10 +126,10 @@ bool CoreContext::share() {
   return gave;
 }
 
-// Whether a pooled task would begin, now or after those that run: not while all runners wait that
-// there may be, or for a stack.
-bool CoreContext::can_run_pooled() const noexcept {
-  return n_runners_ > n_in_task_ || (n_runners_ < kRunnersMost && tasks_.has_stack());
+// Whether a pooled task of that level would begin, now or after those that run: not while as many of
+// it wait as may, or for a stack.
+bool CoreContext::can_run_pooled(std::uint32_t level) const noexcept {
+  return level >= levels_.least() && (n_runners_ > levels_.n() || tasks_.has_stack());
 }
 
 namespace {
@@ -178,11 +199,11 @@ void CoreContext::give_to_beggar() {
 // For a core that has nothing left. True if there is something now.
 bool CoreContext::find_tasks() {
   // What is found and cannot begin is no progress: what is held back would never leave.
-  if (!can_run_pooled()) return false;
-  if (pool_.has_shared() && pool_.take_back()) {
+  if (can_run_pooled(levels_.least()) && pool_.take_back(levels_.least())) {
     queue_runner();
     return true;
   }
+  if (!can_run_pooled(0)) return false;
   if (hunger_.n_shared.load(std::memory_order_relaxed) == 0) return false;
   const std::uint32_t me = shape_.local_of(core_);
   for (std::uint32_t i = 1; i < shape_.n_cores; ++i) {
@@ -221,7 +242,7 @@ void CoreContext::spread_that_tasks_exist() {
 // it would not run what it got (run_pooled), and two of them would hand the same tasks to and fro for ever where
 // there is room for little else.
 void CoreContext::beg() {
-  if (n_waiters_ > 0 || !can_run_pooled()) return;
+  if (n_waiters_ > 0 || !can_run_pooled(0)) return;
   if (!knows_of_tasks_ || hunger_.n_shared.load(std::memory_order_relaxed) > 0) return;
   for (std::size_t i = 0; i < lifelines_.size(); ++i) {
     if (has_asked_[i]) continue;
@@ -232,8 +253,7 @@ void CoreContext::beg() {
 }
 
 std::string CoreContext::without_stack() const {
-  const std::uint64_t n_pooled = pool_.size() + bound_.size();
-  const std::uint64_t n = tasks_.figures().n_queued + n_pooled;
+  const std::uint64_t n = tasks_.figures().n_queued + n_pooled();
   if (n == 0) return "";
   std::string text = "; " + std::to_string(n) + (n == 1 ? " task" : " tasks") + " of core " +
                      std::to_string(core_) + " cannot begin: ";
@@ -241,8 +261,10 @@ std::string CoreContext::without_stack() const {
     text += "all " + std::to_string(tasks_.n_guarded_stacks()) +
             " guarded stacks are those of tasks that wait (StackPoolOptions::n_guarded_max, and "
             "vm.max_map_count of this machine; small stacks have no such limit)";
-  } else if (n_runners_ >= kRunnersMost) {
-    text += std::to_string(n_runners_) + " iterations or pooled tasks wait, which is the most";
+  } else if (n_pooled() > 0 && levels_.least() > 0) {
+    text += std::to_string(levels_.n()) +
+            " iterations or pooled tasks wait, and no more of their level may (" +
+            "MessageOptions::n_waiting_most)";
   } else {
     return "";
   }

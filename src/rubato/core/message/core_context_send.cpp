@@ -98,7 +98,7 @@ void CoreContext::wait_for_room(Outbox& box) {
   if (!std::exchange(box.is_waited_for, true)) waited_for_.push_back(&box);
   box.waiters.wait("room to send");
   // Not when it was woken: the runner may have its turn before this task has.
-  if (--n_waiters_ == 0 && !(pool_.empty() && bound_.empty())) queue_runner();
+  if (--n_waiters_ == 0) queue_runner();
 }
 
 // A task that runs nothing but delegates in place would never let leave what they post.

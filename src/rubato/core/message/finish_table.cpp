@@ -1,16 +1,20 @@
 #include "rubato/core/message/finish_table.hpp"
 
+#include <algorithm>
+
 #include "rubato/base/error.hpp"
 
 namespace rubato::core::detail {
 
-FinishId FinishTable::open() {
-  // After 2^32 scopes numbers come again.
+FinishId FinishTable::open(FinishId outer) {
+  constexpr std::uint64_t kNumbers = std::uint64_t{1} << kScopeNumberBits;
+  const FinishId level = std::min(level_of(outer) + 1, kScopeLevels);
+  // After 2^24 scopes numbers come again. A scope that has ended is known nowhere.
   FinishId id = 0;
   do {
     ++n_opened_;
-    id = FinishId{core_} << 32 | n_opened_;
-  } while (n_opened_ == 0 || scopes_.contains(id));
+    id = FinishId{core_} << 32 | level << kScopeNumberBits | n_opened_ % kNumbers;
+  } while (scopes_.contains(id));
   state_of(id).is_home = true;
   return id;
 }

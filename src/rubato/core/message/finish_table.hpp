@@ -31,8 +31,8 @@ class FinishTable {
 
   explicit FinishTable(CoreId core) noexcept : core_(core) {}
 
-  // A new scope with this core as its home.
-  [[nodiscard]] FinishId open();
+  // A new scope with this core as its home, within another one or none.
+  [[nodiscard]] FinishId open(FinishId outer);
   // `worker`, or nobody, waits until everything in the scope has ended.
   void set_waiter(FinishId finish, Worker* worker) { state_of(finish).waiter = worker; }
   // REQUIRES: of a scope that was opened here; everything has ended.

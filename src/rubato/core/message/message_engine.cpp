@@ -88,7 +88,7 @@ bool MessageEngine::next_work(std::uint32_t local, Work& work) {
 // What a delegate throws here, another core has asked for: who reads it needs to know which it was.
 void MessageEngine::run(const Work& work, std::uint32_t /*core*/) {
   CoreContext& core = *cores_[work.index];
-  const auto is_of_delegate = [&] { return core.is_applying_ && core.applied_ != nullptr; };
+  const auto is_of_delegate = [&] { return core.is_applying() && core.applied_ != nullptr; };
   const auto told = [&](const Error& error) {
     return error.in("on core " + std::to_string(core.core_) + ", in " +
                     std::string(core.applied_->name));

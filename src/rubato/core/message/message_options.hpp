@@ -21,6 +21,9 @@ struct MessageOptions {
   Nanos combining_age = 5 * kMillisecond;  // what is held back leaves in a slice after that
   Nanos slice = 50 * kMicrosecond;         // what a core does at a stretch, if its tasks let it
   Scheduler::Options tasks{};
+  // Of the iterations of loops and other pooled tasks of a core: so many may wait, for each level of
+  // scopes within each other (runner_levels.hpp). No more begin before one of them goes on.
+  std::uint32_t n_waiting_most = 4096;
   // Of a node, for run_native(); 0: it runs on the core itself.
   std::uint32_t n_native_threads = native_threads_of_process();
   // For figures of what happens within a turn; null: virtual time, which only the host moves.

@@ -1,6 +1,8 @@
 #include "rubato/core/message/task_pool.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "rubato/base/error.hpp"
@@ -26,34 +28,54 @@ TaskChunk& TaskPool::add_chunk(const PooledKind& kind, FinishId finish) {
   chunk->kind = &kind;
   chunk->finish = finish;
   chunk->n = 0;
-  chunks_.push_back(std::move(chunk));
-  return *chunks_.back();
+  const std::uint32_t level = level_of(finish);
+  TaskChunk& added = *chunks_of(level).emplace_back(std::move(chunk));
+  ++n_chunks_;
+  if (top_ == nullptr || level >= level_of(top_->finish)) top_ = &added;
+  return added;
 }
 
 void TaskPool::drop_top() noexcept {
-  if (spare_.size() < kSpareMost) spare_.push_back(std::move(chunks_.back()));
-  chunks_.pop_back();
+  std::deque<TaskChunkPtr>& chunks = levels_[level()];
+  if (spare_.size() < kSpareMost) spare_.push_back(std::move(chunks.back()));
+  chunks.pop_back();
+  --n_chunks_;
+  find_top();
 }
 
-// As the oldest: what this core has begun comes first.
+void TaskPool::find_top() noexcept {
+  top_ = nullptr;
+  for (std::size_t level = levels_.size(); level-- > 0 && top_ == nullptr;)
+    top_ = newest_of(static_cast<std::uint32_t>(level));
+}
+
+// As the oldest of its level: what this core has begun comes first.
 void TaskPool::append(TaskChunkPtr chunk) {
   n_ += chunk->n;
-  chunks_.push_front(std::move(chunk));
+  ++n_chunks_;
+  chunks_of(level_of(chunk->finish)).push_front(std::move(chunk));
+  find_top();
 }
 
 std::vector<TaskChunkPtr> TaskPool::take_half(std::size_t n_most) {
   RUBATO_REQUIRE(n_ > 1, n_);
   std::vector<TaskChunkPtr> taken;
   std::size_t n_taken = 0;
-  const std::size_t n_chunks = chunks_.size() / 2;
-  while (taken.size() < n_chunks && (taken.empty() || n_taken + chunks_.front()->n <= n_most)) {
-    n_taken += chunks_.front()->n;
-    taken.push_back(std::move(chunks_.front()));
-    chunks_.pop_front();
+  const std::size_t n_chunks = n_chunks_ / 2;
+  for (std::deque<TaskChunkPtr>& chunks : levels_) {
+    while (!chunks.empty() && taken.size() < n_chunks &&
+           (taken.empty() || n_taken + chunks.front()->n <= n_most)) {
+      n_taken += chunks.front()->n;
+      taken.push_back(std::move(chunks.front()));
+      chunks.pop_front();
+    }
+    // Or there are enough.
+    if (!chunks.empty()) break;
   }
+  n_chunks_ -= taken.size();
   if (taken.empty()) {
     // All of them lie in one chunk, which is cut.
-    TaskChunk& all = *chunks_.front();
+    TaskChunk& all = *top_;
     n_taken = all.n / 2;
     taken.push_back(TaskChunkPtr(new TaskChunk));
     TaskChunk& oldest = *taken.back();
@@ -66,35 +88,57 @@ std::vector<TaskChunkPtr> TaskPool::take_half(std::size_t n_most) {
     std::memmove(all.bytes, all.bytes + n_bytes, all.n * all.kind->stride);
   }
   n_ -= n_taken;
+  find_top();
   return taken;
 }
 
 void TaskPool::share_half() {
   std::vector<TaskChunkPtr> chunks = take_half(kSharedMost);
-  const auto n = static_cast<std::uint32_t>(chunks.size());
   const std::lock_guard lock(shared_mutex_);
-  for (TaskChunkPtr& chunk : chunks)
-    shared_.push_back(std::move(chunk));
-  n_shared_.fetch_add(n);
-  hunger_.n_shared.fetch_add(n);
+  count_shared(chunks, false);
+  std::ranges::move(chunks, std::back_inserter(shared_));
 }
 
-std::vector<TaskChunkPtr> TaskPool::give(bool half) {
+// Under the lock: they come, or go.
+void TaskPool::count_shared(const std::vector<TaskChunkPtr>& chunks, bool are_given) {
+  const std::uint32_t one = are_given ? UINT32_MAX : 1;
+  for (const TaskChunkPtr& chunk : chunks) {
+    const std::uint32_t level = level_of(chunk->finish);
+    if (level >= n_shared_of_level_.size()) n_shared_of_level_.resize(level + 1);
+    n_shared_of_level_[level] += one;
+  }
+  auto n_levels = static_cast<std::uint32_t>(n_shared_of_level_.size());
+  while (n_levels > 0 && n_shared_of_level_[n_levels - 1] == 0)
+    --n_levels;
+  n_shared_levels_.store(n_levels);
+  hunger_.n_shared.fetch_add(static_cast<std::uint32_t>(chunks.size()) * one);
+}
+
+std::vector<TaskChunkPtr> TaskPool::give_half() {
   std::vector<TaskChunkPtr> chunks;
-  if (!has_shared()) return chunks;
+  if (!has_shared(0)) return chunks;
   const std::lock_guard lock(shared_mutex_);
-  const std::size_t n = half ? (shared_.size() + 1) / 2 : shared_.size();
+  const std::size_t n = (shared_.size() + 1) / 2;
   for (std::size_t i = 0; i < n; ++i) {
     chunks.push_back(std::move(shared_.front()));
     shared_.pop_front();
   }
-  n_shared_.fetch_sub(static_cast<std::uint32_t>(n));
-  hunger_.n_shared.fetch_sub(static_cast<std::uint32_t>(n));
+  count_shared(chunks, true);
   return chunks;
 }
 
-bool TaskPool::take_back() {
-  std::vector<TaskChunkPtr> chunks = give(false);
+bool TaskPool::take_back(std::uint32_t least) {
+  if (!has_shared(least)) return false;
+  std::vector<TaskChunkPtr> chunks;
+  {
+    const std::lock_guard lock(shared_mutex_);
+    const auto mine = std::stable_partition(
+        shared_.begin(), shared_.end(),
+        [least](const TaskChunkPtr& chunk) { return level_of(chunk->finish) < least; });
+    std::move(mine, shared_.end(), std::back_inserter(chunks));
+    shared_.erase(mine, shared_.end());
+    count_shared(chunks, true);
+  }
   // The oldest of them is to be the oldest again.
   for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk)
     append(std::move(*chunk));

@@ -3,9 +3,9 @@
 // as are bound to it but as small.
 //
 // A pooled task is a record, a plain struct with run(CoreContext&), 8 to some hundred bytes that
-// may travel. Records of one kind and one scope lie back to back in chunks; the newest is run
-// first, so that a tree is walked in depth, and the oldest are given away, which are the largest
-// parts of what is split in halves.
+// may travel. Records of one kind and one scope lie back to back in chunks; those of the deepest
+// scope are run first, and of them the newest, so that a tree is walked in depth. The oldest of the
+// outermost are given away, which are the largest parts of what is split in halves.
 //
 // Nothing is shared before somebody asks: a core that has nothing to do counts itself as hungry,
 // and whoever has more than it can run at once publishes half of its chunks under a lock. Others
@@ -32,6 +32,9 @@ concept PooledTask = std::is_trivially_copyable_v<R> && alignof(R) <= 8 &&
                      requires(const R& record, CoreContext& here) {
   record.run(here);
 };
+
+// Of a pooled task.
+constexpr std::size_t kPooledBytesMost = 512;
 
 namespace detail {
 
@@ -76,32 +79,33 @@ class TaskPool {
 
   [[nodiscard]] bool empty() const noexcept { return n_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return n_; }
-  [[nodiscard]] std::size_t n_chunks() const noexcept { return chunks_.size(); }
-  // Of this core, where others may take it.
-  [[nodiscard]] bool has_shared() const noexcept {
-    return n_shared_.load(std::memory_order_relaxed) > 0;
+  // Of the records that are run next. REQUIRES: !empty().
+  [[nodiscard]] std::uint32_t level() const noexcept { return level_of(top_->finish); }
+  // Of this core, where others may take it: some of that level, or a deeper one.
+  [[nodiscard]] bool has_shared(std::uint32_t least) const noexcept {
+    return n_shared_levels_.load(std::memory_order_relaxed) > least;
   }
 
   // Room for the next record; true if a chunk was begun for it.
   bool begin_push(const PooledKind& kind, FinishId finish, std::byte*& at) {
-    TaskChunk* top = chunks_.empty() ? nullptr : chunks_.back().get();
+    TaskChunk* chunk = top_;
     bool is_new = false;
-    if (top == nullptr || top->kind != &kind || top->finish != finish ||
-        (top->n + 1) * kind.stride > TaskChunk::kBytes) [[unlikely]] {
-      top = &add_chunk(kind, finish);
-      is_new = true;
+    if (chunk == nullptr || !is_for(*chunk, kind, finish)) [[unlikely]] {
+      chunk = newest_of(level_of(finish));
+      is_new = chunk == nullptr || !is_for(*chunk, kind, finish);
+      if (is_new) chunk = &add_chunk(kind, finish);
     }
-    at = top->bytes + top->n * kind.stride;
-    ++top->n;
+    at = chunk->bytes + chunk->n * kind.stride;
+    ++chunk->n;
     ++n_;
     return is_new;
   }
-  // The chunk of the newest record. REQUIRES: !empty().
-  [[nodiscard]] TaskChunk& top() noexcept { return *chunks_.back(); }
-  // The newest record has been read.
+  // The chunk of the record that is next, its last one. REQUIRES: !empty().
+  [[nodiscard]] TaskChunk& top() noexcept { return *top_; }
+  // That record has been read.
   void pop() noexcept {
     --n_;
-    if (--chunks_.back()->n == 0) [[unlikely]]
+    if (--top_->n == 0) [[unlikely]]
       drop_top();
   }
 
@@ -109,13 +113,14 @@ class TaskPool {
   void share_half();
   // Half of the records, the oldest, `n_most` at most; at least one. REQUIRES: size() > 1.
   [[nodiscard]] std::vector<TaskChunkPtr> take_half(std::size_t n_most);
-  // What nobody has taken is this core's again. False if all is gone.
-  bool take_back();
+  // What nobody has taken, of that level or a deeper one, is this core's again. False if there is
+  // nothing.
+  bool take_back(std::uint32_t least);
   // Moves half of what `victim` has shared here, at least a chunk. Calls taken(chunk) for each.
   // False if there was nothing.
   template <class F>
   bool take_from(TaskPool& victim, F&& taken) {
-    std::vector<TaskChunkPtr> chunks = victim.give(true);
+    std::vector<TaskChunkPtr> chunks = victim.give_half();
     for (TaskChunkPtr& chunk : chunks) {
       taken(*chunk);
       append(std::move(chunk));
@@ -124,18 +129,37 @@ class TaskPool {
   }
 
  private:
+  [[nodiscard]] static bool is_for(const TaskChunk& chunk, const PooledKind& kind,
+                                   FinishId finish) noexcept {
+    return chunk.kind == &kind && chunk.finish == finish &&
+           (chunk.n + 1) * kind.stride <= TaskChunk::kBytes;
+  }
+  // Null if there is none.
+  [[nodiscard]] TaskChunk* newest_of(std::uint32_t level) noexcept {
+    return level < levels_.size() && !levels_[level].empty() ? levels_[level].back().get()
+                                                             : nullptr;
+  }
+  [[nodiscard]] std::deque<TaskChunkPtr>& chunks_of(std::uint32_t level) {
+    if (level >= levels_.size()) levels_.resize(level + 1);
+    return levels_[level];
+  }
   TaskChunk& add_chunk(const PooledKind& kind, FinishId finish);
   void drop_top() noexcept;
+  void find_top() noexcept;
   void append(TaskChunkPtr chunk);
-  [[nodiscard]] std::vector<TaskChunkPtr> give(bool half);
+  [[nodiscard]] std::vector<TaskChunkPtr> give_half();
+  void count_shared(const std::vector<TaskChunkPtr>& chunks, bool are_given);
 
   NodeHunger& hunger_;
   std::size_t n_ = 0;
-  std::deque<TaskChunkPtr> chunks_;  // the oldest first
+  std::size_t n_chunks_ = 0;
+  TaskChunk* top_ = nullptr;                      // the newest of the deepest level
+  std::vector<std::deque<TaskChunkPtr>> levels_;  // the oldest first
   std::vector<TaskChunkPtr> spare_;
   alignas(64) std::mutex shared_mutex_;
-  std::deque<TaskChunkPtr> shared_;  // under it
-  std::atomic<std::uint32_t> n_shared_{0};
+  std::deque<TaskChunkPtr> shared_;  // under it, with the next one
+  std::vector<std::uint32_t> n_shared_of_level_;
+  std::atomic<std::uint32_t> n_shared_levels_{0};  // the deepest that it has, and one
 };
 
 }  // namespace detail

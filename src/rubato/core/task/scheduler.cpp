@@ -1,6 +1,7 @@
 #include "rubato/core/task/scheduler.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 
 #include <cxxabi.h>
@@ -37,7 +38,14 @@ void Scheduler::spawn_at(Nanos when, std::function<void()> f, TaskOptions option
   timed_.push({when, n_timed_++, nullptr, std::move(f), options, at});
 }
 
+void Scheduler::refuse_to_wait() {
+  if (void (*const refuse)() = refusal_.load(); refuse != nullptr) refuse();
+  RUBATO_REQUIRE(!"what waits must be a task");
+  std::abort();
+}
+
 void Scheduler::suspend(const char* waits_for) {
+  check_may_wait();
   Worker& me = *running_;
   check_stack(me);
   me.waits_for_ = waits_for;
@@ -79,6 +87,7 @@ void Scheduler::leave_for_driver(void** save) {
 }
 
 void Scheduler::yield_to_driver() {
+  check_may_wait();
   Worker& me = *running_;
   check_stack(me);
   if (--countdown_ == 0) {

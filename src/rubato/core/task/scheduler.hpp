@@ -22,6 +22,7 @@
 // A scheduler is used by one thread at a time, and its tasks never leave that thread. A task that
 // keeps the processor keeps its core.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -114,8 +115,9 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   // The scheduler of the task that calls. REQUIRES: called by a task.
-  [[nodiscard]] static Scheduler& current() noexcept {
-    RUBATO_DASSERT(current_ != nullptr);
+  [[nodiscard]] static Scheduler& current() {
+    if (current_ == nullptr) [[unlikely]]
+      refuse_to_wait();
     return *current_;
   }
   [[nodiscard]] static bool is_task() noexcept { return current_ != nullptr; }
@@ -139,6 +141,9 @@ class Scheduler {
 
   // Lets every worker that is ready run first, or a new task where none is.
   void yield() {
+#ifndef NDEBUG
+    check_may_wait();
+#endif
     if (--countdown_ == 0) [[unlikely]] {
       end_of_slice();
       return;
@@ -155,7 +160,9 @@ class Scheduler {
   void suspend(const char* waits_for);
   // Suspends the task until run_some() is told of a time not before `when`.
   void wait_until(Nanos when);
-  [[nodiscard]] Worker& running() noexcept { return *running_; }
+  [[nodiscard]] Worker& running() noexcept {
+    return *running_;
+  }
   // What people are told of the running task from now on.
   void label_running(const char* name, SourcePlace at) noexcept {
     running_->label_.store({name, at});
@@ -163,8 +170,37 @@ class Scheduler {
   // Lets the driver run first: run_some() returns.
   void yield_to_driver();
 
+  // From now on, what runs must not wait: it is something between two others. Returns what held
+  // before. Waiting then ends the job, as it does where no task runs; yield() is checked in checked
+  // builds alone.
+  bool set_must_not_wait(bool must_not) noexcept {
+    return std::exchange(must_not_wait_, must_not);
+  }
+  [[nodiscard]] bool must_not_wait() const noexcept {
+    return must_not_wait_;
+  }
+  class MustNotWait {
+   public:
+    explicit MustNotWait(Scheduler& tasks) noexcept
+        : tasks_(tasks), outer_(tasks.set_must_not_wait(true)) {}
+    MustNotWait(const MustNotWait&) = delete;
+    MustNotWait& operator=(const MustNotWait&) = delete;
+    ~MustNotWait() { tasks_.set_must_not_wait(outer_); }
+
+   private:
+    Scheduler& tasks_;
+    bool outer_;
+  };
+  // Ends the job, and tells people of what waits. Set before any task runs, by those who know more of
+  // it than that no task runs.
+  static void set_refusal(void (*refuse)()) noexcept {
+    refusal_.store(refuse);
+  }
+
   // Null if the driver runs.
-  [[nodiscard]] const Worker* running_or_null() const noexcept { return running_; }
+  [[nodiscard]] const Worker* running_or_null() const noexcept {
+    return running_;
+  }
   // "task 'name' spawned at file:line", or "" if none runs. Called by any thread; a look at what may
   // have changed meanwhile.
   [[nodiscard]] std::string running_name() const;
@@ -176,7 +212,13 @@ class Scheduler {
   [[nodiscard]] bool has_stack() const noexcept {
     return idle_[0] != nullptr || stacks_.has_guarded();
   }
-  [[nodiscard]] std::size_t n_guarded_stacks() const noexcept { return stacks_.n_guarded(); }
+  [[nodiscard]] std::size_t n_guarded_stacks() const noexcept {
+    return stacks_.n_guarded();
+  }
+  // Those that it may have if all schedulers of the process have equally many.
+  [[nodiscard]] std::size_t n_stacks_share() const noexcept {
+    return stacks_.n_guarded_share();
+  }
   [[nodiscard]] std::uint64_t n_turns() const noexcept {
     return figures_.n_turns + kSlice - countdown_;
   }
@@ -266,6 +308,12 @@ class Scheduler {
   }
   void go_with_exceptions(Worker* me, Worker* to, void** save, void* left_at) noexcept;
 
+  void check_may_wait() const {
+    if (must_not_wait_ || running_ == nullptr) [[unlikely]]
+      refuse_to_wait();
+  }
+  [[noreturn]] static void refuse_to_wait();
+
   void count_slice() noexcept {
     countdown_ = kSlice;
     budget_ -= kSlice;
@@ -289,6 +337,7 @@ class Scheduler {
 
   // NOLINTNEXTLINE(readability-identifier-naming): private
   inline static thread_local constinit Scheduler* current_ = nullptr;
+  inline static constinit std::atomic<void (*)()> refusal_{nullptr};
 
   // What a yield touches.
   Worker* running_ = nullptr;
@@ -304,6 +353,7 @@ class Scheduler {
   Worker* idle_[2] = {};         // by stack class
   std::uint64_t distance_of_many_;
   std::int64_t budget_ = 0;
+  bool must_not_wait_ = false;
   bool new_task_first_ = false;  // who yields to the driver keeps new tasks out for 64 turns, too
   void* driver_left_at_ = nullptr;
   detail::StackMarks driver_marks_;

@@ -68,6 +68,12 @@ std::size_t StackPool::n_own() noexcept {
   return std::clamp<std::size_t>(guarded_of_process_most() / (2 * n_pools_of_process), 1, kOwnMost);
 }
 
+std::size_t StackPool::n_guarded_share() const noexcept {
+  const std::size_t n_pools = n_pools_of_process;
+  return std::clamp<std::size_t>(guarded_of_process_most() / n_pools, 1,
+                                 std::max<std::size_t>(options_.n_guarded_max, 1));
+}
+
 std::size_t StackPool::n_beyond_left() noexcept {
   const std::size_t n_most = guarded_of_process_most();
   const std::size_t n_taken = n_pools_of_process * n_own() + n_beyond_of_process;

@@ -54,6 +54,8 @@ class StackPool {
   // Guarded stacks that a core may have however many others have: fewer where cores are so many that
   // these would be more than half of all, but one.
   static constexpr std::size_t kOwnMost = 32;
+  // What this pool may have if all of the process have equally many.
+  [[nodiscard]] std::size_t n_guarded_share() const noexcept;
   // Of all pools of the process, if these are not more themselves.
   [[nodiscard]] static std::size_t guarded_of_process_most() noexcept;
 

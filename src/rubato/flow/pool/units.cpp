@@ -136,7 +136,7 @@ void TypedPool::wake(core::Worker& task) {
                      scope != around_units_;
   if (rests && scope != units_scope_) {
     // Nothing of that scope may be open here: its home can say that there is.
-    here_.post(static_cast<CoreId>(units_scope_ >> 32),
+    here_.post(core::home_of(units_scope_),
                AskToWake{std::bit_cast<std::uint64_t>(&task), units_scope_, here_.core()});
     return;
   }

@@ -1,0 +1,42 @@
+// Each CASE must fail to compile, with the message that CMakeLists.txt names. CASE 0 compiles.
+#include <string_view>
+
+#include "rubato/global/array.hpp"
+#include "rubato/global/coroutine.hpp"
+#include "rubato/global/future.hpp"
+#include "rubato/global/program.hpp"
+
+namespace rubato::global {
+
+struct Vertex {
+  std::uint64_t degree;
+  const char* name;
+};
+
+Coroutine walk(GlobalPtr<Vertex> p) {
+  static_cast<void>(co_await awaited_read(p.member(&Vertex::degree)));
+}
+
+void use(GlobalPtr<Vertex> p) {
+#if CASE == 0
+  static_cast<void>(call(p, [](Vertex& v) { return v.degree; }));
+  static_cast<void>(read(GlobalPtr<const std::uint64_t>(p.member(&Vertex::degree))));
+  forall(0, 1, [p](std::uint64_t) { start(walk(p)); });
+#elif CASE == 1
+  static_cast<void>(call(p, [](Vertex& v) { return v.name; }));
+#elif CASE == 2
+  static_cast<void>(future_call(p, [](Vertex& v) { return std::string_view(v.name); }));
+#elif CASE == 3
+  fetch_call(p, [](Vertex& v) { return &v; }, [](Vertex*) {});
+#elif CASE == 4
+  forall(0, 1, [p](std::uint64_t) { return walk(p); });
+#elif CASE == 5
+  spawn([p] { return walk(p); });
+#elif CASE == 6
+  spawn_on(0, [p] { return walk(p); });
+#elif CASE == 7
+  on_all_cores([p] { return walk(p); });
+#endif
+}
+
+}  // namespace rubato::global

@@ -1,0 +1,178 @@
+// What checked builds refuse, with the place; and values of all kinds that go through.
+
+#include <gtest/gtest.h>
+
+#include "rubato/global/array.hpp"
+#include "rubato/global/bulk.hpp"
+#include "rubato/global/coroutine.hpp"
+#include "rubato/global/future.hpp"
+#include "rubato/global/hash_map.hpp"
+#include "rubato/global/simulate_test.hpp"
+#include "rubato/global/vector.hpp"
+
+namespace rubato::global {
+namespace {
+
+struct alignas(32) Wide {
+  std::uint64_t words[4];
+  bool operator==(const Wide&) const = default;
+};
+
+TEST(Delegates, ValuesOfAnyAlignmentTravel) {
+  simulate_seed(2, 1, 1, [] {
+    const auto wide = GlobalArray<Wide>::make(2);
+    const Wide value{{1, 2, 3, 4}};
+    write(wide[1], value);
+    ASSERT_EQ(read(wide[1]), value);
+    ASSERT_TRUE(compare_exchange(wide[1], value, Wide{{5, 6, 7, 8}}));
+    ASSERT_EQ(future_read(wide[1]).get(), (Wide{{5, 6, 7, 8}}));
+    finish([&] { async_write(wide[1], value); });
+    Wide seen{};
+    finish([&] { fetch(wide[1], [to = &seen](const Wide& w) { *to = w; }); });
+    ASSERT_EQ(seen, value);
+    const auto longs = GlobalArray<long double>::make(2);
+    ASSERT_EQ(fetch_add(longs[1], 0.5L), 0.0L);
+    ASSERT_EQ(fetch_add(longs[1], 0.25L), 0.5L);
+    ASSERT_EQ(read(longs[1]), 0.75L);
+    longs.free();
+    wide.free();
+  });
+}
+
+Coroutine below(GlobalPtr<std::uint64_t> p, std::uint64_t depth, std::uint64_t& sum) {
+  sum += co_await awaited_fetch_add(p, 1);
+  if (depth == 0) co_return;
+  co_await below(p, depth - 1, sum);
+  const bool is_so = co_await awaited_compare_exchange(p, depth, 100);
+  if (!is_so) throw Error("not so", ExitCode::failed);
+  co_await awaited_write(p, depth + 1);
+}
+
+Coroutine around(GlobalPtr<std::uint64_t> p, std::uint64_t* sum, std::string* failure) {
+  co_await below(p, 0, *sum);
+  co_await awaited_write(p, 0);
+  try {
+    co_await below(p, 2, *sum);
+  } catch (const Error& error) {
+    *failure = error.what();
+  }
+}
+
+TEST(Coroutine, OneWaitsForAnotherAndCatchesWhatItThrows) {
+  simulate_seed(2, 1, 1, [] {
+    const auto word = GlobalArray<std::uint64_t>::make(2);
+    std::uint64_t sum = 0;
+    std::string failure;
+    finish([&] { start(around(word[1], &sum, &failure)); });
+    // 0; then 0, 1, 2, after which the word is 3, and not 1.
+    ASSERT_EQ(sum, 3U);
+    ASSERT_EQ(failure, "not so");
+    ASSERT_EQ(read(word[1]), 3U);
+    word.free();
+  });
+}
+
+// A task that is busy on the core does not keep it waiting until what is held back is old.
+TEST(Vector, APushThatWaitsLeavesWithTheSlice) {
+  const SimulatedRun run = simulate_seed(1, 1, 1, [] {
+    const auto vector = GlobalVector<int>::make();
+    bool is_over = false;
+    finish([&] {
+      CoreContext::here().spawn([&] {
+        while (!is_over) {
+          CoreContext::here().charge(10 * kMicrosecond);
+          CoreContext::here().yield();
+        }
+      });
+      for (int i = 0; i < 10; ++i)
+        vector.push(i);
+      is_over = true;
+    });
+    ASSERT_EQ(vector.size(), 10U);
+    vector.free();
+  });
+  EXPECT_LT(run.wall, 5 * kMillisecond);
+}
+
+#if !defined(NDEBUG) && !defined(__SANITIZE_THREAD__)
+// Whatever it waits with, in place and on another core.
+template <class F>
+void expect_refused(F wait, const char* text) {
+  EXPECT_DEATH(
+      simulate_seed(2, 1, 1,
+                    [wait] {
+                      const auto words = GlobalArray<std::uint64_t>::make(2);
+                      finish([&] { async_call(words[1], [wait](std::uint64_t&) { wait(); }); });
+                    }),
+      text);
+  EXPECT_DEATH(simulate_seed(2, 1, 1,
+                             [wait] {
+                               const auto words = GlobalArray<std::uint64_t>::make(2);
+                               call(words[0], [wait](std::uint64_t&) { wait(); });
+                             }),
+               text);
+}
+
+TEST(WrongUseDeathTest, ADelegateThatWaitsForACellIsTold) {
+  static core::FullEmpty<int> cell;
+  expect_refused([] { static_cast<void>(cell.read_ff()); }, "must not wait.*expect_refused");
+}
+TEST(WrongUseDeathTest, ADelegateThatWaitsForAMutexIsTold) {
+  static core::Mutex mutex;
+  expect_refused(
+      [] {
+        mutex.lock();
+        mutex.lock();
+      },
+      "must not wait.*expect_refused");
+}
+TEST(WrongUseDeathTest, ADelegateThatYieldsIsTold) {
+  expect_refused([] { CoreContext::here().yield(); }, "must not wait.*expect_refused");
+  expect_refused([] { CoreContext::here().tasks().yield(); }, "must not wait.*expect_refused");
+}
+
+template <class F>
+void expect_nothing_told(F use) {
+  EXPECT_DEATH(simulate_seed(2, 1, 1, use), "points to nothing");
+}
+Coroutine read_nothing() {
+  static_cast<void>(co_await awaited_read(GlobalPtr<int>{}));
+}
+TEST(WrongUseDeathTest, APointerToNothingIsToldWhoeverUsesIt) {
+  expect_nothing_told([] { static_cast<void>(future_read(GlobalPtr<int>{}).get()); });
+  expect_nothing_told([] {
+    int into[2]{};
+    get(GlobalPtr<int>{}, std::span<int>(into));
+  });
+  expect_nothing_told([] { start(read_nothing()); });
+}
+
+struct Named {
+  const char* name;
+};
+TEST(WrongUseDeathTest, AnAddressWithinAResultOrAValueIsTold) {
+  static Named here{"here"};
+  EXPECT_DEATH(
+      simulate_seed(2, 1, 1,
+                    [] {
+                      const auto words = GlobalArray<std::uint64_t>::make(2);
+                      static_cast<void>(call(words[1], [](std::uint64_t&) { return here; }));
+                    }),
+      "captures an address.*Named");
+  EXPECT_DEATH(simulate_seed(2, 1, 1,
+                             [] {
+                               const auto map = GlobalHashMap<int, Named>::make();
+                               finish([&] { map.async_insert(1, here); });
+                             }),
+               "captures an address.*Named");
+  EXPECT_DEATH(simulate_seed(2, 1, 1,
+                             [] {
+                               const auto vector = GlobalVector<Named>::make();
+                               vector.push(here);
+                             }),
+               "captures an address.*Named");
+}
+#endif
+
+}  // namespace
+}  // namespace rubato::global
