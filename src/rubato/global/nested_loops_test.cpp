@@ -41,86 +41,79 @@ void add_below(GlobalCounter seen, std::uint32_t depth) {
   forall(0, 3, [seen, depth](std::uint64_t) { add_below(seen, depth - 1); }, {1});
 }
 
+void simulate_seeds(std::uint64_t n_usual, void (*main)()) {
+  for_seeds(n_usual, [main](std::uint64_t seed) { simulate_few(seed, main); });
+}
+
 TEST(NestedLoops, InnerIterationsBeginHoweverManyOuterOnesWait) {
-  for_seeds(60, [](std::uint64_t seed) {
-    simulate_few(seed, [] {
-      const auto seen = GlobalCounter::make();
-      forall(0, 200, [seen](std::uint64_t) { forall(0, 2, [seen](std::uint64_t) { seen.add(); }); },
-             {1});
-      ASSERT_EQ(seen.value(), 400);
-      forall(0, 9, [seen](std::uint64_t) { add_below(seen, 4); }, {1});
-      ASSERT_EQ(seen.value(), 400 + 9 * 81);
-      seen.free();
-    });
+  simulate_seeds(60, [] {
+    const auto seen = GlobalCounter::make();
+    const auto inner = [seen](std::uint64_t) { seen.add(); };
+    forall(0, 200, [inner](std::uint64_t) { forall(0, 2, inner); }, {1});
+    ASSERT_EQ(seen.value(), 400U);
+    forall(0, 9, [seen](std::uint64_t) { add_below(seen, 4); }, {1});
+    ASSERT_EQ(seen.value(), 400U + 9 * 81);
+    seen.free();
   });
 }
 
 TEST(NestedLoops, LoopsOverContainersAreNestedAsWell) {
-  for_seeds(40, [](std::uint64_t seed) {
-    simulate_few(seed, [] {
-      const auto seen = GlobalCounter::make();
-      const auto array = GlobalArray<std::uint64_t>::make(20);
-      const auto vector = GlobalVector<std::uint64_t>::make();
-      const auto map = GlobalHashMap<std::uint64_t, std::uint64_t>::make();
-      forall(0, 20, [=](std::uint64_t i) {
-        vector.push(i);
-        map.insert(i, i);
-      });
-      forall(array, [=](std::uint64_t&) { forall(vector, [seen](std::uint64_t&) { seen.add(); }); },
-             {1});
-      ASSERT_EQ(seen.value(), 400);
-      forall(vector, [=](std::uint64_t&) {
-        forall(map, [seen](std::uint64_t, std::uint64_t&) { seen.add(); });
-      });
-      ASSERT_EQ(seen.value(), 800);
-      forall(map,
-             [=](std::uint64_t, std::uint64_t&) {
-               forall(array, [seen](std::uint64_t&) { seen.add(); });
-             },
-             {1});
-      ASSERT_EQ(seen.value(), 1200);
-      map.free();
-      vector.free();
-      array.free();
-      seen.free();
-    });
+  simulate_seeds(40, [] {
+    const auto seen = GlobalCounter::make();
+    const auto array = GlobalArray<std::uint64_t>::make(20);
+    const auto vector = GlobalVector<std::uint64_t>::make();
+    const auto map = GlobalHashMap<std::uint64_t, std::uint64_t>::make();
+    const auto fill = [=](std::uint64_t i) {
+      vector.push(i);
+      map.insert(i, i);
+    };
+    forall(0, 20, fill);
+    const auto one = [seen](std::uint64_t&) { seen.add(); };
+    const auto pair = [seen](std::uint64_t, std::uint64_t&) { seen.add(); };
+    forall(array, [=](std::uint64_t&) { forall(vector, one); }, {1});
+    ASSERT_EQ(seen.value(), 400U);
+    forall(vector, [=](std::uint64_t&) { forall(map, pair); });
+    ASSERT_EQ(seen.value(), 800U);
+    forall(map, [=](std::uint64_t, std::uint64_t&) { forall(array, one); }, {1});
+    ASSERT_EQ(seen.value(), 1200U);
+    map.free();
+    vector.free();
+    array.free();
+    seen.free();
+  });
+}
+
+// Each counts on all cores, by way of some core, and once more.
+void spawn_both(GlobalCounter seen, std::uint64_t i) {
+  const auto add = [seen] { seen.add(); };
+  finish([&] {
+    spawn_anywhere([add] { on_all_cores(add); });
+    spawn_on(static_cast<CoreId>(i % n_cores()), [add] { finish([&] { spawn_anywhere(add); }); });
   });
 }
 
 TEST(NestedLoops, OtherTasksOfABodyBeginToo) {
-  for_seeds(60, [](std::uint64_t seed) {
-    simulate_few(seed, [] {
-      const auto seen = GlobalCounter::make();
-      forall(0, 100,
-             [seen](std::uint64_t i) {
-               finish([&] {
-                 spawn_anywhere([seen] { on_all_cores([seen] { seen.add(); }); });
-                 spawn_on(static_cast<CoreId>(i % n_cores()),
-                          [seen] { finish([&] { spawn_anywhere([seen] { seen.add(); }); }); });
-               });
-             },
-             {1});
-      ASSERT_EQ(seen.value(), 100 * (n_cores() + 1));
-      seen.free();
-    });
+  simulate_seeds(60, [] {
+    const auto seen = GlobalCounter::make();
+    forall(0, 100, [seen](std::uint64_t i) { spawn_both(seen, i); }, {1});
+    ASSERT_EQ(seen.value(), 100U * (n_cores() + 1));
+    seen.free();
   });
 }
 
+void make_and_free(GlobalCounter seen, std::uint64_t i) {
+  const auto mine = GlobalArray<std::uint64_t>::make(10);
+  forall(mine, [i](std::uint64_t k, std::uint64_t& x) { x = i + k; });
+  seen.add(read(mine[9]) - i - 8);
+  mine.free();
+}
+
 TEST(NestedLoops, ABodyMakesAndFreesArrays) {
-  for_seeds(20, [](std::uint64_t seed) {
-    simulate_few(seed, [] {
-      const auto seen = GlobalCounter::make();
-      forall(0, 40,
-             [seen](std::uint64_t i) {
-               const auto mine = GlobalArray<std::uint64_t>::make(10);
-               forall(mine, [i](std::uint64_t k, std::uint64_t& x) { x = i + k; });
-               seen.add(read(mine[9]) - i - 8);
-               mine.free();
-             },
-             {1});
-      ASSERT_EQ(seen.value(), 40);
-      seen.free();
-    });
+  simulate_seeds(20, [] {
+    const auto seen = GlobalCounter::make();
+    forall(0, 40, [seen](std::uint64_t i) { make_and_free(seen, i); }, {1});
+    ASSERT_EQ(seen.value(), 40U);
+    seen.free();
   });
 }
 
@@ -130,8 +123,17 @@ TEST(NestedLoops, MoreWaitThanMayOnCores) {
     const auto seen = GlobalCounter::make();
     forall(0, 50'000,
            [seen](std::uint64_t) { forall(0, 2, [seen](std::uint64_t) { seen.add(); }); }, {1});
-    ASSERT_EQ(seen.value(), 100'000);
+    ASSERT_EQ(seen.value(), 100'000U);
     seen.free();
+  });
+}
+
+void wait_for_the_last() {
+  static core::FullEmpty<int> cell;
+  finish([] {
+    spawn_anywhere([] { cell.write_xf(1); });
+    for (int i = 0; i < 3; ++i)
+      spawn_anywhere([] { static_cast<void>(cell.read_ff()); });
   });
 }
 
@@ -139,17 +141,7 @@ TEST(NestedLoops, MoreWaitThanMayOnCores) {
 TEST(NestedLoops, WaitingForTheSameLevelIsADeadlockThatSaysSo) {
   std::string text;
   try {
-    simulate_seed(
-        1, 1, 1,
-        [] {
-          static core::FullEmpty<int> cell;
-          finish([] {
-            spawn_anywhere([] { cell.write_xf(1); });
-            for (int i = 0; i < 3; ++i)
-              spawn_anywhere([] { static_cast<void>(cell.read_ff()); });
-          });
-        },
-        few_waiting(1));
+    simulate_seed(1, 1, 1, wait_for_the_last, few_waiting(1));
   } catch (const Error& error) {
     text = error.what();
   }

@@ -33,8 +33,8 @@ void check_addresses(const void* bytes, std::size_t n_bytes, std::string_view ty
 template <class T, bool = (alignof(T) > 8)>
 class Carried {
  public:
-  constexpr Carried(const T& value) noexcept
-      : value_(value) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): stands for the value
+  constexpr Carried(const T& value) noexcept : value_(value) {}
   [[nodiscard]] constexpr const T& get() const noexcept { return value_; }
 
  private:
@@ -43,9 +43,8 @@ class Carried {
 template <class T>
 class Carried<T, true> {
  public:
-  Carried(const T& value) noexcept {
-    std::memcpy(bytes_, &value, sizeof value);
-  }  // NOLINT(*-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): stands for the value
+  Carried(const T& value) noexcept { std::memcpy(bytes_, &value, sizeof value); }
   [[nodiscard]] T get() const noexcept {
     std::array<std::byte, sizeof(T)> bytes;
     std::memcpy(bytes.data(), bytes_, sizeof bytes_);

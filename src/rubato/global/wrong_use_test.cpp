@@ -72,22 +72,22 @@ TEST(Coroutine, OneWaitsForAnotherAndCatchesWhatItThrows) {
   });
 }
 
+void be_busy_until(const bool& is_over) {
+  while (!is_over) {
+    CoreContext::here().charge(10 * kMicrosecond);
+    CoreContext::here().yield();
+  }
+}
+
 // A task that is busy on the core does not keep it waiting until what is held back is old.
 TEST(Vector, APushThatWaitsLeavesWithTheSlice) {
   const SimulatedRun run = simulate_seed(1, 1, 1, [] {
     const auto vector = GlobalVector<int>::make();
     bool is_over = false;
-    finish([&] {
-      CoreContext::here().spawn([&] {
-        while (!is_over) {
-          CoreContext::here().charge(10 * kMicrosecond);
-          CoreContext::here().yield();
-        }
-      });
-      for (int i = 0; i < 10; ++i)
-        vector.push(i);
-      is_over = true;
-    });
+    CoreContext::here().spawn([&] { be_busy_until(is_over); });
+    for (int i = 0; i < 10; ++i)
+      vector.push(i);
+    is_over = true;
     ASSERT_EQ(vector.size(), 10U);
     vector.free();
   });
@@ -95,22 +95,20 @@ TEST(Vector, APushThatWaitsLeavesWithTheSlice) {
 }
 
 #if !defined(NDEBUG) && !defined(__SANITIZE_THREAD__)
+template <class F>
+void run_with_words(F use) {
+  simulate_seed(2, 1, 1, [use] { use(GlobalArray<std::uint64_t>::make(2)); });
+}
+using Words = GlobalArray<std::uint64_t>;
+
 // Whatever it waits with, in place and on another core.
 template <class F>
+// NOLINTNEXTLINE(readability-function-size): within EXPECT_DEATH
 void expect_refused(F wait, const char* text) {
-  EXPECT_DEATH(
-      simulate_seed(2, 1, 1,
-                    [wait] {
-                      const auto words = GlobalArray<std::uint64_t>::make(2);
-                      finish([&] { async_call(words[1], [wait](std::uint64_t&) { wait(); }); });
-                    }),
-      text);
-  EXPECT_DEATH(simulate_seed(2, 1, 1,
-                             [wait] {
-                               const auto words = GlobalArray<std::uint64_t>::make(2);
-                               call(words[0], [wait](std::uint64_t&) { wait(); });
-                             }),
-               text);
+  const auto delegate = [wait](std::uint64_t&) { wait(); };
+  const auto there = [=](Words words) { finish([=] { async_call(words[1], delegate); }); };
+  EXPECT_DEATH(run_with_words(there), text);
+  EXPECT_DEATH(run_with_words([=](Words words) { call(words[0], delegate); }), text);
 }
 
 TEST(WrongUseDeathTest, ADelegateThatWaitsForACellIsTold) {
@@ -132,6 +130,7 @@ TEST(WrongUseDeathTest, ADelegateThatYieldsIsTold) {
 }
 
 template <class F>
+// NOLINTNEXTLINE(readability-function-size): within EXPECT_DEATH
 void expect_nothing_told(F use) {
   EXPECT_DEATH(simulate_seed(2, 1, 1, use), "points to nothing");
 }
@@ -150,27 +149,22 @@ TEST(WrongUseDeathTest, APointerToNothingIsToldWhoeverUsesIt) {
 struct Named {
   const char* name;
 };
-TEST(WrongUseDeathTest, AnAddressWithinAResultOrAValueIsTold) {
-  static Named here{"here"};
-  EXPECT_DEATH(
-      simulate_seed(2, 1, 1,
-                    [] {
-                      const auto words = GlobalArray<std::uint64_t>::make(2);
-                      static_cast<void>(call(words[1], [](std::uint64_t&) { return here; }));
-                    }),
-      "captures an address.*Named");
-  EXPECT_DEATH(simulate_seed(2, 1, 1,
-                             [] {
-                               const auto map = GlobalHashMap<int, Named>::make();
-                               finish([&] { map.async_insert(1, here); });
-                             }),
-               "captures an address.*Named");
-  EXPECT_DEATH(simulate_seed(2, 1, 1,
-                             [] {
-                               const auto vector = GlobalVector<Named>::make();
-                               vector.push(here);
-                             }),
-               "captures an address.*Named");
+Named here{"here"};  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+TEST(WrongUseDeathTest, AnAddressWithinAResultIsTold) {
+  const auto ask = [](Words words) {
+    static_cast<void>(call(words[1], [](std::uint64_t&) { return here; }));
+  };
+  EXPECT_DEATH(run_with_words(ask), "captures an address.*Named");
+}
+TEST(WrongUseDeathTest, AnAddressWithinAValueOfAContainerIsTold) {
+  const auto insert = [](Words) {
+    const auto map = GlobalHashMap<int, Named>::make();
+    finish([&] { map.async_insert(1, here); });
+  };
+  EXPECT_DEATH(run_with_words(insert), "captures an address.*Named");
+  const auto push = [](Words) { GlobalVector<Named>::make().push(here); };
+  EXPECT_DEATH(run_with_words(push), "captures an address.*Named");
 }
 #endif
 

@@ -337,6 +337,7 @@ class Scheduler {
 
   // NOLINTNEXTLINE(readability-identifier-naming): private
   inline static thread_local constinit Scheduler* current_ = nullptr;
+  // NOLINTNEXTLINE(readability-identifier-naming): private
   inline static constinit std::atomic<void (*)()> refusal_{nullptr};
 
   // What a yield touches.
