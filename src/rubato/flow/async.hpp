@@ -70,6 +70,7 @@ struct ReadyTask {
 
   void run(CoreContext& /*here*/) const {
     Flow& flow = Flow::here();
+    flow.throttle().note_taken();
     if (flow.throttle().holds_all()) [[unlikely]] {
       auto rule = std::make_unique<Rule>(AsyncAction<F>::kId, 1, RuleOptions{}, at);
       fill(*rule);
@@ -174,6 +175,7 @@ class Async {
         flow.note_made();
         global::detail::check_travels(flow.core(), f_);
         flow.core().spawn_pooled(detail::ReadyTask<F>{output, at_, f_});
+        flow.throttle().note_ready();
         return Future<R>(Ref{output, kWholeWeight});
       }
     }

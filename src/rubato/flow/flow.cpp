@@ -28,6 +28,18 @@ struct PooledRule {
   }
 };
 
+// The same of one that makes others: a step of an interpreter.
+struct PooledStep {
+  static constexpr bool kMakesMore = true;
+  Rule* rule;
+
+  void run(CoreContext& /*here*/) const { Flow::here().run_pooled(std::unique_ptr<Rule>(rule)); }
+  void send(CoreContext& here, CoreId to) const {
+    const std::unique_ptr<Rule> owned(rule);
+    here.post(to, TakeRule{}, owned->to_bytes());
+  }
+};
+
 // The best of those that wait on this core; nothing, if others have run them all.
 struct BestRule {
   std::uint64_t unused = 0;
@@ -49,7 +61,12 @@ struct BestRuleOf {
 }  // namespace
 
 void TakeRule::apply(CoreContext& here, ByteView bytes) const {
-  here.take_given(PooledRule{Rule::from_bytes(bytes).release()});
+  std::unique_ptr<Rule> rule = Rule::from_bytes(bytes);
+  if (action_at(rule->action).part == TaskPart::step) {
+    here.take_given(PooledStep{rule.release()});
+  } else {
+    here.take_given(PooledRule{rule.release()});
+  }
 }
 
 // Who has asked is told even if there is nothing any more, and asks again.
@@ -367,6 +384,8 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
     here_.spawn_pooled(BestRuleOf{this});
   } else if (is_bound) {
     here_.spawn_bound(PooledRule{rule.release()});
+  } else if (action.part == TaskPart::step) {
+    here_.spawn_pooled(PooledStep{rule.release()});
   } else {
     here_.spawn_pooled(PooledRule{rule.release()});
   }

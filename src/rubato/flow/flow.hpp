@@ -117,6 +117,9 @@ class Flow final : public core::Combiner {
   void insert_at(Ref& writer, Keys keys, Value value, PortablePlace at);
   // The container under these keys is there from now on, if it was not yet. REQUIRES: the same.
   void make_inner(Ref& writer, Keys keys, PortablePlace at);
+  // The members that come from `at` are all that the container will have, or the container at those
+  // keys: nobody else sets it, or a member of it. Before them.
+  void assign_whole(Ref& writer, Keys keys, PortablePlace at);
   // All members that are there, in the order of their keys; the caller owns references among them.
   // Waits. REQUIRES: the caller may read the container until then.
   [[nodiscard]] std::vector<std::pair<Value, Value>> all_members(const Ref& container);
@@ -144,6 +147,7 @@ class Flow final : public core::Combiner {
     if (how.core != kAnyCore || how.type || how.needs_several()) [[unlikely]]
       return submit_queued(std::move(rule));
     advance(std::move(rule));
+    throttle_.note_ready();
   }
   // One more task that will run; or one more rule.
   void note_made() noexcept {
@@ -249,6 +253,7 @@ class Flow final : public core::Combiner {
   void set_stored_least(std::uint64_t weight) noexcept { stored_least_ = weight; }
   void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at);
   void insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at);
+  void assign_whole_here(Ref writer, PortablePlace at);
   void attach_loop_here(std::unique_ptr<Rule> body);
   void spread_loop(AttachLoop to, std::unique_ptr<Rule> body);
   void close_shard(DataId id, const Value* failure = nullptr);

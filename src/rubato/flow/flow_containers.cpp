@@ -8,6 +8,13 @@
 #include "rubato/flow/records.hpp"
 
 namespace rubato::flow {
+namespace {
+
+// In place of the key of a member that is none: what else an insertion is.
+const Value kMadeKey = Value::integer(0);   // NOLINT(cert-err58-cpp): throws nothing
+const Value kWholeKey = Value::integer(1);  // NOLINT(cert-err58-cpp): throws nothing
+
+}  // namespace
 
 DataId Flow::create_container(Kind kind, bool is_spread, PortablePlace at) {
   const DataId id = create(kind, Closing::counted, at);
@@ -69,6 +76,11 @@ void Flow::insert_here(Ref writer, const Value& key, const Value& value, Portabl
   Shard& mine = shard(writer.id);
   mine.returned += writer.weight;
   if (mine.returned > 0) hold(mine);
+  if (mine.whole_at && !(*mine.whole_at == at)) [[unlikely]] {
+    if (value.is_reference()) give_back_reader(value.as_reference());
+    return note_failure("a container was set as a whole at " + mine.whole_at->place().text() +
+                        ", and " + at.place().text() + " sets member " + key_text(key) + " of it");
+  }
   const std::optional<PortablePlace> before = mine.insert(key, value, at);
   if (before) {
     if (value.is_reference()) give_back_reader(value.as_reference());
@@ -116,13 +128,50 @@ void Flow::insert_at(Ref& writer, Keys keys, Value value, PortablePlace at) {
 
 // As the way to a member that has no value.
 void Flow::make_inner(Ref& writer, Keys keys, PortablePlace at) {
-  keys.insert(keys.begin(), Value::integer(0));
+  keys.insert(keys.begin(), kMadeKey);
   insert_at(writer, std::move(keys), Value(), at);
+}
+
+void Flow::assign_whole(Ref& writer, Keys keys, PortablePlace at) {
+  if (!keys.empty()) {
+    keys.insert(keys.begin(), kWholeKey);
+    return insert_at(writer, std::move(keys), Value(), at);
+  }
+  const AssignWhole one{{writer.id, 1}, at};
+  if (!writer.id.is_spread()) {
+    if (is_here(writer.id)) return assign_whole_here({writer.id, 0}, at);
+    if (writer.weight < 2) mint(writer, true, kMinted);
+    --writer.weight;
+    return here_.post(writer.id.home(), one);
+  }
+  const std::uint64_t n_cores = here_.shape().n_cores_total();
+  make_wide(writer, true, n_cores + 1);
+  writer.weight -= n_cores;
+  here_.multicast(0, static_cast<CoreId>(n_cores), one);
+}
+
+// Of a container that all cores have, its home alone says that it is set again.
+void Flow::assign_whole_here(Ref writer, PortablePlace at) {
+  Shard& mine = shard(writer.id);
+  mine.returned += writer.weight;
+  if (mine.returned > 0) hold(mine);
+  const std::string place = at.place().text();
+  if (mine.whole_at) {
+    if (!is_here(mine.id())) return;
+    return note_failure("a container was set as a whole at " + mine.whole_at->place().text() +
+                        ", and is set again at " + place + ": a container is set once");
+  }
+  if (const std::optional<PortablePlace> other = mine.set_elsewhere(at)) {
+    note_failure("a member of a container was set at " + other->place().text() +
+                 ", and the container is set as a whole at " + place);
+  }
+  mine.whole_at = at;
 }
 
 void Flow::insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at) {
   if (keys.size() == 1) {
-    if (value.kind() != Kind::none) insert_here(writer, keys.back(), value, at);
+    if (value.kind() != Kind::none) return insert_here(writer, keys.back(), value, at);
+    if (keys.back() == kWholeKey) assign_whole_here(writer, at);
     return;
   }
   Shard& mine = shard(writer.id);

@@ -107,6 +107,11 @@ struct InsertAt {
     Flow::here().insert_at_here(writer, std::move(keys), value, at);
   }
 };
+struct AssignWhole {
+  Ref writer;
+  PortablePlace at;
+  void apply(CoreContext& /*here*/) const { Flow::here().assign_whole_here(writer, at); }
+};
 // The members of a shard, to where a task waits for them.
 struct SendMembers {
   DataId id;

@@ -141,7 +141,12 @@ struct EndUnits {
 // main() and all that it starts. Where tasks may wait for units, they get nothing more when all the
 // others have ended; what they do then is waited for, too.
 void finish_all(CoreContext& here, const std::function<void()>& main) {
-  if (TypedPool::n_kinds() == 0) return here.finish(main);
+  const auto run_main = [&main] {
+    Throttle::Running frame(Flow::here().throttle(), 0, {});
+    main();
+    frame.settle();
+  };
+  if (TypedPool::n_kinds() == 0) return here.finish(run_main);
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
   here.finish([&] {
     const core::FinishId around = here.scope();
@@ -149,7 +154,7 @@ void finish_all(CoreContext& here, const std::function<void()>& main) {
       const core::FinishId units = here.scope();
       here.finish([&] { here.multicast(0, n_cores, BeginUnits{units, around}); });
       // A task, so that it may wait for units itself.
-      here.spawn([&main] { main(); }, {"main"});
+      here.spawn(run_main, {"main"});
     });
     Flow::here().typed_pool().close_units();
     // Who is told may put units at once, which are nobody's any more, wherever they are kept.

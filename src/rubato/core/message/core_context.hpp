@@ -384,7 +384,8 @@ class CoreContext {
         }
       }
     }
-    static constexpr detail::PooledKind kKind{&run, &send, detail::round_up_8(sizeof(R))};
+    static constexpr detail::PooledKind kKind{&run, &send, detail::round_up_8(sizeof(R)),
+                                              detail::MakesMore<R>};
     static_assert(kKind.stride <= kPooledBytesMost && kPooledBytesMost <= detail::TaskChunk::kBytes,
                   "a pooled task is at most 512 bytes: let it own its data by a global address");
   };

@@ -28,15 +28,15 @@ TaskChunk& TaskPool::add_chunk(const PooledKind& kind, FinishId finish) {
   chunk->kind = &kind;
   chunk->finish = finish;
   chunk->n = 0;
-  const std::uint32_t level = level_of(finish);
-  TaskChunk& added = *chunks_of(level).emplace_back(std::move(chunk));
+  const std::uint32_t rank = rank_of(kind, finish);
+  TaskChunk& added = *chunks_of(rank).emplace_back(std::move(chunk));
   ++n_chunks_;
-  if (top_ == nullptr || level >= level_of(top_->finish)) top_ = &added;
+  if (top_ == nullptr || rank >= rank_of(*top_)) top_ = &added;
   return added;
 }
 
 void TaskPool::drop_top() noexcept {
-  std::deque<TaskChunkPtr>& chunks = levels_[level()];
+  std::deque<TaskChunkPtr>& chunks = ranks_[rank_of(*top_)];
   if (spare_.size() < kSpareMost) spare_.push_back(std::move(chunks.back()));
   chunks.pop_back();
   --n_chunks_;
@@ -45,15 +45,16 @@ void TaskPool::drop_top() noexcept {
 
 void TaskPool::find_top() noexcept {
   top_ = nullptr;
-  for (std::size_t level = levels_.size(); level-- > 0 && top_ == nullptr;)
-    top_ = newest_of(static_cast<std::uint32_t>(level));
+  for (std::size_t rank = ranks_.size(); rank-- > 0 && top_ == nullptr;)
+    top_ = newest_of(static_cast<std::uint32_t>(rank));
 }
 
-// As the oldest of its level: what this core has begun comes first.
+// As the oldest of its rank: what this core has begun comes first.
 void TaskPool::append(TaskChunkPtr chunk) {
   n_ += chunk->n;
   ++n_chunks_;
-  chunks_of(level_of(chunk->finish)).push_front(std::move(chunk));
+  std::deque<TaskChunkPtr>& chunks = chunks_of(rank_of(*chunk));
+  chunks.push_front(std::move(chunk));
   find_top();
 }
 
@@ -62,7 +63,7 @@ std::vector<TaskChunkPtr> TaskPool::take_half(std::size_t n_most) {
   std::vector<TaskChunkPtr> taken;
   std::size_t n_taken = 0;
   const std::size_t n_chunks = n_chunks_ / 2;
-  for (std::deque<TaskChunkPtr>& chunks : levels_) {
+  for (std::deque<TaskChunkPtr>& chunks : ranks_) {
     while (!chunks.empty() && taken.size() < n_chunks &&
            (taken.empty() || n_taken + chunks.front()->n <= n_most)) {
       n_taken += chunks.front()->n;

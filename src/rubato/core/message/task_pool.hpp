@@ -3,9 +3,10 @@
 // as are bound to it but as small.
 //
 // A pooled task is a record, a plain struct with run(CoreContext&), 8 to some hundred bytes that
-// may travel. Records of one kind and one scope lie back to back in chunks; those of the deepest
-// scope are run first, and of them the newest, so that a tree is walked in depth. The oldest of the
-// outermost are given away, which are the largest parts of what is split in halves.
+// may travel. Records of one kind and one scope lie back to back in chunks. Those of the deepest
+// scope are run first; of them such as make others last (MakesMore), so that nobody makes what lies
+// unused; and of these the newest, so that a tree is walked in depth. From the other end they are
+// given away: the oldest are the largest parts of what is split in halves.
 //
 // Nothing is shared before somebody asks: a core that has nothing to do counts itself as hungry,
 // and whoever has more than it can run at once publishes half of its chunks under a lock. Others
@@ -46,12 +47,19 @@ concept SendsItself = requires(const R& record, CoreContext& here, CoreId to) {
   record.send(here, to);
 };
 
+// A pooled task whose work is to make others says so: static constexpr bool kMakesMore = true.
+template <class R>
+concept MakesMore = requires {
+  requires R::kMakesMore;
+};
+
 // What can be done with a record without knowing its type.
 struct PooledKind {
   void (*run)(CoreContext& here, const std::byte* record) = nullptr;
   // Posts `n` records to another core, whose pool they enter.
   void (*send)(CoreContext& here, CoreId to, const std::byte* records, std::size_t n) = nullptr;
   std::size_t stride = 0;
+  bool makes_more = false;
 };
 
 // Records of one kind and one scope.
@@ -91,7 +99,7 @@ class TaskPool {
     TaskChunk* chunk = top_;
     bool is_new = false;
     if (chunk == nullptr || !is_for(*chunk, kind, finish)) [[unlikely]] {
-      chunk = newest_of(level_of(finish));
+      chunk = newest_of(rank_of(kind, finish));
       is_new = chunk == nullptr || !is_for(*chunk, kind, finish);
       if (is_new) chunk = &add_chunk(kind, finish);
     }
@@ -134,14 +142,20 @@ class TaskPool {
     return chunk.kind == &kind && chunk.finish == finish &&
            (chunk.n + 1) * kind.stride <= TaskChunk::kBytes;
   }
-  // Null if there is none.
-  [[nodiscard]] TaskChunk* newest_of(std::uint32_t level) noexcept {
-    return level < levels_.size() && !levels_[level].empty() ? levels_[level].back().get()
-                                                             : nullptr;
+  // What is run first has the highest.
+  [[nodiscard]] static std::uint32_t rank_of(const PooledKind& kind, FinishId finish) noexcept {
+    return 2 * level_of(finish) + (kind.makes_more ? 0 : 1);
   }
-  [[nodiscard]] std::deque<TaskChunkPtr>& chunks_of(std::uint32_t level) {
-    if (level >= levels_.size()) levels_.resize(level + 1);
-    return levels_[level];
+  [[nodiscard]] static std::uint32_t rank_of(const TaskChunk& chunk) noexcept {
+    return rank_of(*chunk.kind, chunk.finish);
+  }
+  // Null if there is none.
+  [[nodiscard]] TaskChunk* newest_of(std::uint32_t rank) noexcept {
+    return rank < ranks_.size() && !ranks_[rank].empty() ? ranks_[rank].back().get() : nullptr;
+  }
+  [[nodiscard]] std::deque<TaskChunkPtr>& chunks_of(std::uint32_t rank) {
+    if (rank >= ranks_.size()) ranks_.resize(rank + 1);
+    return ranks_[rank];
   }
   TaskChunk& add_chunk(const PooledKind& kind, FinishId finish);
   void drop_top() noexcept;
@@ -153,8 +167,8 @@ class TaskPool {
   NodeHunger& hunger_;
   std::size_t n_ = 0;
   std::size_t n_chunks_ = 0;
-  TaskChunk* top_ = nullptr;                      // the newest of the deepest level
-  std::vector<std::deque<TaskChunkPtr>> levels_;  // the oldest first
+  TaskChunk* top_ = nullptr;                     // the newest of the highest rank
+  std::vector<std::deque<TaskChunkPtr>> ranks_;  // the oldest first
   std::vector<TaskChunkPtr> spare_;
   alignas(64) std::mutex shared_mutex_;
   std::deque<TaskChunkPtr> shared_;  // under it, with the next one

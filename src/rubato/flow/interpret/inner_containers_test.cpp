@@ -80,6 +80,45 @@ when { } then {one} from {= 1}
       << second;
 }
 
+// What the check cannot see: keys that are equal, functions that are called twice.
+TEST(InnerContainers, that_are_assigned_twice_are_told_with_both_places) {
+  const auto expect_told = [](const std::string& text, const std::string& what) {
+    for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
+      const Ran ran = run_text(seed, R"(
+container<integer, integer> a b
+insert a[1] = 1
+insert b[2] = 2
+integer i j
+when {a} then {i} from {= size(a)}
+when {b} then {j} from {= size(b)}
+container<integer, container<integer, integer>> all
+function be(container<integer, integer> y) to (container<integer, integer> x) {
+  when {y} then {x} from {= y}
+}
+function add(container<integer, integer> y) to (container<integer, integer> x) {
+  foreach v, k in y { insert x[k + 1000] = v }
+}
+)" + text);
+      EXPECT_NE(ran.result.text().find(what), std::string::npos)
+          << seed << ": " << ran.result.text();
+      EXPECT_EQ(ran.result.n_data_held, 0U);
+    }
+  };
+  expect_told("when {a i} then {all[i]} from {= a}\nwhen {b j} then {all[j]} from {= b}",
+              "a container was set as a whole at test.tic:");
+  expect_told("when {a i} then {all[i]} from {= a}\nwhen {j} then {all[j][7]} from {= 7}",
+              "test.tic:16:");
+  expect_told("for k in [1:2] { when {a} then {all[k / 4]} from {= a} }",
+              "is set again at test.tic:15:");
+  expect_told("when {i} then {all[i]} from {be a}\nwhen {j} then {all[j]} from {be b}",
+              "is set again at test.tic:10:");
+  expect_told("when {i} then {all[i]} from {be a}\nwhen {j} then {all[j]} from {add b}",
+              "test.tic:13:");
+  expect_told(
+      "container<integer, integer> c\nwhen { } then {c} from {be a}\nwhen { } then {c} from {be b}",
+      "is set again at test.tic:10:");
+}
+
 // The sum of those that are there would be taken for that of all.
 TEST(InnerContainers, that_lack_a_member_which_failed_are_not_read_as_a_whole) {
   for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {

@@ -275,7 +275,7 @@ void Interpreter::assign_value(const Expr& target, const Expr& value, Environmen
 void Interpreter::set_members(const Expr& target, Members members, Environment& environment) {
   Ref& writer = writer_of(target, environment);
   const Keys keys = written_keys_of(target, environment);
-  make_inner(target, environment);
+  flow_.assign_whole(writer, keys, place(target));
   for (auto& [key, value] : members) {
     Keys all{key};
     all.insert(all.end(), keys.begin(), keys.end());

@@ -32,7 +32,8 @@ bool contains(const auto& all, const auto& one) {
 }  // namespace
 
 Throttle::Throttle() : here_(CoreContext::here()) {
-  here_.let_go_when_quiet({[this] { return is_full_of_data_; }, [this] { let_more_come(); }});
+  here_.let_go_when_quiet(
+      {[this] { return is_full_of_data_ || !makers_.empty(); }, [this] { let_more_come(); }});
 }
 
 void Throttle::begin() {
@@ -42,8 +43,9 @@ void Throttle::begin() {
   n_waiting_ = 0;
   n_queued_max_ = 0;
   n_at_data_ = n_at_data_max_ = 0;
-  at_data_bound_ = at_data_most_;
+  at_data_bound_ = ready_bound_ = at_data_most_;
   is_full_of_data_ = false;
+  makers_.clear();
   ++n_runs_;
 }
 
@@ -259,6 +261,12 @@ void Throttle::note_many_at_data(const Rule& rule) {
 
 // Not again where nothing has begun since: those of the pool wait for stacks, and the core must rest.
 void Throttle::flush(CoreContext& /*here*/) {
+  if (!makers_.empty()) {
+    look_for_makers();
+    // As long as it has others to begin; if these wait for stacks, the core must rest.
+    if (!makers_.empty() && n_seen_ready_ != here_.n_pooled()) here_.hold_back(*this);
+    n_seen_ready_ = here_.n_pooled();
+  }
   if (!is_full_of_data_) return;
   const bool goes_on = looks_so_far_ != n_looks_;
   look_for_room();
@@ -283,9 +291,36 @@ void Throttle::end_full_of_data() {
 
 // Nothing else goes on anywhere: twice as many may wait, until they have gone.
 void Throttle::let_more_come() {
+  if (!makers_.empty()) {
+    ready_bound_ = std::max(ready_bound_, here_.n_pooled()) * 2;
+    wake_makers();
+  }
   if (!is_full_of_data_) return;
   at_data_bound_ = std::max(at_data_bound_, n_at_data()) * 2;
   end_full_of_data();
+}
+
+// --- tasks that may run
+
+void Throttle::hold_maker() {
+  Running* const maker = running();
+  if (maker == nullptr || !here_.may_wait() || is_of_worker()) return;
+  if (++maker->n_made_ < kMadeLeast) return;
+  makers_.push_back(task());
+  here_.hold_back(*this);
+  here_.tasks().suspend("tasks that it has made to begin");
+}
+
+void Throttle::look_for_makers() {
+  const std::size_t n = here_.n_pooled();
+  if (n > ready_bound_ / 2) return;
+  if (n <= at_data_most_ / 2) ready_bound_ = at_data_most_;
+  wake_makers();
+}
+
+void Throttle::wake_makers() {
+  for (core::Worker* const each : std::exchange(makers_, {}))
+    here_.tasks().wake(*each);
 }
 
 // --- tasks that empty queues

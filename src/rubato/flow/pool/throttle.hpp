@@ -23,6 +23,10 @@
 // until all of the job is quiet, since what these are to set may be what others wait for: then as
 // many again may come. Tasks never wait for that: they may be about to set it.
 //
+// Steps of an interpreter begin when no task is left that one of them has made (PooledStep). A task that
+// makes very many that any core may run, and may run now, waits while kAtDataMost of them are in the
+// pool of its core; until half are left, or all of the job is quiet, as above.
+//
 // So a queue holds n_most rules and what is made until the last core has heard of it; and what tasks
 // of workers make for queues, which nothing bounds but the loop around all of it.
 
@@ -84,7 +88,9 @@ class Throttle final : public core::Combiner {
   void begin();
   // For tests: instead of kQueuedMost.
   void set_most(std::size_t n) noexcept { n_most_ = n; }
-  void set_at_data_most(std::size_t n) noexcept { at_data_bound_ = at_data_most_ = n; }
+  void set_at_data_most(std::size_t n) noexcept {
+    at_data_bound_ = ready_bound_ = at_data_most_ = n;
+  }
 
   // --- of whoever makes rules
 
@@ -94,6 +100,11 @@ class Throttle final : public core::Combiner {
   void note_put(QueueId queue);
   // The same of one that may come to it later; kAnyCore: whoever keeps it.
   void note_made_for(QueueId queue);
+  // The running task has put one into the pool of this core, maybe; it waits if there are many.
+  void note_ready() {
+    if (here_.n_pooled() > ready_bound_) [[unlikely]]
+      hold_maker();
+  }
   // True if the running task empties a queue, or one has made it that does.
   [[nodiscard]] bool is_of_worker() const noexcept;
   // Waits until the queue is not full any more, if it is; a task's call.
@@ -125,7 +136,11 @@ class Throttle final : public core::Combiner {
     if (counts_at_data(rule)) look_at_data(rule);
   }
   // And this core begins one of its pool; true if that has made room.
-  bool note_taken() { return is_full_of_data_ && look_for_room(); }
+  bool note_taken() {
+    if (!makers_.empty()) [[unlikely]]
+      look_for_makers();
+    return is_full_of_data_ && look_for_room();
+  }
   void note_has_data(const Rule& rule) {
     if (!counts_at_data(rule)) return;
     --n_at_data_;
@@ -186,6 +201,9 @@ class Throttle final : public core::Combiner {
       note_many_at_data(rule);
   }
   void note_many_at_data(const Rule& rule);
+  void hold_maker();
+  void look_for_makers();
+  void wake_makers();
   bool look_for_room();
   void end_full_of_data();
   void let_more_come();
@@ -206,6 +224,8 @@ class Throttle final : public core::Combiner {
   static constexpr std::size_t kQueuedMost = 4096;
   // Loops of a queue that are told of; those of others go on.
   static constexpr std::size_t kLoopsMost = 64;
+  // What a task may make while its core has more than enough.
+  static constexpr std::uint32_t kMadeLeast = 1024;
   // Of some thousand tasks that run pooled ones on a core.
   static constexpr std::uint32_t kWaitingMost = 256;
   static constexpr Nanos kStuckAfter = 20 * kMillisecond;
@@ -224,8 +244,11 @@ class Throttle final : public core::Combiner {
   std::size_t at_data_most_ = kAtDataMost;
   std::size_t at_data_bound_ = kAtDataMost;  // larger, if all were quiet
   bool is_full_of_data_ = false;
-  std::uint64_t n_looks_ = 0;       // for room
-  std::uint64_t looks_so_far_ = 0;  // at the last flush()
+  std::size_t ready_bound_ = kAtDataMost;  // the same of tasks that may run
+  std::vector<core::Worker*> makers_;      // that wait for them to begin
+  std::size_t n_seen_ready_ = 0;           // at the last flush()
+  std::uint64_t n_looks_ = 0;              // for room
+  std::uint64_t looks_so_far_ = 0;         // at the last flush()
 };
 
 class Throttle::Running {
@@ -249,7 +272,8 @@ class Throttle::Running {
   Running* outer_ = nullptr;
   std::uint32_t loop_ = 0;
   QueueId empties_;
-  QueueId full_;  // that it has put something in
+  QueueId full_;              // that it has put something in
+  std::uint32_t n_made_ = 0;  // while its core had many
 };
 
 inline bool Throttle::is_of_worker() const noexcept {

@@ -110,6 +110,14 @@ PortablePlace Shard::place_of(const Value& key) const {
   return parts_.at(part_of(key.as_integer())).place_of(place_in_part(key.as_integer()));
 }
 
+std::optional<PortablePlace> Shard::set_elsewhere(PortablePlace at) const {
+  std::optional<PortablePlace> other;
+  for_each([&](const Value& key, const Value& /*value*/) {
+    if (const PortablePlace place = place_of(key); !(place == at)) other = place;
+  });
+  return other;
+}
+
 Value* Shard::stored(const Value& key) {
   if (key.kind() != Kind::integer) return &named_.at(key.as_text()).first;
   return &parts_.at(part_of(key.as_integer())).stored(place_in_part(key.as_integer()));

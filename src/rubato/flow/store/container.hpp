@@ -116,6 +116,9 @@ class Shard {
   // visit(key, value), in the order of the keys, integers first.
   void for_each(const std::function<void(const Value&, const Value&)>& visit) const;
 
+  // Where a member was set that was not set at `at`, if one was.
+  [[nodiscard]] std::optional<PortablePlace> set_elsewhere(PortablePlace at) const;
+
   // Those that wait for members that are not there.
   [[nodiscard]] RuleList& waiting_for(const Value& key);
   [[nodiscard]] RuleList take_waiting(const Value& key);
@@ -129,6 +132,7 @@ class Shard {
   std::vector<ShardLoop> loops;
   std::map<std::uint64_t, Ref> inner_writers;  // of members that were made on the way to theirs
   Value failure;                               // if it was closed with one
+  std::optional<PortablePlace> whole_at;       // where it was set as a whole
   std::uint64_t returned = 0;                  // weight of writers that is to go home
   bool is_closed = false;
   bool is_held = false;  // has something to send
