@@ -100,8 +100,11 @@ SharingOptions sharing_of(const Problem& problem, SharingOptions sharing, std::u
   }
   // One node waits for nobody.
   if (n_nodes == 1) sharing = {};
-  // A model without pieces may be one that can be cut again.
-  if (sharing.balance == Balance::persistence && !problem.has_pieces()) {
+  // A cut into many small pieces has a longer border, which takes more than it gives where ticks are
+  // short; and a model without pieces may be one that can be cut again.
+  const bool is_cut_again =
+      sharing.balance_is_default ? problem.repartitions() : !problem.has_pieces();
+  if (sharing.balance == Balance::persistence && is_cut_again) {
     sharing.balance = Balance::repartition;
     sharing.n_pieces = 0;
   }

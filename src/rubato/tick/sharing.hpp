@@ -27,7 +27,8 @@ struct SharingOptions {
   Tick epoch = 0;              // ticks from one sharing anew to the next; 0: never
   Balance balance = Balance::repartition;  // how, if there are epochs
   // Nobody has asked for this balance: where the model cannot be cut again, pieces are moved by what
-  // they cost, if there are some. Otherwise a balance that the model does not have is an Error.
+  // they cost, if there are some; policy auto cuts again what can be. Otherwise a balance that the
+  // model does not have is an Error.
   bool balance_is_default = true;
   BalanceOptions persistence;
   // Policy auto: at epochs the policy may change, and pieces are moved if that should be faster. A

@@ -124,7 +124,7 @@ TEST(Generation, OfOneTaskFollowsItsTasks) {
     const auto run_few = [&](const std::function<void()>& main) {
       return queued_most_of(seed, [&] {
         global::on_all_cores([] { Flow::here().throttle().set_at_data_most(64); });
-        const FlowResult result = run(main);
+        FlowResult result = run(main);
         const auto as_always = [] {
           Flow::here().throttle().set_at_data_most(Throttle::kAtDataMost);
         };
@@ -143,7 +143,7 @@ TEST(Generation, GoesOnWhereTheTasksWaitForWhatIsMadeLast) {
   for (std::uint64_t seed = 0; seed < n_seeds(6); ++seed) {
     static_cast<void>(queued_most_of(seed, [] {
       global::on_all_cores([] { Flow::here().throttle().set_at_data_most(64); });
-      const FlowResult result = run([] {
+      FlowResult result = run([] {
         static core::FullEmpty<int> last;
         const auto task = [](std::int64_t i) {
           static_cast<void>(last.read_ff());

@@ -25,8 +25,8 @@ bool comes_before(const Value& a, const Value& b) {
 // Inline, as all that a member of an array needs: else each call of the three costs 2 ns of 30.
 [[gnu::always_inline]] inline void Part::set(std::size_t i, const Value& value, PortablePlace at) {
   if (many_ == nullptr || i >= many_->size()) make_room_for(i);
-  if (many_ != nullptr) {
-    many_->set(i, value, at);
+  if (Many* const many = many_.get(); many != nullptr) {
+    many->set(i, value, at);
   } else {
     few_.emplace(static_cast<std::uint16_t>(i), One{value, at});
   }

@@ -12,10 +12,13 @@ namespace {
 
 // Another candidate is taken if it should spare this share of the time.
 constexpr double kSwitchGain = 0.03;
+// And this share, if work moves for it, or goes back: that takes time, and where the work goes on moving
+// it is seldom as even as the forecast has it.
+constexpr double kMoveGain = 0.1;
 // Those that should take at most so much longer than the best are as good.
 constexpr double kAlike = 0.01;
 // Ticks for which a forecast stands against what was measured.
-constexpr double kTrust = 200;
+constexpr double kTrust = 50;
 constexpr Tick kMostBackoff = 64;  // epochs
 // A first look tells what cannot be the best: what takes kHopeless times as long as the best then.
 constexpr Tick kFirstLook = 40;  // ticks
@@ -113,18 +116,21 @@ void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& fi
     return first && !candidate.balanced ? *first : forecast;
   };
   const bool even = !balanced() && forecast.most_step() < kEven * forecast.mean_step();
+  // What sharing anew has reached is seen by now: it is not even while the work moves.
+  const bool evens = !balanced();
   double least = 0;
   for (Candidate& candidate : candidates_) {
     candidate.forecast = 0;
     if (!of(candidate).can(candidate.policy) || (candidate.balanced && even)) continue;
-    candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced, kFirstLook);
+    candidate.forecast =
+        of(candidate).tick_time(candidate.policy, candidate.balanced && evens, kFirstLook);
     if (least == 0 || candidate.forecast < least) least = candidate.forecast;
   }
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     Candidate& candidate = candidates_[i];
     const bool hopes = candidate.forecast > 0 && candidate.forecast < kHopeless * least;
     if (hopes || (i == current_ && candidate.forecast > 0))
-      candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced);
+      candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced && evens);
   }
   // What ran since the last time, against the forecast of it: by the mean of all nodes.
   double time = 0;
@@ -141,18 +147,25 @@ void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& fi
   }
   for (Candidate& candidate : candidates_)
     candidate.expected = candidate.forecast * correction_of(candidate);
+  // Work has moved so that it cannot be forecast any more: it runs as it does.
+  if (now.forecast == 0) now.expected = time;
 }
 
 std::size_t Tuner::best() const {
-  double least = 0;
+  double least_of[2] = {0, 0};  // as it is cut now, and the other way
   for (const Candidate& candidate : candidates_) {
+    double& least = least_of[candidate.balanced == balanced() ? 0 : 1];
     if (candidate.expected > 0 && (least == 0 || candidate.expected < least))
       least = candidate.expected;
   }
+  const auto [as_now, other] = least_of;
+  const bool moves = other > 0 && (as_now == 0 || other < (1 - kMoveGain) * as_now);
+  const double least = moves ? other : as_now;
   const Candidate& now = candidates_[current_];
   if (least == 0 || least > (1 - kSwitchGain) * now.expected) return current_;
   const auto found = std::ranges::find_if(candidates_, [&](const Candidate& candidate) {
-    return candidate.expected > 0 && candidate.expected <= (1 + kAlike) * least;
+    return (candidate.balanced != balanced()) == moves && candidate.expected > 0 &&
+           candidate.expected <= (1 + kAlike) * least;
   });
   return static_cast<std::size_t>(found - candidates_.begin());
 }

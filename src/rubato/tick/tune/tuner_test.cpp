@@ -50,6 +50,7 @@ System tuned(Tick epoch, std::uint32_t n_pieces = 0) {
   System system = System::parse("auto");
   system.sharing.epoch = epoch;
   system.sharing.n_pieces = n_pieces;
+  system.sharing.balance_is_default = false;
   if (n_pieces == 0) system.sharing.balance = Balance::none;
   return system;
 }
@@ -216,6 +217,17 @@ TEST(Tuner, a_crowd_has_its_pieces_moved) {
   EXPECT_TRUE(result.choices.front().balanced);
   EXPECT_GT(result.pieces_moved(), 0);
   EXPECT_LT(static_cast<double>(result.wall), 0.8 * static_cast<double>(local.wall));
+}
+
+// Sharing anew costs: who need not do that is not to lose by it, whatever the forecast hopes for.
+TEST(Tuner, loses_little_by_sharing_what_is_even) {
+  const BugProblem problem = evenly_spread();
+  constexpr Tick kTicks = 800;
+  const RunResult still = run(problem, tuned(50), kTicks, "ec2-large");
+  const RunResult result = run(problem, System::parse("auto"), kTicks, "ec2-large");
+  EXPECT_EQ(result.checksum, still.checksum);
+  EXPECT_EQ(result.pieces_moved(), 0);  // it is cut again, if at all
+  EXPECT_LT(static_cast<double>(result.wall), 1.1 * static_cast<double>(still.wall));
 }
 
 }  // namespace

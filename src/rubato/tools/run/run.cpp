@@ -83,7 +83,9 @@ void set_system(RunOptions& options) {
   tick::SharingOptions& sharing = system.sharing;
   // A policy alone has no pieces.
   if (sharing.n_pieces > 0) options.request.system = options.policy;
-  sharing.balance_is_default = sharing.n_pieces == 0 && options.balance.empty();
+  sharing.balance_is_default =
+      (sharing.n_pieces == 0 || (sharing.tune && options.pieces_option->count() == 0)) &&
+      options.balance.empty();
   if (options.epoch_option->count() > 0) sharing.epoch = options.epoch;
   if (!options.balance.empty()) {
     sharing.balance = tick::parse_balance(options.balance);
