@@ -53,7 +53,14 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     figures_.late.push_back({neighbour.node});
   for (RegionId region = 0; region < plan_.regions.size(); ++region) {
     const auto inputs = plan_.inputs[region];
-    RUBATO_REQUIRE(inputs.size() <= kInputsMax, region, inputs.size());
+    if (inputs.size() > kInputsMax) {
+      throw Error("region " + std::to_string(region) + " of node " + std::to_string(plan_.self) +
+                      " needs " + std::to_string(inputs.size()) + " others, expected " +
+                      std::to_string(kInputsMax) +
+                      " at most: cut the model into fewer parts (--pieces), so that what everybody "
+                      "needs lies in fewer of them",
+                  ExitCode::usage);
+    }
     const auto n_own = static_cast<std::uint16_t>(
         std::ranges::count_if(inputs, [&](RegionId input) { return plan_.regions[input].own(); }));
     empty_cells_[region].missing_own = n_own & kInputsMax;

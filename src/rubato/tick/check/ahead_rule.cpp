@@ -10,15 +10,32 @@
 namespace rubato::tick::detail {
 namespace {
 
-// Enough that many regions have some inputs without the others, and few enough for small instances.
-constexpr std::uint32_t kPieces = 16;
+// Enough that many regions have some inputs without the others; fewer for a model so small that its
+// pieces would all lie at their borders.
+constexpr std::uint32_t kPieces[] = {16, 8, 4, 2};
 constexpr Tick kTicksMost = 6;
 
+Policy policy_of_rule() {
+  return Policy::parse("pieces(4)");
+}
+
+// Whether a region can be begun with some of its inputs.
+bool has_cases(Partition& cut, const Dataflow::Options& run) {
+  const auto node = cut.make_node(0, policy_of_rule(), run, nullptr);
+  if (!node->store().interacts()) return false;
+  for (RegionId region = 0; region < node->plan().n_own; ++region) {
+    if (node->plan().inputs[region].size() > 1 && node->store().interacts(region)) return true;
+  }
+  return false;
+}
+
 // All of the model, cut so that its regions wait for each other.
-std::unique_ptr<Partition> cut_of(const Problem& problem) {
-  if (problem.has_pieces()) {
+std::unique_ptr<Partition> cut_of(const Problem& problem, const Dataflow::Options& run) {
+  for (const std::uint32_t n_pieces : kPieces) {
+    if (!problem.has_pieces()) break;
     try {
-      return problem.partition(1, kPieces);
+      auto cut = problem.partition(1, n_pieces);
+      if (has_cases(*cut, run)) return cut;
     } catch (const Error&) {
       // Too small for so many.
     }
@@ -61,10 +78,10 @@ Bytes saved(const NodeRun& node, RegionId region, Tick t) {
 }  // namespace
 
 void check_ahead(const Problem& problem, const CheckOptions& options, CheckReport& report) {
-  const std::unique_ptr<Partition> cut = cut_of(problem);
   Dataflow::Options run;
   run.ticks = std::min(report.ticks, kTicksMost);
-  const Policy policy = Policy::parse("pieces(4)");
+  const std::unique_ptr<Partition> cut = cut_of(problem, run);
+  const Policy policy = policy_of_rule();
   const auto whole = cut->make_node(0, policy, run, nullptr);
   const auto ahead = cut->make_node(0, policy, run, nullptr);
   if (!ahead->store().interacts()) return;
@@ -87,8 +104,7 @@ void check_ahead(const Problem& problem, const CheckOptions& options, CheckRepor
       });
     }
   }
-  // Of a model so small that no region waits for another one nothing can be told.
-  if (report.rules.back().n_cases == 0) report.rules.pop_back();
+  // Of a model so small that no region waits for another one nothing is told: the rule has no cases.
 }
 
 }  // namespace rubato::tick::detail

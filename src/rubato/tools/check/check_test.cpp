@@ -68,7 +68,10 @@ TEST_P(CheckModels, break_no_rule) {
   EXPECT_GE(report["rules"].size(), 18U);
   bool one_by_one = false;
   for (const auto& rule : report["rules"]) {
-    EXPECT_GT(rule["n_cases"].get<int>(), 0) << rule["rule"];
+    // Where the instance is so small that no region waits for another one, that is said.
+    if (rule["rule"] != "ahead-of-inputs") {
+      EXPECT_GT(rule["n_cases"].get<int>(), 0) << rule["rule"];
+    }
     one_by_one |= rule["rule"] == "one-by-one";
   }
   EXPECT_TRUE(one_by_one) << "tuples can be taken out of a state one by one";
