@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "rubato/flow/interpret/leaf_functions.hpp"
+#include "rubato/flow/interpret/leaf_runs.hpp"
 #include "rubato/flow/tic/check.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
@@ -216,7 +217,7 @@ void Compiled::check_leaves() const {
     const tic::Callable& callable = program_.callables[static_cast<std::size_t>(index)];
     if (callable.kind != tic::CallableKind::leaf) continue;
     try {
-      static_cast<void>(leaf_function(callable.name));
+      check_signature(callable, leaf_function(callable.name));
     } catch (const Error& error) {
       problems.append(problems.empty() ? "" : "\n").append(program_.file_name);
       problems.append(":").append(std::to_string(callable.place.line));

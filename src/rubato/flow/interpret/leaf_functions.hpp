@@ -13,6 +13,7 @@
 //   leaf norm(integer n) to (float x) parallel 4
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -35,12 +36,21 @@ struct LeafCall {
   std::vector<std::string> files_waited_for = {};
 };
 
+// What a function takes and sets, by its types.
+struct LeafSignature {
+  std::vector<Kind> inputs;
+  std::vector<Kind> outputs;  // the first ones; others are files, which it writes by their names
+  bool sets_all = false;      // it returns nothing: what is no file is there when it has ended
+};
+
 struct LeafFunction {
   std::function<void(LeafCall&)> run;
   // In its place, of one that all cores of a team run together; the outputs of rank 0 count.
   std::function<void(LeafCall&, const global::Team&)> run_by_team = {};
   // The shared library that it is in, as it was when it was loaded; no path: it is in the program.
   FileState library = {};
+  // Known of a function of C++ alone: what scripts say is held against it before they run.
+  std::optional<LeafSignature> signature = {};
 };
 
 // Throws Error, with the nearest name, if the program has no leaf of that name.
@@ -75,6 +85,23 @@ struct LeafResult<std::tuple<T...>> {
 
 namespace detail {
 
+template <class R>
+struct ResultKinds {
+  static std::vector<Kind> all() { return {Codec<R>::kKind}; }
+};
+template <>
+struct ResultKinds<void> {
+  static std::vector<Kind> all() { return {}; }
+};
+template <class... T>
+struct ResultKinds<std::tuple<T...>> {
+  static std::vector<Kind> all() { return {Codec<T>::kKind...}; }
+};
+template <class R, class... A>
+[[nodiscard]] LeafSignature signature_of() {
+  return {{Codec<std::remove_cvref_t<A>>::kKind...}, ResultKinds<R>::all(), std::is_void_v<R>};
+}
+
 // Throws Error if the script has an input of another type than the function.
 void check_leaf_input(const LeafCall& call, std::size_t i, Kind expected);
 
@@ -104,17 +131,20 @@ void call_leaf_function(LeafCall& call, const F& function) {
 // A function of scalars; several results are a tuple.
 template <class R, class... A>
 bool register_leaf(const std::string& name, R (*function)(A...)) {
-  return register_leaf(name, LeafFunction{[function](LeafCall& call) {
-                         detail::call_leaf_function<R, A...>(call, function);
-                       }});
+  LeafFunction leaf;
+  leaf.run = [function](LeafCall& call) { detail::call_leaf_function<R, A...>(call, function); };
+  leaf.signature = detail::signature_of<R, A...>();
+  return register_leaf(name, std::move(leaf));
 }
 template <class R, class... A>
 bool register_leaf(const std::string& name, R (*function)(const global::Team&, A...)) {
-  return register_leaf(
-      name, LeafFunction{{}, [function](LeafCall& call, const global::Team& team) {
-                           detail::call_leaf_function<R, A...>(
-                               call, [&](const A&... inputs) { return function(team, inputs...); });
-                         }});
+  LeafFunction leaf;
+  leaf.run_by_team = [function](LeafCall& call, const global::Team& team) {
+    detail::call_leaf_function<R, A...>(
+        call, [&](const A&... inputs) { return function(team, inputs...); });
+  };
+  leaf.signature = detail::signature_of<R, A...>();
+  return register_leaf(name, std::move(leaf));
 }
 
 }  // namespace rubato::flow

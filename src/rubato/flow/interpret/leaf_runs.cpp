@@ -76,6 +76,17 @@ std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const LeafFunction
   return task;
 }
 
+// What lies in a string, a blob or the name of a file is text for functions.
+bool is_text(Kind kind) {
+  return kind == Kind::string || kind == Kind::blob || kind == Kind::file;
+}
+// Whether a script may say `type` of what a function returns as `found`.
+bool is_result(const tic::Type& type, Kind found) {
+  const Kind expected = kind_of(type);
+  if (expected == found || (expected == Kind::floating && found == Kind::integer)) return true;
+  return is_text(expected) && is_text(found) && expected != Kind::file && found != Kind::file;
+}
+
 // What a leaf sets is of the type that the script says.
 void check_output(const tic::Callable& callable, std::size_t i, const Value& value) {
   const tic::Parameter& output = callable.outputs[i];
@@ -111,6 +122,41 @@ bool has_files(const LeafCall& leaf) {
 }
 
 }  // namespace
+
+void check_signature(const tic::Callable& callable, const LeafFunction& function) {
+  if (!function.signature) return;
+  const LeafSignature& is = *function.signature;
+  const auto wrong = [&](const std::string& found, const std::string& expected) {
+    throw Error("leaf " + callable.name + " has " + found + " in the script, expected " + expected +
+                ", as its function has");
+  };
+  const auto many = [](std::size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  if (callable.inputs.size() != is.inputs.size())
+    wrong(many(callable.inputs.size(), "input"), std::to_string(is.inputs.size()));
+  for (std::size_t i = 0; i < is.inputs.size(); ++i) {
+    const tic::Parameter& input = callable.inputs[i];
+    const Kind found = kind_of(input.type);
+    if (found == is.inputs[i] || (is_text(found) && is_text(is.inputs[i]))) continue;
+    wrong(
+        type_text(input.type) + " '" + input.name.text + "' as its input " + std::to_string(i + 1),
+        std::string(name_of(is.inputs[i])));
+  }
+  if (callable.outputs.size() < is.outputs.size())
+    wrong(many(callable.outputs.size(), "output"), std::to_string(is.outputs.size()));
+  for (std::size_t i = 0; i < callable.outputs.size(); ++i) {
+    const tic::Parameter& output = callable.outputs[i];
+    const bool is_set = i < is.outputs.size();
+    const bool is_void = is.sets_all && output.type.kind == tic::Kind::void_type;
+    if (is_set ? is_result(output.type, is.outputs[i])
+               : is_void || output.type.kind == tic::Kind::file)
+      continue;
+    wrong(type_text(output.type) + " '" + output.name.text + "' as its output " +
+              std::to_string(i + 1),
+          is_set ? std::string(name_of(is.outputs[i])) : "none");
+  }
+}
 
 void check_outputs(const LeafCall& leaf, const tic::Callable& callable) {
   for (std::size_t i = 0; i < leaf.outputs.size(); ++i)

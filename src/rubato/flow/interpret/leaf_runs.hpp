@@ -20,6 +20,8 @@ namespace rubato::flow {
 
 // What it sets is of the types that the script says. Throws Error.
 void check_outputs(const LeafCall& leaf, const tic::Callable& callable);
+// Throws Error if what the script says of a leaf is not what its function takes and sets.
+void check_signature(const tic::Callable& callable, const LeafFunction& function);
 
 // Of a leaf whose outputs begin as the names of files, as far as they are such. All calls block on
 // the disk.

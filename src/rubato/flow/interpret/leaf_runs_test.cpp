@@ -246,5 +246,43 @@ for i in [1:6] {
   EXPECT_NE(result.text().find("an exception of unknown type"), std::string::npos) << result.text();
 }
 
+// Before anything runs, with the place of the leaf.
+TEST(LeafSignature, is_held_against_what_the_script_says) {
+  const auto told = [](const std::string& text) -> std::string {
+    try {
+      static_cast<void>(run_text(2, text));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto expect_told = [&](const std::string& text, const std::string& what) {
+    EXPECT_NE(told(text).find(what), std::string::npos) << told(text);
+  };
+  expect_told(
+      "leaf count_to(string n) to (integer m)\ninteger m\nwhen { } then {m} from {count_to \"7\"}",
+      "test.tic:1:6: leaf count_to has string 'n' as its input 1 in the script, expected "
+      "integer, as its function has");
+  expect_told(
+      "leaf count_to(container<integer, integer> n) to (integer m)\ninteger m\n"
+      "container<integer, integer> c\ninsert c[1] = 1\nwhen {c} then {m} from {count_to c}",
+      "'n' as its input 1 in the script, expected integer");
+  expect_told(
+      "leaf count_to(integer n, integer k) to (integer m)\ninteger m\n"
+      "when { } then {m} from {count_to 7 8}",
+      "has 2 inputs in the script, expected 1");
+  expect_told(
+      "leaf count_to(integer n) to (string m)\nstring m\nwhen { } then {m} from {count_to 7}",
+      "string 'm' as its output 1 in the script, expected integer");
+  expect_told(
+      "leaf count_to(integer n) to (integer m, integer k)\ninteger m k\n"
+      "when { } then {m k} from {count_to 7}",
+      "integer 'k' as its output 2 in the script, expected none");
+  // An integer is a float, a file is written by its name.
+  EXPECT_EQ(
+      told("leaf count_to(integer n) to (float m)\nfloat m\nwhen { } then {m} from {count_to 7}"),
+      "");
+}
+
 }  // namespace
 }  // namespace rubato::flow

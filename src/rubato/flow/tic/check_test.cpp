@@ -93,6 +93,9 @@ TEST(TicChecker, names_a_circle) {
             "start");
   EXPECT_EQ(errors_of("integer x\nwhen {x} then {x} from {= 1}"),
             "a.tic:2:7: found 'x', which this rule itself sets, expected inputs that others set");
+  EXPECT_EQ(errors_of("integer a = 1\ninteger b\nwhen {a} then {b} from {= a + b}"),
+            "a.tic:3:31: found 'b' in the action, which this rule itself sets, expected what its "
+            "inputs hold");
 }
 
 TEST(TicChecker, names_unknown_things_with_the_nearest) {

@@ -305,7 +305,7 @@ class FlowRun {
       if (wants_figures()) gather(job, mine, program.engine().counters());
     } catch (const Error& error) {  // of all nodes
       if (job.speaks()) context_.err << "rubato: " << error.what() << std::endl;
-      code = error.code();
+      if (code == ExitCode::ok) code = error.code();  // else what has failed of the flow says more
     }
     try {
       job.host().agree([] {

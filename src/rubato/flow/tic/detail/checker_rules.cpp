@@ -135,8 +135,9 @@ void Checker::call_of_builtin(Rule& r, RuleCall& c) {
     value.height = 2;
     value.form = std::move(as_call);
   }
-  for (const Argument& a : c.arguments)
-    covered(r, a.value);
+  for (const Argument& a : c.arguments) {
+    if (a.output < 0) covered(r, a.value);
+  }
   const bool procedure = builtins()[static_cast<std::size_t>(c.index)].is_procedure();
   if (r.outputs.size() != (procedure ? 0 : 1)) {
     fail(c.place, std::to_string(r.outputs.size()) + " outputs of " + c.callee,
@@ -190,10 +191,13 @@ void Checker::covered(const Rule& r, const Expr& e) {
     if (const auto* f = e.as<FieldRef>()) covered(r, *f->object);
     return keys_covered(r, e);
   }
-  for (const auto* among : {&r.inputs, &r.outputs}) {
-    for (const Expr& input : *among) {
-      if (input == e) return;
-    }
+  for (const Expr& input : r.inputs) {
+    if (input == e) return;
+  }
+  for (const Expr& output : r.outputs) {
+    if (!(output == e)) continue;
+    fail(e.place, "'" + expression_text(e) + "' in the action, which this rule itself sets",
+         "what its inputs hold");
   }
   for (const Expr* part = &e; part != nullptr;) {
     for (const Expr& input : r.inputs) {
