@@ -135,7 +135,7 @@ class Dataflow final : public TickEngine {
   [[nodiscard]] std::string waiting_for() const override;
 
   [[nodiscard]] Tick own_tick() const noexcept override { return own_min_; }
-  [[nodiscard]] Tick reach() const noexcept override { return own_min_ + window_; }
+  [[nodiscard]] Tick reach() const noexcept override;
   [[nodiscard]] Tick watched_tick() const noexcept override {
     return watched_tick_.load(std::memory_order_relaxed);
   }

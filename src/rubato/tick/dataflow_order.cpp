@@ -21,6 +21,17 @@ Tick Dataflow::own_limit() const noexcept {
   return limit;
 }
 
+// The furthest tick that a step of an own region has begun to: seldom more than two beyond the first
+// where nothing is ahead, however large the window is.
+Tick Dataflow::reach() const noexcept {
+  for (Tick t = floor_ + window_ - 1; t > own_min_; --t) {
+    for (RegionId region = 0; region < plan_.n_own; ++region) {
+      if (cell(region, t).status != Status::absent) return t;
+    }
+  }
+  return own_min_;
+}
+
 bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
   if (plan_.policy.pieces) {
     // What is sent waits for more of it until a core has nothing else to do, or a deadline.
