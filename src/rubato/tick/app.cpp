@@ -23,6 +23,23 @@ void set_number(const std::string& name, T& target, std::string_view text, const
   target = value;
 }
 
+// 0.01 and 0.010.
+template <class T>
+bool are_same_number(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view text, T& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size();
+  };
+  T x{};
+  T y{};
+  return number(a, x) && number(b, y) && x == y;
+}
+template <class T>
+Parameters::Parameter number(Parameters::Parameter parameter) {
+  parameter.are_same = &are_same_number<T>;
+  return parameter;
+}
+
 std::string shown(double value) {
   char buffer[32];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
@@ -32,25 +49,27 @@ std::string shown(double value) {
 }  // namespace
 
 void Parameters::add(std::string name, std::int64_t& target, std::string help) {
-  add(Parameter{name, std::move(help), std::to_string(target),
-                [name, &target](auto text) { set_number(name, target, text, "a whole number"); }});
+  add(number<std::int64_t>(
+      Parameter{name, std::move(help), std::to_string(target),
+                [name, &target](auto text) { set_number(name, target, text, "a whole number"); }}));
 }
 void Parameters::add(std::string name, std::optional<std::int64_t>& target, std::string help) {
-  add(Parameter{name, std::move(help), target ? std::to_string(*target) : "",
-                [name, &target](auto text) {
-                  std::int64_t value = 0;
-                  set_number(name, value, text, "a whole number");
-                  target = value;
-                }});
+  add(number<std::int64_t>(Parameter{name, std::move(help), target ? std::to_string(*target) : "",
+                                     [name, &target](auto text) {
+                                       std::int64_t value = 0;
+                                       set_number(name, value, text, "a whole number");
+                                       target = value;
+                                     }}));
 }
 void Parameters::add(std::string name, std::uint64_t& target, std::string help) {
-  add(Parameter{name, std::move(help), std::to_string(target), [name, &target](auto text) {
-                  set_number(name, target, text, "a whole number >= 0");
-                }});
+  add(number<std::uint64_t>(Parameter{
+      name, std::move(help), std::to_string(target),
+      [name, &target](auto text) { set_number(name, target, text, "a whole number >= 0"); }}));
 }
 void Parameters::add(std::string name, double& target, std::string help) {
-  add(Parameter{name, std::move(help), shown(target),
-                [name, &target](auto text) { set_number(name, target, text, "a number"); }});
+  add(number<double>(Parameter{name, std::move(help), shown(target), [name, &target](auto text) {
+                                 set_number(name, target, text, "a number");
+                               }}));
 }
 void Parameters::add(std::string name, std::string& target, std::string help) {
   add(Parameter{name, std::move(help), target,

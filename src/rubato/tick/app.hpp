@@ -43,7 +43,12 @@ class Parameters {
     // The text is the name of an input file, unless it is "" or one of `no_files`.
     bool is_file = false;
     std::vector<std::string> no_files{};
+    // Whether two texts are one value; null: if they are equal.
+    bool (*are_same)(std::string_view a, std::string_view b) = nullptr;
 
+    [[nodiscard]] bool is_same(std::string_view a, std::string_view b) const {
+      return a == b || (are_same != nullptr && are_same(a, b));
+    }
     [[nodiscard]] bool names_file(std::string_view text) const;
   };
 

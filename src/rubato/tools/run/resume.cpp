@@ -53,7 +53,8 @@ bool take_parameter(const CheckpointParameter& saved, ChosenModel& model) {
   if (given == nullptr && saved.text != known->default_text) model.set(saved.name, saved.text);
   const std::string& text = given == nullptr ? saved.text : *given;
   const bool is_file = saved.file_hash != 0 && known->is_file;
-  if (is_file ? hash_of(*known, text) == saved.file_hash : text == saved.text) return false;
+  if (is_file ? hash_of(*known, text) == saved.file_hash : known->is_same(text, saved.text))
+    return false;
   if (known->may_change) return !known->same_bits;
   const bool same_name = text == saved.text;
   throw Error(

@@ -104,6 +104,22 @@ TEST_F(Resume, a_stop_condition_ends_a_resumed_run_at_the_same_tick) {
   }
 }
 
+TEST_F(Resume, a_number_is_the_same_however_it_is_written) {
+  const std::vector<std::string> words = {"nbody", "--bodies",     "100",  "--dt",
+                                          "0.01",  "--ticks",      "6",    "--checkpoint-every",
+                                          "3",     "--checkpoint", folder_};
+  const Answer whole = run(words);
+  const std::string saved = folder_ + "/tick-00000003";
+  const auto resumed = [&](const char* dt) {
+    return run({"nbody", "--bodies", "0100", "--dt", dt, "--ticks", "6", "--resume", saved});
+  };
+  EXPECT_EQ(checksum_of(resumed("1e-2")), checksum_of(whole));
+  const Answer other = resumed("0.011");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("\"0.01\" as the checkpoint has it, found \"0.011\""), std::string::npos)
+      << other.err;
+}
+
 TEST_F(Resume, a_run_that_goes_on_after_the_decision_says_that_it_was_stopped) {
   const std::vector<std::string> words = {"heat", "--width", "40",  "--height",
                                           "30",   "--edge",  "20",  "--tolerance",
