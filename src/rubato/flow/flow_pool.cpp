@@ -123,7 +123,7 @@ void Flow::run_best_of(Flow& owner) {
 }
 
 void Flow::run_pooled(std::unique_ptr<Rule> rule) {
-  const bool had_room = throttle_.note_taken();
+  const bool had_room = throttle_.note_begun_here(*rule);
   if (rule->options.is_bound()) {
     throttle_.note_begun(kBoundQueue);
   } else if (throttle_.holds(*rule, had_room)) [[unlikely]] {

@@ -29,6 +29,7 @@ class Combiner {
 struct HeldBack {
   std::function<bool()> is_any;  // called between the turns of its core
   std::function<void()> let_go;  // called in a task of it, of no scope
+  std::function<void()> look;  // called when n_lent() has become less, not in a task; may be empty
 };
 
 }  // namespace rubato::core

@@ -263,10 +263,12 @@ class CoreContext {
   void allow_native(std::uint32_t n_more) { native_.allow(n_more); }
   // f says what waits here beside tasks, for the text of a deadlock; "" if nothing does.
   void explain_waiting(std::function<std::string()> f) { reasons_.push_back(std::move(f)); }
-  // Tasks of this core that have not begun.
+  // Tasks of this core that have not begun; and those that cores of the node may take, or took and
+  // did not say so yet.
   [[nodiscard]] std::size_t n_pooled() const noexcept {
     return pool_.size() + bound_.size() + sent_.size();
   }
+  [[nodiscard]] std::size_t n_lent() const noexcept { return pool_.n_lent(); }
   [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }  // of coroutines
   [[nodiscard]] detail::StacklessTasks& stackless() noexcept { return stackless_; }  // coroutines
   // Work that is held back while anything else goes on (combiner.hpp).
@@ -312,7 +314,6 @@ class CoreContext {
   }
   // Adds to what the work of this core costs in virtual time; nothing on real cores.
   void charge(Nanos cost) noexcept { charged_ += cost; }
-  // Must not block.
   [[nodiscard]] bool is_applying() const noexcept { return tasks_.must_not_wait(); }
 
  private:
@@ -320,6 +321,7 @@ class CoreContext {
   friend class NativeCall;
   friend struct FinishDone;
   friend struct Beg;
+  friend struct Took;
   friend struct TasksExist;
 
   // Opens a scope of the running task, and waits for its end.
@@ -592,8 +594,7 @@ class CoreContext {
   std::deque<std::unique_ptr<detail::Parcel>> parcels_;         // to be brought to their cores
   std::deque<std::unique_ptr<detail::Parcel>> parcels_on_way_;  // some of their parts are in rings
   std::vector<detail::FinishTable::Acknowledgement> due_;
-  std::vector<std::pair<CoreId, std::uint64_t>>
-      applied_from_;  // bytes of parcels, to be acknowledged
+  std::vector<std::pair<CoreId, std::uint64_t>> applied_from_;  // bytes of parcels, unanswered
 };
 
 }  // namespace rubato::core

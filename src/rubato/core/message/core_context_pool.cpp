@@ -21,6 +21,17 @@ struct Beg {
   void apply(CoreContext& here) const { here.beggars_.push_back(here.source()); }
 };
 
+// A core of this node has taken that many of what was shared, and counts them from now on.
+struct Took {
+  std::uint64_t n;
+  void apply(CoreContext& here) const {
+    here.pool_.note_gone(n);
+    for (const HeldBack& held : here.held_back_) {
+      if (held.look) held.look();
+    }
+  }
+};
+
 // Somewhere there are pooled tasks, so that idle cores are to ask for some.
 struct TasksExist {
   void apply(CoreContext& here) const { here.spread_that_tasks_exist(); }
@@ -89,9 +100,8 @@ detail::TaskPool* CoreContext::next_pool(const RunnerSlot* held) noexcept {
   for (detail::TaskPool* pool : {&sent_, &bound_, &pool_}) {
     if (pool->empty()) continue;
     const RunnerSlot slot = slot_for(*pool);
-    const bool is_held = held != nullptr && slot == *held;
-    if (n_waiters_ > 0 && !slot.is_sent && !is_held) continue;
-    if (is_held || levels_.has_room(slot)) return pool;
+    if (n_waiters_ > 0 && !slot.is_sent) continue;
+    if ((held != nullptr && slot == *held) || levels_.has_room(slot)) return pool;
   }
   return nullptr;
 }
@@ -208,14 +218,17 @@ bool CoreContext::find_tasks() {
   const std::uint32_t me = shape_.local_of(core_);
   for (std::uint32_t i = 1; i < shape_.n_cores; ++i) {
     CoreContext& victim = *siblings_[(me + i) % shape_.n_cores];
+    std::uint64_t n = 0;
     const bool found = pool_.take_from(victim.pool_, [&](const detail::TaskChunk& chunk) {
-      counters_.n_stolen += chunk.n;
+      n += chunk.n;
       if (chunk.finish == 0) return;
       // As if it had sent them here, and they had begun as tasks of this core.
       finishes_.add(chunk.finish, chunk.n);
       finishes_.note_applied(chunk.finish, victim.core_, chunk.n);
     });
     if (!found) continue;
+    counters_.n_stolen += n;
+    post(victim.core_, Took{n});
     queue_runner();
     return true;
   }

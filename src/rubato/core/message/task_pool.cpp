@@ -94,7 +94,9 @@ std::vector<TaskChunkPtr> TaskPool::take_half(std::size_t n_most) {
 }
 
 void TaskPool::share_half() {
+  const std::size_t n_before = n_;
   std::vector<TaskChunkPtr> chunks = take_half(kSharedMost);
+  n_lent_ += n_before - n_;
   const std::lock_guard lock(shared_mutex_);
   count_shared(chunks, false);
   std::ranges::move(chunks, std::back_inserter(shared_));
@@ -141,8 +143,10 @@ bool TaskPool::take_back(std::uint32_t least) {
     count_shared(chunks, true);
   }
   // The oldest of them is to be the oldest again.
+  const std::size_t n_before = n_;
   for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk)
     append(std::move(*chunk));
+  n_lent_ -= n_ - n_before;
   return !chunks.empty();
 }
 

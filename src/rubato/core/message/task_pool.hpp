@@ -87,6 +87,9 @@ class TaskPool {
 
   [[nodiscard]] bool empty() const noexcept { return n_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return n_; }
+  // Records that it has shared, until it is told that another core has taken them.
+  [[nodiscard]] std::size_t n_lent() const noexcept { return n_lent_; }
+  void note_gone(std::size_t n) noexcept { n_lent_ -= n; }
   // Of the records that are run next. REQUIRES: !empty().
   [[nodiscard]] std::uint32_t level() const noexcept { return level_of(top_->finish); }
   // Of this core, where others may take it: some of that level, or a deeper one.
@@ -166,6 +169,7 @@ class TaskPool {
 
   NodeHunger& hunger_;
   std::size_t n_ = 0;
+  std::size_t n_lent_ = 0;
   std::size_t n_chunks_ = 0;
   TaskChunk* top_ = nullptr;                     // the newest of the highest rank
   std::vector<std::deque<TaskChunkPtr>> ranks_;  // the oldest first

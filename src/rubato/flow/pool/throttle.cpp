@@ -32,8 +32,12 @@ bool contains(const auto& all, const auto& one) {
 }  // namespace
 
 Throttle::Throttle() : here_(CoreContext::here()) {
-  here_.let_go_when_quiet(
-      {[this] { return is_full_of_data_ || !makers_.empty(); }, [this] { let_more_come(); }});
+  here_.let_go_when_quiet({.is_any = [this] { return is_full_of_data_ || !makers_.empty(); },
+                           .let_go = [this] { let_more_come(); },
+                           .look =
+                               [this] {
+                                 if (is_full_of_data_) look_for_room();
+                               }});
 }
 
 void Throttle::begin() {

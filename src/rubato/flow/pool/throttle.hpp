@@ -135,7 +135,12 @@ class Throttle final : public core::Combiner {
   void note_pooled(const Rule& rule) {
     if (counts_at_data(rule)) look_at_data(rule);
   }
-  // And this core begins one of its pool; true if that has made room.
+  // And this core begins one of its pool, which it may have got from another; true if that has made
+  // room.
+  bool note_begun_here(const Rule& rule) {
+    note_pooled(rule);
+    return note_taken();
+  }
   bool note_taken() {
     if (!makers_.empty()) [[unlikely]]
       look_for_makers();
@@ -195,7 +200,9 @@ class Throttle final : public core::Combiner {
   [[nodiscard]] static bool counts_at_data(const Rule& rule) noexcept {
     return rule.loop != 0 && (rule.loop & kOfWorker) == 0;
   }
-  [[nodiscard]] std::size_t n_at_data() const noexcept { return n_at_data_ + here_.n_pooled(); }
+  [[nodiscard]] std::size_t n_at_data() const noexcept {
+    return n_at_data_ + here_.n_pooled() + here_.n_lent();
+  }
   void look_at_data(const Rule& rule) {
     if (n_at_data() > at_data_bound_) [[unlikely]]
       note_many_at_data(rule);

