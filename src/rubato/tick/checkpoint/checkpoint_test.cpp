@@ -382,6 +382,47 @@ TEST_F(CheckpointFiles, a_folder_with_checkpoints_is_neither_overwritten_nor_tak
   EXPECT_THROW((void)find_checkpoint(folder_ + "/none"), Error);
 }
 
+TEST_F(CheckpointFiles, what_is_damaged_gives_way_to_a_run_from_an_older_one) {
+  const std::string older = checkpoint_path(folder_, 4);
+  const std::string part = part_path(path_, 1);
+  const std::string whole = content(part);
+  replace(part, whole.substr(1));
+  const std::string damage = damage_of(path_);
+  EXPECT_TRUE(damage.starts_with(part + ": expected " + std::to_string(whole.size()) + " bytes"))
+      << damage;
+  EXPECT_EQ(damage_of(older), "");
+  EXPECT_NE(said().find("; the one before it is there: --resume " + older), std::string::npos)
+      << said();
+  // Another run does not touch it; one that goes on from the older one has it out of its way.
+  EXPECT_THROW((void)prepare_checkpoints(folder_, ""), Error);
+  EXPECT_TRUE(fs::exists(path_));
+  (void)prepare_checkpoints(folder_, older);
+  EXPECT_FALSE(fs::exists(path_));
+  EXPECT_EQ(content(folder_ + "/damaged-" + fs::path(part).parent_path().filename().string() + "/" +
+                    fs::path(part).filename().string()),
+            whole.substr(1));
+  EXPECT_EQ(list_checkpoints(folder_).size(), 1U);
+}
+
+TEST_F(CheckpointFiles, a_job_goes_on_from_its_own_newest_without_damage) {
+  const std::string older = checkpoint_path(folder_, 4);
+  std::vector<std::string> passed;
+  EXPECT_EQ(find_checkpoint_of_job(folder_, "a", passed), "");
+  for (const std::string& path : {older, path_}) {
+    Manifest manifest = read_manifest(manifest_path(path));
+    manifest.job = "a";
+    write_manifest(manifest_path(path), manifest);
+  }
+  EXPECT_EQ(find_checkpoint_of_job(folder_, "a", passed), path_);
+  EXPECT_TRUE(passed.empty());
+  fs::remove(part_path(path_, 0));
+  EXPECT_EQ(find_checkpoint_of_job(folder_, "a", passed), older);
+  ASSERT_EQ(passed.size(), 1U);
+  EXPECT_NE(passed[0].find("No such file"), std::string::npos) << passed[0];
+  replace(manifest_path(older), "else");
+  EXPECT_EQ(find_checkpoint_of_job(folder_, "a", passed), "");
+}
+
 TEST_F(CheckpointFiles, a_folder_is_one_run_s_as_long_as_that_lives) {
   auto first = prepare_checkpoints(folder_, path_);
   // What that is writing.

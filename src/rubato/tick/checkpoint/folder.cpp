@@ -35,10 +35,30 @@ bool is_same_file(int fd, const std::string& path) {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-Error in_the_way(const std::string& folder, Tick tick) {
+Error in_the_way(const std::string& folder, Tick tick, Tick begin) {
+  const std::string older = begin < 0
+                                ? ""
+                                : ", which is newer than that of tick " + std::to_string(begin) +
+                                      " to go on from, and would be overwritten";
   return Error("--checkpoint: " + folder + " has a checkpoint of tick " + std::to_string(tick) +
-                   ": expected --resume " + folder + " to go on from it, or another folder",
+                   older + ": expected --resume " + folder +
+                   " to go on from it, or --checkpoint with another folder",
                ExitCode::usage);
+}
+
+// It stays, under a name that no checkpoint has.
+void set_aside(const CheckpointEntry& entry) {
+  const fs::path path(entry.path);
+  const std::string name = "damaged-" + path.filename().string();
+  fs::path to = path.parent_path() / name;
+  std::error_code failed;
+  for (int i = 2; fs::exists(to, failed); ++i)
+    to = path.parent_path() / (name + "-" + std::to_string(i));
+  fs::rename(path, to, failed);
+  if (failed) {
+    throw Error("renaming the damaged checkpoint " + entry.path + ": " + failed.message(),
+                ExitCode::failed);
+  }
 }
 
 // First the manifest, so that nobody takes for whole what is half removed.
@@ -73,6 +93,40 @@ std::string checkpoint_path(const std::string& folder, Tick tick) {
   const std::string digits = std::to_string(tick);
   return folder + "/" + std::string(kPrefix) +
          std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits;
+}
+
+std::string damage_of(const std::string& path) {
+  Manifest manifest;
+  try {
+    manifest = read_manifest(manifest_path(path));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  for (std::uint32_t part = 0; part < manifest.parts.size(); ++part) {
+    const std::string file = part_path(path, part);
+    std::error_code failed;
+    const std::uintmax_t n_bytes = fs::file_size(file, failed);
+    if (failed) return file + ": " + failed.message();
+    if (n_bytes != manifest.parts[part].n_bytes) {
+      return file + ": expected " + std::to_string(manifest.parts[part].n_bytes) +
+             " bytes, found " + std::to_string(n_bytes) + ": the file is cut or was changed";
+    }
+  }
+  return "";
+}
+
+std::string find_checkpoint_of_job(const std::string& folder, const std::string& job,
+                                   std::vector<std::string>& passed) {
+  const std::vector<CheckpointEntry> all = list_checkpoints(folder);
+  for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
+    if (!entry->whole) continue;
+    if (std::string damage = damage_of(entry->path); !damage.empty()) {
+      passed.push_back(std::move(damage));
+    } else if (read_manifest(manifest_path(entry->path)).job == job) {
+      return entry->path;
+    }
+  }
+  return "";
 }
 
 CheckpointEntry find_checkpoint(const std::string& path) {
@@ -145,7 +199,8 @@ std::unique_ptr<FolderLock> prepare_checkpoints(const std::string& folder,
     if (!entry->whole) {
       remove_checkpoint(*entry);
     } else if (entry->tick > begin) {
-      throw in_the_way(folder, entry->tick);
+      if (begin < 0 || damage_of(entry->path).empty()) throw in_the_way(folder, entry->tick, begin);
+      set_aside(*entry);
     }
   }
   return lock;

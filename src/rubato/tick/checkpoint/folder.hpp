@@ -18,12 +18,20 @@ struct CheckpointEntry {
 // Those in `folder`, by ascending tick; none if there is no such folder.
 [[nodiscard]] std::vector<CheckpointEntry> list_checkpoints(const std::string& folder);
 
+// What is missing of the whole checkpoint at `path`: its manifest cannot be read, or a part is not
+// there or not as long as it was. "" if nothing is; reads no part.
+[[nodiscard]] std::string damage_of(const std::string& path);
+
 // The folder of the checkpoint of that tick.
 [[nodiscard]] std::string checkpoint_path(const std::string& folder, Tick tick);
 
 // What people mean by `path`: the newest whole checkpoint of a run's folder, or the very checkpoint.
 // Throws Error if there is none, saying what is there.
 [[nodiscard]] CheckpointEntry find_checkpoint(const std::string& path);
+// The path of the newest one in `folder` that `job` has written and that has no damage; "": none.
+// `passed` gets what is wrong with newer ones, a sentence each.
+[[nodiscard]] std::string find_checkpoint_of_job(const std::string& folder, const std::string& job,
+                                                 std::vector<std::string>& passed);
 
 // A folder is one run's for as long as this lives: a lock (flock) on its file `lock`, which the system
 // releases when the process dies, however it does. On a file system without locks it holds nothing.
@@ -45,7 +53,8 @@ class FolderLock {
 };
 
 // Makes the folder ready for a run that begins with the checkpoint at `resumed`, or at tick 0 if that
-// is "": made if it is not there, and what a killed run has left half written in it removed. It is
+// is "": made if it is not there, what a killed run has left half written in it removed, and what is
+// damaged and newer than `resumed`, one of the folder, renamed (tick-8 to damaged-tick-8). It is
 // that run's as long as the result lives. Throws Error if it is another run's, or has whole
 // checkpoints that are not `resumed` or older ones of its run: they are neither overwritten nor
 // removed. One process of a job calls it, before any writes.

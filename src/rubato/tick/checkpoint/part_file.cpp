@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "rubato/io/output_file.hpp"
+#include "rubato/tick/checkpoint/folder.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -69,6 +71,16 @@ class PartReader {
   std::uint64_t left_;
 };
 
+// The newest before that tick in the folder where the one at `path` lies; "" if there is none.
+std::string older_checkpoint(const std::string& path, Tick tick) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  std::string older;
+  for (const CheckpointEntry& entry : list_checkpoints(folder.empty() ? "." : folder)) {
+    if (entry.whole && entry.tick < tick && damage_of(entry.path).empty()) older = entry.path;
+  }
+  return older;
+}
+
 }  // namespace
 
 std::uint64_t piece_hash(ByteView bytes) noexcept {
@@ -92,8 +104,21 @@ CheckpointPart write_part(const std::string& path, const PartName& name,
 }
 
 void CheckpointSource::for_each(const std::function<void(ByteView piece)>& f) const {
-  for (std::uint32_t part = 0; part < manifest_.parts.size(); ++part)
-    read_part(part, f);
+  bool is_in_f = false;
+  const auto take = [&](ByteView piece) {
+    is_in_f = true;
+    f(piece);
+    is_in_f = false;
+  };
+  try {
+    for (std::uint32_t part = 0; part < manifest_.parts.size(); ++part)
+      read_part(part, take);
+  } catch (const Error& error) {
+    const std::string older = is_in_f ? "" : older_checkpoint(folder_, manifest_.tick);
+    if (older.empty()) throw;
+    throw Error(std::string(error.what()) + "; the one before it is there: --resume " + older,
+                error.code());
+  }
 }
 
 void CheckpointSource::read_part(std::uint32_t part, const std::function<void(ByteView)>& f) const {

@@ -84,6 +84,15 @@ TEST_P(Launch, AKilledNodeEndsTheJobWithItsName) {
   EXPECT_NE(output().find("was lost: killed by signal 9"), std::string::npos) << output();
 }
 
+// As by the system that has no memory left: nobody is there to say so.
+TEST_P(Launch, ANodeThatIsKilledWithItsGuardIsLost) {
+  start("[ $r = 1 ] && kill -9 $PPID; sleep 60");
+  EXPECT_EQ(exit_code(), 5) << output();
+  EXPECT_NE(output().find("a node was lost"), std::string::npos) << output();
+  start("[ $r = 1 ] && exit 9; sleep 60");
+  EXPECT_EQ(exit_code(), 9) << output();
+}
+
 TEST_P(Launch, SignalsEndNodesThatIgnoreThem) {
   for (const auto& [signal, code] : {std::pair{SIGTERM, 143}, {SIGINT, 130}}) {
     start("trap '' TERM INT; echo pid-$$-; sleep 60");

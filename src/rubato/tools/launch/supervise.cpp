@@ -1,8 +1,10 @@
 #include "rubato/tools/launch/supervise.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -30,7 +32,7 @@ constexpr Nanos kLauncherGrace = 1200 * kMillisecond;
 // After the first node has failed, a launcher may take that long to notice, before it is told.
 // Telling one that has noticed makes Open MPI complain, so it is longer than its own limits.
 constexpr Nanos kNoticeGrace = 4000 * kMillisecond;
-// How long processes of the job may outlive their launcher.
+// How long processes of the job may outlive their launcher; how often killed guards are looked for.
 constexpr Nanos kOrphanGrace = 300 * kMillisecond;
 constexpr int kIdleMs = 50;  // an unfinished line is shown after that long
 
@@ -175,6 +177,59 @@ class Supervisor {
       kill(child_, SIGUSR1);
     }
     end_in_time(steady_now());
+    end_orphans_of_guards(steady_now());
+  }
+
+  // A guard that was killed no longer ends what its node has started, which holds the streams of the
+  // launcher open: MPICH's waits for their end, and does not see before that a node was lost.
+  void end_orphans_of_guards(Nanos now) {
+    if (ended_ || now - looked_at_ < kOrphanGrace) return;
+    looked_at_ = now;
+    const std::vector<pid_t> children = children_of("self");
+    const bool has_orphans =
+        std::ranges::any_of(children, [this](pid_t each) { return each != child_; });
+    if (!has_orphans) return;
+    const Guards guards = guards_of(child_);
+    if (guards.was_killed || !guards.is_any) kill_orphans();
+  }
+
+  [[nodiscard]] static std::vector<pid_t> children_of(const std::string& process) {
+    std::vector<pid_t> all;
+    std::error_code ignored;
+    for (const auto& task :
+         std::filesystem::directory_iterator("/proc/" + process + "/task", ignored)) {
+      std::ifstream children(task.path() / "children");
+      for (pid_t pid = 0; children >> pid;)
+        all.push_back(pid);
+    }
+    return all;
+  }
+
+  struct Guards {
+    bool is_any = false;      // some live
+    bool was_killed = false;  // one by a signal, and the launcher has not reaped it
+  };
+  // Below that process.
+  [[nodiscard]] static Guards guards_of(pid_t pid) {
+    Guards all;
+    for (const pid_t each : children_of(std::to_string(pid))) {
+      const std::string folder = "/proc/" + std::to_string(each);
+      std::ifstream file(folder + "/stat");
+      std::string text;
+      std::getline(file, text);
+      // Behind the name, which may have spaces: the state first; the status of wait() last.
+      const std::size_t at = text.rfind(") ");
+      if (at != std::string::npos && text.compare(at + 2, 1, "Z") == 0) {
+        all.was_killed |= WIFSIGNALED(std::atoi(text.c_str() + text.rfind(' ') + 1));
+        continue;
+      }
+      std::error_code ignored;
+      all.is_any |= std::filesystem::read_symlink(folder + "/exe", ignored) == own_path();
+      const Guards below = guards_of(each);
+      all.is_any |= below.is_any;
+      all.was_killed |= below.was_killed;
+    }
+    return all;
   }
 
   [[nodiscard]] bool nodes_save() const {
@@ -228,10 +283,11 @@ class Supervisor {
     all_ended_ = pid < 0 && errno == ECHILD;
   }
 
-  static void kill_orphans() {
-    std::ifstream children("/proc/thread-self/children");
-    for (pid_t pid = 0; children >> pid;)
-      kill(pid, SIGKILL);
+  // What has lost its parents; not the launcher.
+  void kill_orphans() const {
+    for (const pid_t pid : children_of("self")) {
+      if (pid != child_ || ended_) kill(pid, SIGKILL);
+    }
   }
 
   pid_t child_ = -1;
@@ -244,6 +300,7 @@ class Supervisor {
   bool ended_ = false;      // the launcher
   bool all_ended_ = false;  // all that it has started here
   Nanos ended_at_ = 0;
+  Nanos looked_at_ = 0;       // for killed guards
   int received_ = 0;          // the first signal that asked us to end
   Nanos failed_at_ = kNever;  // when a node was first seen to have failed
   Nanos told_at_ = kNever;    // when the launcher was first told to end
@@ -272,7 +329,9 @@ int judge(const Supervisor& supervisor, int code) {
     }
     if (end.exit_code != 0) return end.exit_code;
   }
-  if (code > 128) {
+  // A guard was killed: Open MPI adds 128 to the signal, Hydra of MPICH gives it as it is. A program's
+  // own code 9 is said by its guard.
+  if (code > 128 || code == SIGKILL) {
     throw Error("a node was lost: the launcher ended with exit code " + std::to_string(code) +
                     " and no node said why",
                 ExitCode::node_lost);

@@ -126,15 +126,10 @@ std::string folder_of(const CheckpointWords& words, const ChosenModel& model,
 }
 
 // The newest in `folder` of an earlier start of this job; "" if there is none, or this is the first.
-std::string checkpoint_of_job(const std::string& folder) {
+std::string checkpoint_of_job(const std::string& folder, std::vector<std::string>& passed) {
   const std::string job = id_of_job();
   if (job.empty() || std::getenv(kRestartVariable) == nullptr) return "";
-  const auto all = tick::list_checkpoints(folder);
-  for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
-    if (entry->whole && tick::read_manifest(tick::manifest_path(entry->path)).job == job)
-      return entry->path;
-  }
-  return "";
+  return tick::find_checkpoint_of_job(folder, job, passed);
 }
 
 }  // namespace
@@ -179,7 +174,8 @@ void add_checkpoint_options(CLI::App& parser, CheckpointWords& words) {
 
 Resumed resume_run(const CheckpointWords& words, ChosenModel& model, std::uint64_t& seed,
                    Tick& ticks, GivenOptions given) {
-  std::string from = checkpoint_of_job(folder_of(words, model, words.resume));
+  std::vector<std::string> passed;
+  std::string from = checkpoint_of_job(folder_of(words, model, words.resume), passed);
   if (from.empty()) from = words.resume;
   Resumed resumed;
   if (from.empty()) return resumed;
@@ -214,11 +210,13 @@ Resumed resume_run(const CheckpointWords& words, ChosenModel& model, std::uint64
   }
   const core::Identity here = core::identity_of_this_process(1);
   if (saved.build != here.build || saved.instructions != here.instructions) {
-    resumed.warning =
+    resumed.warnings.push_back(
         resumed.path + " was written by another " +
         (saved.build != here.build ? "build, " + saved.program : "kind of processor") +
-        ": the bits may differ from those of a run that was not interrupted";
+        ": the bits may differ from those of a run that was not interrupted");
   }
+  for (const std::string& damage : passed)
+    resumed.warnings.push_back(damage + "; going on from " + resumed.path);
   resumed.source = std::make_unique<tick::CheckpointSource>(resumed.path, std::move(saved));
   return resumed;
 }

@@ -26,7 +26,7 @@ struct Resumed {
   std::unique_ptr<tick::CheckpointSource> source;  // null: the run begins at tick 0
   std::string path;                                // of the checkpoint
   bool is_branch = false;                          // a parameter differs
-  std::string warning{};                           // a line for people, or ""
+  std::vector<std::string> warnings{};             // lines for people
 };
 
 // Which options people have set themselves.

@@ -1,5 +1,7 @@
 // Checkpoints through the program: taken on 4 nodes, gone on from on others, ended by signals.
 
+#include "rubato/tools/run/resume.hpp"
+
 #include <filesystem>
 #include <set>
 
@@ -219,6 +221,46 @@ TEST_F(Resume, a_second_run_into_one_folder_is_refused_until_the_first_is_dead) 
   const Answer answer = run(again);
   EXPECT_EQ(answer.code, 0) << answer.err;
   EXPECT_FALSE(fs::exists(folder_ + "/lock"));
+}
+
+TEST_F(Resume, a_damaged_checkpoint_says_how_to_go_on_and_that_works) {
+  const std::vector<std::string> words = {"heat", "--width", "60", "--height", "40"};
+  ASSERT_EQ(run(words, {"--checkpoint-every", "10", "--checkpoint", folder_, "--ticks", "30"}).code,
+            0);
+  const std::string part = folder_ + "/tick-00000030/part-00000";
+  fs::resize_file(part, fs::file_size(part) / 2);
+  const std::vector<std::string> again = {"--checkpoint-every", "10", "--ticks", "50"};
+  const std::string advice = "--resume " + folder_ + "/tick-00000020";
+  expect_refused({words.front(), "--resume", folder_}, 3, advice);
+  const Answer answer = run({words.front(), "--resume", folder_ + "/tick-00000020"}, again);
+  EXPECT_EQ(checksum_of(answer), checksum_of(run(words, {"--ticks", "50"})));
+  EXPECT_TRUE(fs::exists(folder_ + "/damaged-tick-00000030/part-00000"));
+  EXPECT_EQ(tick::find_checkpoint(folder_).tick, 50);
+}
+
+// As a launcher starts it after a node was lost.
+TEST_F(Resume, a_job_that_starts_again_passes_by_what_is_damaged) {
+  const std::vector<std::string> words = {"heat", "--width", "60", "--height", "40"};
+  const std::vector<std::string> saving = {"--checkpoint-every", "10", "--checkpoint", folder_};
+  const auto start = [&](const char* ticks) {
+    std::vector<std::string> more = saving;
+    more.insert(more.end(), {"--ticks", ticks});
+    return run(words, more);
+  };
+  const std::string whole = checksum_of(run(words, {"--ticks", "50"}));
+  ::setenv(kRunIdVariable, "20261125-120000-0a1b2c", 1);
+  const Answer first = start("30");
+  const std::string part = folder_ + "/tick-00000030/part-00000";
+  fs::resize_file(part, fs::file_size(part) / 2);
+  ::setenv(kRestartVariable, "1", 1);
+  const Answer second = start("50");
+  ::unsetenv(kRestartVariable);
+  ::unsetenv(kRunIdVariable);
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(checksum_of(second), whole);
+  EXPECT_NE(second.err.find(part + ": expected "), std::string::npos) << second.err;
+  EXPECT_NE(second.err.find("; going on from " + folder_ + "/tick-00000020"), std::string::npos)
+      << second.err;
 }
 
 // A disk that takes two checkpoints and a half: a file system in memory, of this run alone.

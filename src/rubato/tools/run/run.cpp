@@ -141,7 +141,8 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   }
   options.request.checkpoint =
       checkpoint_options(options.checkpoint, model, resumed, options.seed, options.request.ticks);
-  if (!resumed.warning.empty()) context.err << say_once("rubato: " + resumed.warning + "\n");
+  for (const std::string& warning : resumed.warnings)
+    context.err << say_once("rubato: " + warning + "\n");
   options.request.seed = options.net_seed != 0 ? options.net_seed : options.seed;
   options.request.model = options.request.output.name = model.app().name();
   options.request.inputs = input_names(model);
