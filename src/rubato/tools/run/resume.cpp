@@ -226,6 +226,11 @@ tick::CheckpointOptions checkpoint_options(const CheckpointWords& words, const C
   tick::CheckpointOptions options;
   options.folder = folder_of(words, model, resumed.path);
   if (options.folder.empty()) return options;
+  if (resumed.is_branch && words.folder.empty() && words.record.empty()) {
+    throw Error("--checkpoint: expected a folder for the checkpoints of this branch: in " +
+                    options.folder + " those of the run that it leaves would go",
+                ExitCode::usage);
+  }
   if (!words.every.empty()) parse_every(words.every, options);
   options.on_signal = true;
   options.resumed = resumed.path;

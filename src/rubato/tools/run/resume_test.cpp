@@ -340,6 +340,14 @@ TEST_F(Resume, a_branch_has_other_parameters_where_these_may_change) {
   const std::string warm = checksum_of(run({"heat", "--resume", from, "--edge", "30"}));
   EXPECT_NE(warm, same);
   EXPECT_EQ(checksum_of(run({"heat", "--resume", from, "--edge", "30", "--simulate", "5"})), warm);
+  // Its checkpoints would take the place of those that it began with.
+  expect_refused(
+      {"heat", "--resume", folder_, "--edge", "30", "--checkpoint-every", "5", "--ticks", "30"}, 2,
+      "--checkpoint: expected a folder for the checkpoints of this branch");
+  EXPECT_EQ(checksum_of(run({"heat", "--resume", from, "--edge", "30", "--checkpoint-every", "5",
+                             "--checkpoint", folder_ + "/branch"})),
+            warm);
+  EXPECT_EQ(checksum_of(run({"heat", "--resume", from})), same);
 }
 
 TEST_F(Resume, what_places_work_keeps_the_decision_to_stop) {
