@@ -149,7 +149,8 @@ print(d)
 )");
     ASSERT_EQ(ran.out, "1\n2\n3\n") << "seed " << seed << ran.result.text();
     ASSERT_EQ(ran.result.n_failures, 1U) << ran.result.text();
-    ASSERT_EQ(ran.result.failures[0], "task 'take' of test.tic:6:1: took longer than 2.5 s");
+    ASSERT_EQ(ran.result.failures[0],
+              "task 'take' of test.tic:6:1: take(3): took longer than 2.5 s");
     ASSERT_EQ(n_takes, 3);
     ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
   }
@@ -173,7 +174,8 @@ print("b", b)
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "a 4\n");
   EXPECT_EQ(n_told, 4);
   ASSERT_EQ(result.n_failures, 1U) << result.text();
-  EXPECT_EQ(result.failures[0], "task 'be_told' of test.tic:7:1: took longer than 0.02 s");
+  EXPECT_EQ(result.failures[0],
+            "task 'be_told' of test.tic:7:1: be_told(4): took longer than 0.02 s");
 }
 
 TEST(InTime, a_leaf_of_a_team_has_none) {

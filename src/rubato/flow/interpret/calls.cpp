@@ -299,7 +299,11 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
   if (team_ != nullptr) {
     if (timeout != kNever)
       throw Error("leaf " + callable.name + " runs on a team of cores: expected no timeout");
-    run_leaf_by_team(flow_, *team_, function, leaf, callable);
+    try {
+      run_leaf_by_team(flow_, *team_, function, leaf, callable);
+    } catch (const std::exception& error) {
+      throw Error(in_call(leaf) + error.what());
+    }
     return true;
   }
   JournalledLeaf journalled(leaf, flow_);
@@ -308,7 +312,9 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
   const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
   const std::vector<Value> outputs = leaf.outputs;
   bool is_whole = true;
-  const auto give_up = [&](const std::string& why) { fail(statement, environment, why); };
+  const auto give_up = [&](const std::string& why) {
+    fail(statement, environment, in_call(leaf) + why);
+  };
   const std::string who =
       "task '" + callable.name + "' of " + place_text(compiled_, statement.statement->place);
   const std::string in_crash =
@@ -327,8 +333,8 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
       }
       if (ended == EndedIn::nothing) return false;
       if (ended == EndedIn::time) break;
-    } catch (const std::exception&) {
-      if (i >= n) throw;
+    } catch (const std::exception& error) {
+      if (i >= n) throw Error(in_call(leaf) + error.what());
     }
     leaf.outputs = outputs;
   }

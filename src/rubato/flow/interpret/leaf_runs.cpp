@@ -6,6 +6,7 @@
 #include <cxxabi.h>
 
 #include "rubato/flow/in_time.hpp"
+#include "rubato/flow/interpret/evaluate.hpp"
 #include "rubato/flow/journal/equal_tasks.hpp"
 
 namespace rubato::flow {
@@ -214,6 +215,41 @@ void JournalledLeaf::add() const {
   const auto is_set = [](const Value& value) { return value.kind() != Kind::none; };
   if (!task_ || !std::ranges::all_of(leaf_.outputs, is_set)) return;
   flow_.run_native([&] { journal_->add(*task_, leaf_.outputs); }, core::NativeTime::brief);
+}
+
+// --- texts
+
+std::string in_call(const LeafCall& leaf) {
+  if (leaf.inputs.empty()) return "";
+  constexpr std::size_t kArgumentsMost = 8;
+  constexpr std::size_t kCharactersMost = 60;
+  std::string text = leaf.name + "(";
+  for (std::size_t i = 0; i < leaf.inputs.size(); ++i) {
+    if (i > 0) text += ", ";
+    if (i == kArgumentsMost) {
+      text += "..";
+      break;
+    }
+    const Value& input = leaf.inputs[i];
+    if (input.kind() == Kind::none) {
+      const std::size_t n = leaf.containers[i].size();
+      text += std::to_string(n) + (n == 1 ? " member" : " members");
+    } else if (input.kind() == Kind::blob) {
+      text += std::to_string(input.as_text().size()) + " bytes";
+    } else {
+      std::string of_input = text_of(input);
+      const bool is_long = of_input.size() > kCharactersMost;
+      if (is_long) {
+        std::size_t n = kCharactersMost;  // not within a character of UTF-8
+        while (n > 0 && (static_cast<unsigned char>(of_input[n]) & 0xC0U) == 0x80U)
+          --n;
+        of_input.resize(n);
+      }
+      if (is_long) of_input += "..";
+      text += is_text(input.kind()) ? "'" + of_input + "'" : of_input;
+    }
+  }
+  return text + "): ";
 }
 
 // --- runs

@@ -18,6 +18,9 @@
 
 namespace rubato::flow {
 
+// In front of why a call has failed: "count(7, 'words.txt', 3 members): "; of long texts the beginning,
+// and of many arguments the first. "" if it has none.
+[[nodiscard]] std::string in_call(const LeafCall& leaf);
 // What it sets is of the types that the script says. Throws Error.
 void check_outputs(const LeafCall& leaf, const tic::Callable& callable);
 // Throws Error if what the script says of a leaf is not what its function takes and sets.

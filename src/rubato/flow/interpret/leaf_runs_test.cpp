@@ -284,5 +284,18 @@ TEST(LeafSignature, is_held_against_what_the_script_says) {
       "");
 }
 
+TEST(LeafTexts, have_the_arguments_in_short) {
+  LeafCall leaf{"count", {}, {}, {}, {}};
+  EXPECT_EQ(in_call(leaf), "");
+  leaf.inputs = {Value::integer(7), Value::text(Kind::file, "words.txt"), Value(),
+                 Value::text(Kind::string, std::string(59, 'a') + "\u00e9" + "b")};
+  leaf.containers.resize(4);
+  leaf.containers[2].emplace_back(Value::integer(0), Value::integer(1));
+  EXPECT_EQ(in_call(leaf), "count(7, 'words.txt', 1 member, '" + std::string(59, 'a') + "..'): ");
+  leaf.inputs.assign(9, Value::boolean(true));
+  leaf.containers.assign(9, {});
+  EXPECT_EQ(in_call(leaf), "count(true, true, true, true, true, true, true, true, ..): ");
+}
+
 }  // namespace
 }  // namespace rubato::flow

@@ -296,7 +296,8 @@ print("b", b)
 )");
     EXPECT_EQ(ran.out, "b 4\n");
     ASSERT_EQ(ran.result.n_failures, 1U) << ran.result.text();
-    EXPECT_EQ(ran.result.failures[0], "task 'unlucky' of test.tic:4:1: no luck with 13");
+    EXPECT_EQ(ran.result.failures[0],
+              "task 'unlucky' of test.tic:4:1: unlucky(13): no luck with 13");
     EXPECT_EQ(ran.result.n_data_held, 0U);
   }
 }
