@@ -143,8 +143,10 @@ print(read(good))
     // The name of the first, two programs, and three that print.
     ASSERT_EQ(ran.result.counters.n_skipped, 6U) << ran.result.text();
     const std::string text = ran.result.text();
-    ASSERT_NE(text.find("task 'thrice_for_names' of test.tic:12:1: no luck with 13"),
-              std::string::npos)
+    ASSERT_NE(
+        text.find(
+            "task 'thrice_for_names' of test.tic:12:1: thrice_for_names(13): no luck with 13"),
+        std::string::npos)
         << text;
     ASSERT_NE(text.find("the name of file 'by_division' of test.tic:15:6: test.tic:15:"),
               std::string::npos)

@@ -37,7 +37,7 @@ when { } then {m} from {odd_only 4}
 when { } then {v} from {broken 1}; when { } then {w} from {broken 2}
 )");
     EXPECT_EQ(ran.result.n_failures, 3U);
-    expect_in(ran.result.text(), {"task 'odd_only' of test.tic:6:1: it is even",
+    expect_in(ran.result.text(), {"task 'odd_only' of test.tic:6:1: odd_only(4): it is even",
                                   "task 'broken' of test.tic:7:25: ", "ended with code 3",
                                   "task 'broken' of test.tic:7:60: "});
   }
