@@ -12,8 +12,13 @@
 // later is faster, so nobody starves. Calls that may suspend are made by a task
 // (Scheduler::current); all others by tasks of the same core or by its driver. What is waited for
 // outlives those who wait.
+//
+// async_x(then) is for who has no task, a message from another core (global/sync.hpp): then(..) is
+// called when x() would return, at once or by whoever makes that possible. It stands in the same
+// line, and does not wait.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -25,7 +30,25 @@ namespace rubato::core {
 
 namespace detail {
 
-// Suspended workers in the order of arrival; each is in one list at most.
+// Somebody who waits: a task that is suspended, on whose stack this lies, or what is to be called.
+struct Waiter {
+  Waiter* next = nullptr;
+  Worker* task = nullptr;
+  void (*go)(Waiter&) = nullptr;  // if it is no task; ends the waiter
+};
+
+template <class F>
+struct CalledWaiter : Waiter {
+  F f;
+  explicit CalledWaiter(F then) : f(std::move(then)) {
+    go = [](Waiter& me) {
+      const std::unique_ptr<CalledWaiter> ends(static_cast<CalledWaiter*>(&me));
+      ends->f();
+    };
+  }
+};
+
+// Those who wait, in the order of arrival.
 class WaitList {
  public:
   WaitList() = default;
@@ -33,21 +56,31 @@ class WaitList {
   WaitList& operator=(const WaitList&) = delete;
 
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  // Whether the next one to be woken is a task. REQUIRES: !empty().
+  [[nodiscard]] bool is_task_next() const noexcept { return first_->go == nullptr; }
 
   // Suspends the calling task until somebody wakes it.
   void wait(const char* waits_for) {
     Scheduler& here = Scheduler::current();
-    Worker& me = here.running();
-    me.next = nullptr;
-    (first_ == nullptr ? first_ : last_->next) = &me;
-    last_ = &me;
+    Waiter me;
+    me.task = &here.running();
+    append(me);
     here.suspend(waits_for);
+  }
+  // Calls f() when it is its turn.
+  template <class F>
+  void add(F f) {
+    append(*std::make_unique<CalledWaiter<F>>(std::move(f)).release());
   }
   // False if nobody waits.
   bool wake_one() {
     if (first_ == nullptr) return false;
-    Worker& worker = *std::exchange(first_, first_->next);
-    worker.home().wake(worker);
+    Waiter& waiter = *std::exchange(first_, first_->next);
+    if (waiter.go != nullptr) {
+      waiter.go(waiter);
+    } else {
+      waiter.task->home().wake(*waiter.task);
+    }
     return true;
   }
   void wake_all() {
@@ -56,8 +89,13 @@ class WaitList {
   }
 
  private:
-  Worker* first_ = nullptr;
-  Worker* last_ = nullptr;
+  void append(Waiter& waiter) noexcept {
+    (first_ == nullptr ? first_ : last_->next) = &waiter;
+    last_ = &waiter;
+  }
+
+  Waiter* first_ = nullptr;
+  Waiter* last_ = nullptr;
 };
 
 }  // namespace detail
@@ -89,16 +127,14 @@ class FullEmpty {
       RUBATO_ASSERT(value_.has_value() && kept_for_ == KeptFor::taker);
       kept_for_ = KeptFor::anybody;
     }
-    T value = std::move(*value_);
-    value_.reset();
-    if (writers_.wake_one()) kept_for_ = KeptFor::writer;
+    T value = take_out();
+    pass_on();
     return value;
   }
   // Fills the cell, whatever it was, and wakes who waits for that.
   void write_xf(T value) {
     value_.emplace(std::move(value));
-    readers_.wake_all();
-    if (kept_for_ != KeptFor::taker && takers_.wake_one()) kept_for_ = KeptFor::taker;
+    pass_on();
   }
   // Waits until the cell is empty and fills it.
   void write_ef(T value) {
@@ -117,9 +153,50 @@ class FullEmpty {
     return true;
   }
 
+  // then(value), then(value), then().
+  template <class F>
+  void async_read_ff(F then) {
+    if (value_) return then(std::as_const(*value_));
+    readers_.add([this, then = std::move(then)] { then(std::as_const(*value_)); });
+  }
+  template <class F>
+  void async_read_fe(F then) {
+    const bool waits = !value_ || kept_for_ == KeptFor::taker;
+    takers_.add([this, then = std::move(then)] { then(take_out()); });
+    if (!waits) pass_on();
+  }
+  template <class F>
+  void async_write_ef(T value, F then) {
+    const bool waits = value_.has_value() || kept_for_ == KeptFor::writer;
+    writers_.add([this, value = std::move(value), then = std::move(then)]() mutable {
+      value_.emplace(std::move(value));
+      then();
+    });
+    if (!waits) pass_on();
+  }
+
  private:
   // Who has been woken for what the cell is now, and has not run yet: nobody overtakes it.
   enum class KeptFor : std::uint8_t { anybody, taker, writer };
+
+  [[nodiscard]] T take_out() {
+    T value = std::move(*value_);
+    value_.reset();
+    return value;
+  }
+  // What the cell is now, to whom waits for it: until that is a task, which comes later, or nobody.
+  void pass_on() {
+    for (;;) {
+      if (value_) readers_.wake_all();
+      const KeptFor next = value_ ? KeptFor::taker : KeptFor::writer;
+      detail::WaitList& waiting = value_ ? takers_ : writers_;
+      if (kept_for_ == next || waiting.empty()) return;
+      const bool is_task = waiting.is_task_next();
+      if (is_task) kept_for_ = next;
+      waiting.wake_one();
+      if (is_task) return;
+    }
+  }
 
   std::optional<T> value_;
   KeptFor kept_for_ = KeptFor::anybody;
@@ -142,6 +219,11 @@ class Completion {
   void wait() {
     while (n_open_ != 0)
       waiters_.wait("what was announced to be done");
+  }
+  template <class F>
+  void async_wait(F then) {
+    if (n_open_ == 0) return then();
+    waiters_.add(std::move(then));
   }
   [[nodiscard]] std::uint64_t n_open() const noexcept { return n_open_; }
 
@@ -169,6 +251,11 @@ class Mutex {
     if (!waiters_.wake_one()) locked_ = false;
   }
   // NOLINTEND
+  template <class F>
+  void async_lock(F then) {
+    if (try_lock()) return then();
+    waiters_.add(std::move(then));
+  }
 
  private:
   bool locked_ = false;
@@ -212,6 +299,11 @@ class Semaphore {
     for (; n > 0; --n)
       if (!waiters_.wake_one()) ++n_;
   }
+  template <class F>
+  void async_acquire(F then) {
+    if (try_acquire()) return then();
+    waiters_.add(std::move(then));
+  }
 
  private:
   std::uint64_t n_;
@@ -233,6 +325,14 @@ class Barrier {
     }
     waiters_.wait("a barrier");
     return false;
+  }
+  // then(whether it was the last).
+  template <class F>
+  void async_arrive(F then) {
+    if (++n_arrived_ != n_tasks_) return waiters_.add([then = std::move(then)] { then(false); });
+    n_arrived_ = 0;
+    waiters_.wake_all();
+    then(true);
   }
 
  private:

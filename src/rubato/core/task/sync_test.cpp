@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -311,6 +312,131 @@ TEST(Sync, values_that_go_through_cells_arrive_once_whatever_the_order_of_tasks)
     EXPECT_EQ(traffic.n_read(), std::vector<int>(traffic.n_read().size(), 1));
     EXPECT_FALSE(traffic.somebody_waits());
   }
+}
+
+TEST(Sync, whoever_has_no_task_stands_in_the_line_of_those_who_have) {
+  Scheduler tasks({});
+  FullEmpty<int> cell;
+  std::vector<std::pair<int, int>> taken;  // by whom, and what
+  const auto take = [&](int who) {
+    if (who % 2 == 1)
+      return cell.async_read_fe([&, who](int value) { taken.emplace_back(who, value); });
+    tasks.spawn([&, who] {
+      const int value = cell.read_fe();
+      taken.emplace_back(who, value);
+    });
+    run_all(tasks);
+  };
+  for (int who = 0; who < 6; ++who)
+    take(who);
+  EXPECT_TRUE(taken.empty());
+  tasks.spawn([&] {
+    for (int value = 10; value < 13; ++value)
+      cell.write_ef(value);
+  });
+  run_all(tasks);
+  std::string written;
+  for (int value = 13; value < 16; ++value)
+    cell.async_write_ef(value, [&] { written += 'w'; });
+  run_all(tasks);
+  EXPECT_EQ(written, "www");
+  std::vector<std::pair<int, int>> expected;
+  for (int who = 0; who < 6; ++who)
+    expected.emplace_back(who, 10 + who);
+  // A task notes what it has taken after it was let on, and the next one may have been called before.
+  std::ranges::sort(taken);
+  EXPECT_EQ(taken, expected);
+  EXPECT_FALSE(cell.is_full());
+}
+
+// Values are lost or come twice in no order of tasks and of those without one; all go on at the end.
+TEST(Sync, a_cell_hands_on_each_value_once_whoever_waits) {
+  for (std::uint64_t seed = 0; seed < n_seeds(200); ++seed) {
+    Scheduler tasks({});
+    FullEmpty<int> cell;
+    constexpr int kValues = 40;
+    std::vector<int> n_taken(kValues, 0);
+    int n_written = 0;
+    const auto taken = [&](int value) { ++n_taken[static_cast<std::size_t>(value)]; };
+    const auto written = [&] { ++n_written; };
+    int n_takers = 0;
+    int n_writers = 0;
+    while (n_takers < kValues || n_writers < kValues) {
+      const std::uint64_t choice = hash_words(seed, static_cast<std::uint64_t>(n_takers),
+                                              static_cast<std::uint64_t>(n_writers));
+      const bool takes = n_writers == kValues || (n_takers < kValues && choice % 2 == 0);
+      const bool has_task = choice / 2 % 2 == 0;
+      if (takes) {
+        ++n_takers;
+        if (has_task) {
+          tasks.spawn([&] { taken(cell.read_fe()); });
+        } else {
+          cell.async_read_fe(taken);
+        }
+      } else {
+        const int value = n_writers++;
+        if (has_task) {
+          tasks.spawn([&, value] {
+            cell.write_ef(value);
+            written();
+          });
+        } else {
+          cell.async_write_ef(value, written);
+        }
+      }
+      if (choice / 4 % 3 == 0) static_cast<void>(tasks.run_some(1 + choice / 12 % 4));
+    }
+    run_all(tasks);
+    ASSERT_EQ(n_taken, std::vector<int>(kValues, 1)) << "seed " << seed;
+    ASSERT_EQ(n_written, kValues) << "seed " << seed;
+    ASSERT_FALSE(cell.is_full());
+  }
+}
+
+TEST(Sync, locks_and_events_let_those_go_on_who_have_no_task) {
+  Scheduler tasks({});
+  std::string order;
+  const auto note = [&](char who) { return [&order, who] { order += who; }; };
+  Mutex mutex;
+  mutex.async_lock(note('a'));
+  mutex.async_lock(note('b'));
+  tasks.spawn([&] {
+    const std::lock_guard lock(mutex);
+    order += 'c';
+  });
+  run_all(tasks);
+  mutex.async_lock(note('d'));
+  EXPECT_EQ(order, "a");
+  mutex.unlock();
+  EXPECT_EQ(order, "ab");
+  mutex.unlock();
+  run_all(tasks);
+  EXPECT_EQ(order, "abcd");
+  order.clear();
+
+  Semaphore semaphore(1);
+  semaphore.async_acquire(note('a'));
+  semaphore.async_acquire(note('b'));
+  EXPECT_EQ(order, "a");
+  semaphore.release(2);
+  EXPECT_EQ(order, "ab");
+  EXPECT_TRUE(semaphore.try_acquire());
+  order.clear();
+
+  Completion completion;
+  completion.async_wait(note('a'));
+  completion.announce();
+  completion.async_wait(note('b'));
+  EXPECT_EQ(order, "a");
+  completion.done();
+  EXPECT_EQ(order, "ab");
+  order.clear();
+
+  Barrier barrier(2);
+  barrier.async_arrive([&](bool is_last) { order += is_last ? 'l' : 'f'; });
+  tasks.spawn([&] { order += barrier.arrive_and_wait() ? 'L' : 'F'; });
+  run_all(tasks);
+  EXPECT_EQ(order, "fL");
 }
 
 }  // namespace
