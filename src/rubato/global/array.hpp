@@ -4,21 +4,30 @@
 //   auto a = GlobalArray<std::uint64_t>::make(n);
 //   forall(0, n, [=](std::uint64_t i) { async_call(a[i], [](std::uint64_t& x) { ++x; }); });
 //   forall(a, [](std::uint64_t i, std::uint64_t& x) { x = i; });       at the owners, in place
+//   ArrayPtr<std::uint64_t> p = a.begin() + 10;                        an address in it
+//   read(p[5]);  forall(p, a.end(), [](std::uint64_t& x) { x = 0; });
 //   a.free();
 //
 // A handle: copied and sent as it is; the elements live until free(). Elements are plain values,
 // and 0 at first.
 
 #include <bit>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "rubato/global/heap.hpp"
 #include "rubato/global/loop.hpp"
 #include "rubato/global/pointer.hpp"
 
 namespace rubato::global {
+
+template <class T>
+class ArrayPtr;
 
 template <class T>
 class GlobalArray {
@@ -56,11 +65,19 @@ class GlobalArray {
     return {static_cast<CoreId>(core), Place::at_offset(offset_ + at * sizeof(T))};
   }
 
+  // Addresses of the first one, and behind the last.
+  [[nodiscard]] ArrayPtr<T> begin() const noexcept { return {*this, 0}; }
+  [[nodiscard]] ArrayPtr<T> end() const noexcept {
+    return {*this, static_cast<std::ptrdiff_t>(n_)};
+  }
+
   // Elements of `core`, in its memory one after the other: the k-th of them has the index
   // index_of(core, k).
-  [[nodiscard]] std::uint64_t n_of(CoreId core) const noexcept {
-    const std::uint64_t n_blocks = n_ / block_;
-    const std::uint64_t rest = n_ % block_;
+  [[nodiscard]] std::uint64_t n_of(CoreId core) const noexcept { return n_before(core, n_); }
+  // Those of them that have an index below `i`, which is at most size().
+  [[nodiscard]] std::uint64_t n_before(CoreId core, std::uint64_t i) const noexcept {
+    const std::uint64_t n_blocks = i / block_;
+    const std::uint64_t rest = i % block_;
     const std::uint64_t n_rows = n_blocks / n_cores_ + (core < n_blocks % n_cores_ ? 1 : 0);
     return n_rows * block_ + (n_blocks % n_cores_ == core ? rest : 0);
   }
@@ -76,6 +93,8 @@ class GlobalArray {
     return reinterpret_cast<T*>(CoreContext::here().memory() + offset_);
   }
 
+  bool operator==(const GlobalArray&) const = default;
+
  private:
   static constexpr std::uint8_t kNoShift = UINT8_MAX;
 
@@ -85,6 +104,63 @@ class GlobalArray {
   std::uint32_t n_cores_ = 1;
   std::uint8_t shift_ = 0;               // if block_ is a power of two
   std::uint8_t cores_shift_ = kNoShift;  // if n_cores_ is a power of two
+};
+
+// A linear address: of an element of an array, whoever owns it [Grappa 3.1.1]. Arithmetic, difference
+// and order are those of indices; *p is where the element is. Differs from
+// the paper, whose linear addresses are a word and need the runtime's constants: it holds the handle
+// of its array, so it may travel as that does, and is worth no place in a large table, where an
+// index does.
+template <class T>
+class ArrayPtr {
+ public:
+  // NOLINTBEGIN(readability-identifier-naming): the names of the standard's iterators
+  using iterator_concept = std::random_access_iterator_tag;
+  using value_type = GlobalPtr<T>;
+  using difference_type = std::ptrdiff_t;
+  // NOLINTEND
+
+  ArrayPtr() = default;
+  ArrayPtr(const GlobalArray<T>& array, std::ptrdiff_t index) noexcept
+      : array_(array), index_(index) {}
+
+  [[nodiscard]] const GlobalArray<T>& array() const noexcept { return array_; }
+  [[nodiscard]] std::ptrdiff_t index() const noexcept { return index_; }
+
+  // REQUIRES: it is of an element.
+  [[nodiscard]] GlobalPtr<T> operator*() const noexcept {
+    return array_[static_cast<std::uint64_t>(index_)];
+  }
+  // REQUIRES: there is one, `n` further on.
+  [[nodiscard]] GlobalPtr<T> operator[](std::ptrdiff_t n) const noexcept { return *(*this + n); }
+
+  ArrayPtr& operator+=(std::ptrdiff_t n) noexcept {
+    index_ += n;
+    return *this;
+  }
+  ArrayPtr& operator-=(std::ptrdiff_t n) noexcept { return *this += -n; }
+  ArrayPtr& operator++() noexcept { return *this += 1; }
+  ArrayPtr& operator--() noexcept { return *this -= 1; }
+  ArrayPtr operator++(int) noexcept { return std::exchange(*this, *this + 1); }
+  ArrayPtr operator--(int) noexcept { return std::exchange(*this, *this - 1); }
+  friend ArrayPtr operator+(ArrayPtr p, std::ptrdiff_t n) noexcept { return p += n; }
+  friend ArrayPtr operator+(std::ptrdiff_t n, ArrayPtr p) noexcept { return p += n; }
+  friend ArrayPtr operator-(ArrayPtr p, std::ptrdiff_t n) noexcept { return p -= n; }
+  // REQUIRES for these: of one array.
+  friend std::ptrdiff_t operator-(const ArrayPtr& a, const ArrayPtr& b) noexcept {
+    RUBATO_DASSERT(a.array_ == b.array_ && "addresses in two arrays have no difference");
+    return a.index_ - b.index_;
+  }
+  friend std::strong_ordering operator<=>(const ArrayPtr& a, const ArrayPtr& b) noexcept {
+    RUBATO_DASSERT(a.array_ == b.array_ && "addresses in two arrays have no order");
+    return a.index_ <=> b.index_;
+  }
+  // Those in two arrays are different.
+  bool operator==(const ArrayPtr&) const = default;
+
+ private:
+  GlobalArray<T> array_;
+  std::ptrdiff_t index_ = 0;
 };
 
 template <class T>
@@ -128,24 +204,45 @@ struct OwnerLoop {
 
 }  // namespace detail
 
-// Calls body(element) or body(index, element) for each element, on the core that owns it. The
-// surrounding finish() waits.
+// Calls body(element) or body(index, element) for each element of [first, last), on the core that
+// owns it. The surrounding finish() waits. REQUIRES: both are of one array, and it has them.
 template <class T, class Body>
-void async_forall(const GlobalArray<T>& array, const Body& body, LoopOptions options = {},
-                  SourcePlace at = SourcePlace::here()) {
+void async_forall(const ArrayPtr<T>& first, const ArrayPtr<T>& last, const Body& body,
+                  LoopOptions options = {}, SourcePlace at = SourcePlace::here()) {
   static_assert(
       std::is_trivially_copyable_v<Body>,
       "the body of a loop is copied to all cores by its bytes: it must capture plain values");
-  async_on_all_cores(
-      [array, body, options, place = PortablePlace(at)] {
-        CoreContext& here = CoreContext::here();
-        detail::start_range<true>(
-            here, 0, array.n_of(here.core()),
-            detail::OwnerLoop<T, Body>{array, here.core(), array.local(), body}, options, place);
-      },
-      at);
+  const GlobalArray<T> array = first.array();
+  RUBATO_REQUIRE(
+      array == last.array() && first.index() >= 0 && first <= last && last <= array.end(),
+      first.index(), last.index(), array.size());
+  const auto begin = static_cast<std::uint64_t>(first.index());
+  const auto end = static_cast<std::uint64_t>(last.index());
+  const auto loop_here = [array, begin, end, body, options, place = PortablePlace(at)] {
+    CoreContext& here = CoreContext::here();
+    detail::start_range<true>(
+        here, array.n_before(here.core(), begin), array.n_before(here.core(), end),
+        detail::OwnerLoop<T, Body>{array, here.core(), array.local(), body}, options, place);
+  };
+  const auto n_cores = CoreContext::here().shape().n_cores_total();
+  if (begin == end) return;
+  const std::uint64_t n_blocks = (end - 1) / array.block() - begin / array.block() + 1;
+  if (n_blocks >= n_cores) return async_on_all_cores(loop_here, at);
+  for (std::uint64_t block = begin / array.block(); block <= (end - 1) / array.block(); ++block)
+    spawn_on(static_cast<CoreId>(block % n_cores), loop_here, at);
 }
 // The same, and waits.
+template <class T, class Body>
+void forall(const ArrayPtr<T>& first, const ArrayPtr<T>& last, const Body& body,
+            LoopOptions options = {}, SourcePlace at = SourcePlace::here()) {
+  CoreContext::here().finish([&] { async_forall(first, last, body, options, at); });
+}
+// For all of its elements.
+template <class T, class Body>
+void async_forall(const GlobalArray<T>& array, const Body& body, LoopOptions options = {},
+                  SourcePlace at = SourcePlace::here()) {
+  async_forall(array.begin(), array.end(), body, options, at);
+}
 template <class T, class Body>
 void forall(const GlobalArray<T>& array, const Body& body, LoopOptions options = {},
             SourcePlace at = SourcePlace::here()) {

@@ -4,6 +4,7 @@
 //
 //   get(p, into);  put(from, p);                      consecutive elements of one core
 //   get(array, first, into);  put(from, array, first);   elements of an array, whoever owns them
+//   get(p, into);  put(from, p);                      the same from an ArrayPtr on
 //       wait until all has been copied; the task is suspended, its core goes on with others
 //   async_get(..), async_put(..)
 //       do not wait: the surrounding finish() does
@@ -65,18 +66,22 @@ struct ByteRange {
 };
 
 template <class T>
-[[nodiscard]] ByteRange range_of(GlobalPtr<T> p, std::uint64_t n) {
+[[nodiscard]] ByteRange range_of(GlobalPtr<T> p, std::uint64_t n, SourcePlace at) {
   static_assert(std::is_trivially_copyable_v<T>, "elements are copied by their bytes");
-  RUBATO_DASSERT((n == 0 || p) && "a GlobalPtr that points to nothing");
+  RUBATO_DASSERT((n == 0 || p) && "a GlobalPtr that points to nothing", at.text());
   const std::uint64_t n_bytes = n * sizeof(T);
+  if (n != 0) check_allocated(CoreContext::here(), p.place(), n_bytes, at);
   return {p.place(), p.core(), 1, std::max<std::uint64_t>(n_bytes, 1), 0, n_bytes, sizeof(T)};
 }
 // REQUIRES: the array has these elements.
 template <class T>
-[[nodiscard]] ByteRange range_of(const GlobalArray<T>& array, std::uint64_t first,
-                                 std::uint64_t n) {
-  RUBATO_REQUIRE(first <= array.size() && n <= array.size() - first, first, n, array.size());
+[[nodiscard]] ByteRange range_of(const GlobalArray<T>& array, std::uint64_t first, std::uint64_t n,
+                                 SourcePlace at) {
+  RUBATO_REQUIRE(first <= array.size() && n <= array.size() - first &&
+                     "a range of elements that the array does not have",
+                 at.text(), first, n, array.size());
   if (n == 0) return {};
+  check_allocated(CoreContext::here(), array[0].place(), sizeof(T), at);
   const auto n_cores = static_cast<std::uint32_t>(CoreContext::here().shape().n_cores_total());
   // Blocks of one core lie one after the other, and are one.
   const std::uint64_t block = n_cores == 1 ? array.size() : std::min(array.block(), array.size());
@@ -136,28 +141,33 @@ template <class T>
 // --- elements of one core
 
 // Copies into.size() elements from `from` on. Called by a task; waits until they are here. `into`
-// does not overlap what it is copied from. Two messages with that core for each piece.
+// does not overlap what it is copied from. Two messages with that core for each piece. REQUIRES, as
+// those below: the elements are there; checked builds say for what they are not, and `at`.
 template <class T>
-void get(GlobalPtr<T> from, std::span<std::remove_const_t<T>> into) {
-  detail::get_range(detail::range_of(from, into.size()), detail::bytes_at(into));
+void get(GlobalPtr<T> from, std::span<std::remove_const_t<T>> into,
+         SourcePlace at = SourcePlace::here()) {
+  detail::get_range(detail::range_of(from, into.size(), at), detail::bytes_at(into));
 }
 // The same, without waiting: they are here at the end of the caller's scope, and `into` lives until
 // then.
 template <class T>
-void async_get(GlobalPtr<T> from, std::span<std::remove_const_t<T>> into) {
-  detail::async_get_range(detail::range_of(from, into.size()), detail::bytes_at(into));
+void async_get(GlobalPtr<T> from, std::span<std::remove_const_t<T>> into,
+               SourcePlace at = SourcePlace::here()) {
+  detail::async_get_range(detail::range_of(from, into.size(), at), detail::bytes_at(into));
 }
 // Copies from.size() elements to `to` and what follows. Called by a task; waits until they are
 // written.
 template <class T>
-void put(std::type_identity_t<std::span<const T>> from, GlobalPtr<T> to) {
-  detail::put_range(detail::bytes_at(from), detail::range_of(to, from.size()));
+void put(std::type_identity_t<std::span<const T>> from, GlobalPtr<T> to,
+         SourcePlace at = SourcePlace::here()) {
+  detail::put_range(detail::bytes_at(from), detail::range_of(to, from.size(), at));
 }
 // The same, without waiting: they are written at the end of the caller's scope. `from` is copied at
 // the call.
 template <class T>
-void async_put(std::type_identity_t<std::span<const T>> from, GlobalPtr<T> to) {
-  detail::async_put_range(detail::bytes_at(from), detail::range_of(to, from.size()));
+void async_put(std::type_identity_t<std::span<const T>> from, GlobalPtr<T> to,
+               SourcePlace at = SourcePlace::here()) {
+  detail::async_put_range(detail::bytes_at(from), detail::range_of(to, from.size(), at));
 }
 
 // --- elements of an array
@@ -165,30 +175,53 @@ void async_put(std::type_identity_t<std::span<const T>> from, GlobalPtr<T> to) {
 // Copies the elements [first, first + into.size()). REQUIRES: the array has them. Called by a task;
 // waits until they are here. Two messages with each owner for each piece.
 template <class T>
-void get(const GlobalArray<T>& array, std::uint64_t first,
-         std::type_identity_t<std::span<T>> into) {
-  detail::get_range(detail::range_of(array, first, into.size()), detail::bytes_at(into));
+void get(const GlobalArray<T>& array, std::uint64_t first, std::type_identity_t<std::span<T>> into,
+         SourcePlace at = SourcePlace::here()) {
+  detail::get_range(detail::range_of(array, first, into.size(), at), detail::bytes_at(into));
 }
 // The same, without waiting: they are here at the end of the caller's scope, and `into` lives until
 // then.
 template <class T>
 void async_get(const GlobalArray<T>& array, std::uint64_t first,
-               std::type_identity_t<std::span<T>> into) {
-  detail::async_get_range(detail::range_of(array, first, into.size()), detail::bytes_at(into));
+               std::type_identity_t<std::span<T>> into, SourcePlace at = SourcePlace::here()) {
+  detail::async_get_range(detail::range_of(array, first, into.size(), at), detail::bytes_at(into));
 }
 // Copies to the elements [first, first + from.size()). REQUIRES: the array has them. Called by a
 // task; waits until they are written.
 template <class T>
 void put(std::type_identity_t<std::span<const T>> from, const GlobalArray<T>& array,
-         std::uint64_t first) {
-  detail::put_range(detail::bytes_at(from), detail::range_of(array, first, from.size()));
+         std::uint64_t first, SourcePlace at = SourcePlace::here()) {
+  detail::put_range(detail::bytes_at(from), detail::range_of(array, first, from.size(), at));
 }
 // The same, without waiting: they are written at the end of the caller's scope. `from` is copied at
 // the call.
 template <class T>
 void async_put(std::type_identity_t<std::span<const T>> from, const GlobalArray<T>& array,
-               std::uint64_t first) {
-  detail::async_put_range(detail::bytes_at(from), detail::range_of(array, first, from.size()));
+               std::uint64_t first, SourcePlace at = SourcePlace::here()) {
+  detail::async_put_range(detail::bytes_at(from), detail::range_of(array, first, from.size(), at));
+}
+
+// --- the same from a linear address on
+
+template <class T>
+void get(const ArrayPtr<T>& from, std::type_identity_t<std::span<T>> into,
+         SourcePlace at = SourcePlace::here()) {
+  get(from.array(), static_cast<std::uint64_t>(from.index()), into, at);
+}
+template <class T>
+void async_get(const ArrayPtr<T>& from, std::type_identity_t<std::span<T>> into,
+               SourcePlace at = SourcePlace::here()) {
+  async_get(from.array(), static_cast<std::uint64_t>(from.index()), into, at);
+}
+template <class T>
+void put(std::type_identity_t<std::span<const T>> from, const ArrayPtr<T>& to,
+         SourcePlace at = SourcePlace::here()) {
+  put(from, to.array(), static_cast<std::uint64_t>(to.index()), at);
+}
+template <class T>
+void async_put(std::type_identity_t<std::span<const T>> from, const ArrayPtr<T>& to,
+               SourcePlace at = SourcePlace::here()) {
+  async_put(from, to.array(), static_cast<std::uint64_t>(to.index()), at);
 }
 
 }  // namespace rubato::global

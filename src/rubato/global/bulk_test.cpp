@@ -143,7 +143,7 @@ TEST(Bulk, AllCoresCopyAtOnce) {
 // All to the memory of one core, in 40 pieces.
 std::uint64_t n_wrong_of_ten_megabytes(CoreId owner) {
   constexpr std::uint64_t kWords = 10'000'000 / sizeof(std::uint64_t);
-  const auto array = GlobalArray<std::uint64_t>::make(n_cores() * kWords, 0);
+  const auto array = GlobalArray<std::uint64_t>::make(n_cores() * (kWords + 3), 0);
   const GlobalPtr<std::uint64_t> at = array[owner * array.block()] + 3;
   const auto values = values_of<std::uint64_t>(1, 0, kWords);
   const std::vector<std::uint64_t> others(values.rbegin(), values.rend());

@@ -116,12 +116,14 @@ class ReadOnlyCache {
  public:
   // `n` elements from `from` on, which are fetched from now on. A task may wait here for room to
   // send.
-  ReadOnlyCache(GlobalPtr<T> from, std::uint64_t n) : ReadOnlyCache(detail::range_of(from, n)) {}
-  ReadOnlyCache(GlobalPtr<const T> from, std::uint64_t n)
-      : ReadOnlyCache(detail::range_of(from, n)) {}
+  ReadOnlyCache(GlobalPtr<T> from, std::uint64_t n, SourcePlace at = SourcePlace::here())
+      : ReadOnlyCache(detail::range_of(from, n, at)) {}
+  ReadOnlyCache(GlobalPtr<const T> from, std::uint64_t n, SourcePlace at = SourcePlace::here())
+      : ReadOnlyCache(detail::range_of(from, n, at)) {}
   // The elements [first, first + n). REQUIRES: the array has them.
-  ReadOnlyCache(const GlobalArray<T>& array, std::uint64_t first, std::uint64_t n)
-      : ReadOnlyCache(detail::range_of(array, first, n)) {}
+  ReadOnlyCache(const GlobalArray<T>& array, std::uint64_t first, std::uint64_t n,
+                SourcePlace at = SourcePlace::here())
+      : ReadOnlyCache(detail::range_of(array, first, n, at)) {}
   ReadOnlyCache(const ReadOnlyCache&) = delete;
   ReadOnlyCache& operator=(const ReadOnlyCache&) = delete;
   // Waits for what is on its way.
@@ -159,12 +161,13 @@ class WriteBackCache {
 
  public:
   // `n` elements from `to` on. Fetches nothing yet.
-  WriteBackCache(GlobalPtr<T> to, std::uint64_t n, CacheMode mode = CacheMode::read_write)
-      : range_(detail::range_of(to, n), mode == CacheMode::read_write) {}
+  WriteBackCache(GlobalPtr<T> to, std::uint64_t n, CacheMode mode = CacheMode::read_write,
+                 SourcePlace at = SourcePlace::here())
+      : range_(detail::range_of(to, n, at), mode == CacheMode::read_write) {}
   // The elements [first, first + n). REQUIRES: the array has them.
   WriteBackCache(const GlobalArray<T>& array, std::uint64_t first, std::uint64_t n,
-                 CacheMode mode = CacheMode::read_write)
-      : range_(detail::range_of(array, first, n), mode == CacheMode::read_write) {}
+                 CacheMode mode = CacheMode::read_write, SourcePlace at = SourcePlace::here())
+      : range_(detail::range_of(array, first, n, at), mode == CacheMode::read_write) {}
   WriteBackCache(const WriteBackCache&) = delete;
   WriteBackCache& operator=(const WriteBackCache&) = delete;
   ~WriteBackCache() { release(); }

@@ -21,23 +21,6 @@
 namespace rubato::global {
 namespace {
 
-// Runs `n_wrong` as the main task on jobs of several shapes, and expects 0 of it.
-void expect_right(const std::function<std::uint64_t(std::uint64_t seed)>& n_wrong) {
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::uint64_t n = 1;
-    simulate_seed(
-        1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 3), seed,
-        [&, seed] { n = n_wrong(seed); }, seed % 2 == 0 ? tiny_windows() : core::MessageOptions{});
-    EXPECT_EQ(n, 0U);
-  }
-  for (std::uint32_t n_cores = 1; n_cores <= 3; ++n_cores) {
-    std::uint64_t n = 1;
-    run_here(n_cores, [&] { n = n_wrong(n_cores); });
-    EXPECT_EQ(n, 0U) << n_cores << " real cores";
-  }
-}
-
 // A few words often, many seldom.
 std::uint64_t skewed(std::uint64_t seed, std::uint64_t i) {
   const std::uint64_t h = hash_words(seed, i);

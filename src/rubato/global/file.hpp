@@ -174,7 +174,7 @@ class ArraySource final : public SegmentSource {
   std::uint64_t next(Bytes& segment) override {
     const std::uint64_t n = std::min(kMost, end_ - next_);
     segment.resize(n * sizeof(T));
-    get_range(range_of(array_, next_, n), segment.data());
+    get_range(range_of(array_, next_, n, SourcePlace::here()), segment.data());
     next_ += n;
     return n;
   }
@@ -194,7 +194,7 @@ class ArraySink final : public SegmentSink {
  public:
   explicit ArraySink(const GlobalArray<T>& array) : array_(array) {}
   void take(std::uint64_t first, std::uint64_t n, ByteView segment) override {
-    put_range(segment.data(), range_of(array_, first, n));
+    put_range(segment.data(), range_of(array_, first, n, SourcePlace::here()));
   }
 
  private:

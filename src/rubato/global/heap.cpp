@@ -4,6 +4,9 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include <sys/mman.h>
 
@@ -22,6 +25,32 @@ constexpr std::uint64_t kLine = 64;
 GlobalPtr<SymmetricHeap> heap() {
   return {0, Place::at_offset(0)};
 }
+
+#ifdef NDEBUG
+void tell_all_cores(std::uint64_t /*offset*/, std::uint64_t /*n_bytes*/) {}
+void forget(CoreContext& /*here*/, std::uint64_t /*offset*/) {}
+#else
+// What a core knows of allocations: bytes by offset.
+struct Allocations {
+  std::map<std::uint64_t, std::uint64_t> n_bytes;
+};
+struct Allocated {
+  std::uint64_t offset;
+  std::uint64_t n_bytes;
+  void apply(CoreContext& here) const {
+    here.local_or_make<Allocations>().n_bytes[offset] = n_bytes;
+  }
+};
+// Before anybody can use it.
+void tell_all_cores(std::uint64_t offset, std::uint64_t n_bytes) {
+  CoreContext& here = CoreContext::here();
+  const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
+  here.finish([&] { here.multicast(0, n_cores, Allocated{offset, n_bytes}); });
+}
+void forget(CoreContext& here, std::uint64_t offset) {
+  here.local_or_make<Allocations>().n_bytes.erase(offset);
+}
+#endif
 
 }  // namespace
 
@@ -111,7 +140,25 @@ std::uint64_t allocate_symmetric(std::uint64_t n_bytes) {
             " bytes on each core: a core has addresses for as much memory as its machine has",
         ExitCode::failed);
   }
+  tell_all_cores(offset, n_bytes);
   return offset;
+}
+
+void check_allocated([[maybe_unused]] CoreContext& here, [[maybe_unused]] Place place,
+                     [[maybe_unused]] std::uint64_t n_bytes, [[maybe_unused]] SourcePlace at) {
+#ifndef NDEBUG
+  if (!place.is_offset()) return;  // an object that its core has exported
+  const auto& known = here.local_or_make<Allocations>().n_bytes;
+  const std::uint64_t offset = place.offset();
+  const auto behind = known.upper_bound(offset);
+  std::pair<std::uint64_t, std::uint64_t> nearest(offset, 0);
+  if (behind != known.begin()) nearest = *std::prev(behind);
+  const auto [first, n_there] = nearest;
+  const std::uint64_t from = offset - first;  // the bounds are [0, n_there)
+  RUBATO_REQUIRE(from <= n_there && n_bytes <= n_there - from &&
+                     "a range of global memory is not within what was allocated there",
+                 at.text(), from, n_bytes, n_there);
+#endif
 }
 
 void deallocate_symmetric(std::uint64_t offset) {
@@ -119,6 +166,7 @@ void deallocate_symmetric(std::uint64_t offset) {
       call(heap(), [offset](SymmetricHeap& h) { return h.size_of(offset); });
   // The next one who gets the space finds zeros.
   on_all_cores([offset, n_bytes] {
+    forget(CoreContext::here(), offset);
     std::byte* const begin = CoreContext::here().memory() + offset;
     // Whole huge pages to the system, the rest by hand.
     const auto address = reinterpret_cast<std::uintptr_t>(begin);

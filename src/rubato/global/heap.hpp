@@ -70,5 +70,8 @@ class SymmetricHeap {
 [[nodiscard]] std::uint64_t allocate_symmetric(std::uint64_t n_bytes);
 // Gives it back, with its pages on all cores. Called by a task, and waits.
 void deallocate_symmetric(std::uint64_t offset);
+// Checked builds end the job if these bytes, of symmetric memory, are not all of one allocation that
+// is there; for `at`, where somebody wants them. Each core knows all allocations there.
+void check_allocated(CoreContext& here, Place place, std::uint64_t n_bytes, SourcePlace at);
 
 }  // namespace rubato::global

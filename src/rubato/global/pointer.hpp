@@ -48,6 +48,10 @@ class Place {
   [[nodiscard]] constexpr Place moved(std::int64_t n) const noexcept {
     return Place(word_ >= 0 ? word_ + n : word_ - n);
   }
+  // By how many bytes it is behind `other`, on the same core and of the same kind.
+  [[nodiscard]] constexpr std::int64_t behind(const Place& other) const noexcept {
+    return word_ >= 0 ? word_ - other.word_ : other.word_ - word_;
+  }
   bool operator==(const Place&) const = default;
 
  private:
@@ -85,8 +89,29 @@ class GlobalPtr {
   [[nodiscard]] GlobalPtr operator+(std::ptrdiff_t n) const noexcept {
     return {core_, place_.moved(n * static_cast<std::ptrdiff_t>(sizeof(T)))};
   }
+  [[nodiscard]] GlobalPtr operator-(std::ptrdiff_t n) const noexcept {
+    return *this + -n;
+  }
+  [[nodiscard]] GlobalPtr operator[](std::ptrdiff_t n) const noexcept {
+    return *this + n;
+  }
   GlobalPtr& operator+=(std::ptrdiff_t n) noexcept {
     return *this = *this + n;
+  }
+  GlobalPtr& operator-=(std::ptrdiff_t n) noexcept {
+    return *this = *this - n;
+  }
+  GlobalPtr& operator++() noexcept {
+    return *this += 1;
+  }
+  GlobalPtr& operator--() noexcept {
+    return *this -= 1;
+  }
+  // REQUIRES: both are of one array on one core. (Across cores: ArrayPtr, array.hpp.)
+  friend std::ptrdiff_t operator-(const GlobalPtr& a, const GlobalPtr& b) noexcept {
+    RUBATO_DASSERT(a.core_ == b.core_ && "addresses on two cores have no difference", a.core_,
+                   b.core_);
+    return a.place_.behind(b.place_) / static_cast<std::ptrdiff_t>(sizeof(T));
   }
   // A member of what this points to: p.member(&Vertex::degree).
   template <class M, class U>

@@ -2,7 +2,11 @@
 // For tests of programs: on virtual nodes in an order of their seed, and on the cores of this
 // machine.
 
+#include <cstdint>
+#include <functional>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "rubato/global/simulate.hpp"
 #include "rubato/net/local.hpp"
@@ -49,6 +53,23 @@ void run_here(std::uint32_t n_cores, F main, std::uint32_t n_native_threads = 4)
   core::MessageOptions messages;
   messages.n_native_threads = n_native_threads;
   run(host, {messages, kTestBytesACore}, main);
+}
+
+// Runs `n_wrong` as the main task of jobs of several shapes, and expects 0 of it.
+inline void expect_right(const std::function<std::uint64_t(std::uint64_t seed)>& n_wrong) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::uint64_t n = 1;
+    simulate_seed(
+        1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 3), seed,
+        [&, seed] { n = n_wrong(seed); }, seed % 2 == 0 ? tiny_windows() : core::MessageOptions{});
+    EXPECT_EQ(n, 0U);
+  }
+  for (std::uint32_t n_cores = 1; n_cores <= 3; ++n_cores) {
+    std::uint64_t n = 1;
+    run_here(n_cores, [&] { n = n_wrong(n_cores); });
+    EXPECT_EQ(n, 0U) << n_cores << " real cores";
+  }
 }
 
 }  // namespace rubato::global
