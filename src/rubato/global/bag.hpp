@@ -17,11 +17,12 @@
 
 namespace rubato::global {
 
-// A handle: copied and sent as it is.
+// A handle: copied and sent as it is. Values are plain, strings, or of any type that has a codec.
 template <class T>
 class GlobalBag {
-  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8,
-                "values of a bag are plain, since others take them");
+  static_assert(Encoded<T>,
+                "a value of a bag is a string, a plain value, or has a codec (codec.hpp)");
+  static_assert(!std::is_same_v<T, bool>, "values of a bag are handed out in place: take a char");
 
  public:
   GlobalBag() = default;
@@ -60,12 +61,10 @@ class GlobalBag {
     GlobalBag bag;
     Place reply;
     void apply(CoreContext& here, ByteView values) const {
-      auto& waiting = *reinterpret_cast<detail::Reply<std::uint64_t>*>(reply.resolve(here));
-      const auto* const first = reinterpret_cast<const T*>(values.data());
-      const std::size_t n = values.size() / sizeof(T);
-      bag.local().insert(bag.local().end(), first, first + n);
-      waiting.value.emplace(n);
-      here.tasks().wake(*waiting.waiter);
+      std::uint64_t n = 0;
+      for (Reader in(values); !in.at_end(); ++n)
+        bag.local().push_back(detail::get_one<T>(in));
+      reinterpret_cast<detail::Reply<std::uint64_t>*>(reply.resolve(here))->take(here, n);
     }
   };
   struct Ask {
@@ -74,9 +73,13 @@ class GlobalBag {
     void apply(CoreContext& here) const {
       Values& mine = bag.local();
       const std::size_t n = std::min((mine.size() + 1) / 2, kGivenMost);
-      const std::vector<T> given(mine.end() - static_cast<std::ptrdiff_t>(n), mine.end());
-      mine.resize(mine.size() - n);
-      here.post(here.source(), Given{bag, reply}, std::as_bytes(std::span(given)));
+      Writer given;
+      for (std::size_t i = mine.size() - n; i < mine.size(); ++i) {
+        detail::check_travels<T>(here, mine[i]);
+        detail::put_one<T>(given, mine[i]);
+      }
+      mine.erase(mine.end() - static_cast<std::ptrdiff_t>(n), mine.end());
+      here.post(here.source(), Given{bag, reply}, given.view());
     }
   };
 
@@ -96,7 +99,7 @@ std::optional<T> GlobalBag<T>::take() const {
     }
     // Meanwhile other tasks of this core may have put something, or taken what came.
     if (local().empty()) continue;
-    const T value = local().back();
+    T value = std::move(local().back());
     local().pop_back();
     return value;
   }

@@ -184,18 +184,11 @@ template <class R>
 struct CoroutineReply {
   std::coroutine_handle<Coroutine::promise_type> waiter;
   std::optional<R> value;
-};
 
-template <class R>
-struct CoroutineReplyRecord {
-  Place reply;
-  Carried<R> value;
-  void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
-  void apply(CoreContext& here) const {
-    auto& waiting = *reinterpret_cast<CoroutineReply<R>*>(reply.resolve(here));
-    waiting.value.emplace(value.get());
-    const CoreContext::RunningScope inside(here, waiting.waiter.promise().scope);
-    waiting.waiter.resume();
+  void take(CoreContext& here, R result) {
+    value.emplace(std::move(result));
+    const CoreContext::RunningScope inside(here, waiter.promise().scope);
+    waiter.resume();
   }
 };
 
@@ -212,8 +205,7 @@ struct CallAwaiter {
     reply.waiter = waiter;
     CoreContext& here = CoreContext::here();
     check_travels(here, f);
-    here.post(p.core(),
-              CallRecord<T, F, CoroutineReplyRecord>{p.place(), Place::at_address(&reply), f});
+    here.post(p.core(), CallRecord<T, F, CoroutineReply>{p.place(), Place::at_address(&reply), f});
   }
   auto await_resume() {
     if constexpr (!std::is_void_v<std::invoke_result_t<const F&, T&>>) {

@@ -3,7 +3,7 @@
 //
 //   read(p), write(p, v), fetch_add(p, 1), compare_exchange(p, old, v), call(p, [](T& x) { .. })
 //       wait for the result; the task is suspended, its core goes on with others
-//   async_call(p, [](T& x) { .. }), async_write(p, v)
+//   async_call(p, [](T& x) { .. }), async_write(p, v), async_fetch_add(p, 1), async_compare_exchange(..)
 //       do not wait: the surrounding finish() does
 //   fetch(p, [](const T& value) { .. }), fetch_call(p, [](T& x) { return ..; }, [](R result) { .. })
 //       the value comes back to this core, and is handed to the last function here; finish() waits
@@ -12,8 +12,8 @@
 // are in one order. It must not block. It may start others (async_call, spawn), which belong to the
 // same scope. What it captures travels as it is: plain values and GlobalPtrs, no addresses. What
 // handles a result of fetch() stays on this core and may capture what outlives the scope. A result
-// is a value, too: pointers and views are refused by the compiler, addresses within it by checked
-// builds.
+// is a value, too, a string or any other that has a codec (codec.hpp) among them: pointers and views
+// are refused by the compiler, addresses within it by checked builds.
 //
 // Operations on the calling core's own memory: those that wait run at once, in place, or when there
 // is room again for what such operations have posted; asynchronous ones are queued as all others, so
@@ -34,31 +34,54 @@ namespace detail {
 template <class F>
 concept Travels = std::is_trivially_copyable_v<F>;
 
-// Where the result of an operation is waited for; lies on the stack of the waiting task.
+// Where the result of an operation is waited for, or will be; lies on the stack of the waiting task.
 template <class R>
 struct Reply {
   core::Worker* waiter = nullptr;
   std::optional<R> value;
 
-  R wait(CoreContext& here) {
+  // Until it is here; then it is still to be had.
+  void wait_for(CoreContext& here, const char* waits_for = "the result of a delegate") {
     waiter = &here.tasks().running();
     while (!value)
-      here.tasks().suspend("the result of a delegate");
+      here.tasks().suspend(waits_for);
+  }
+  R wait(CoreContext& here, const char* waits_for = "the result of a delegate") {
+    wait_for(here, waits_for);
     return std::move(*value);
+  }
+  void take(CoreContext& here, R result) {
+    value.emplace(std::move(result));
+    if (waiter != nullptr) here.tasks().wake(*waiter);
   }
 };
 
-template <class R>
+// Takes a result to whoever waits for it, with a To<R>.
+template <class R, template <class> class To = Reply>
 struct ReplyRecord {
   Place reply;
   Carried<R> value;
   void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
   void apply(CoreContext& here) const {
-    auto& waiting = *reinterpret_cast<Reply<R>*>(reply.resolve(here));
-    waiting.value.emplace(value.get());
-    here.tasks().wake(*waiting.waiter);
+    reinterpret_cast<To<R>*>(reply.resolve(here))->take(here, value.get());
   }
 };
+template <class R, template <class> class To>
+requires(!TravelsWhole<R>) struct ReplyRecord<R, To> {
+  Place reply;
+  void apply(CoreContext& here, ByteView bytes) const {
+    reinterpret_cast<To<R>*>(reply.resolve(here))->take(here, Codec<R>::make(bytes));
+  }
+};
+template <template <class> class To = Reply, class R>
+void post_reply(CoreContext& here, CoreId to, Place reply, const R& result) {
+  if constexpr (TravelsWhole<R>) {
+    check_travels(here, result);
+    here.post(to, ReplyRecord<R, To>{reply, result});
+  } else {
+    here.post(to, ReplyRecord<R, To>{reply}, Codec<R>::bytes(result));
+  }
+}
 
 // Nothing, as something that can be sent.
 struct Unit {};
@@ -75,18 +98,16 @@ auto result_of(const F& f, T& x) {
 template <class F, class T>
 using ResultOf = decltype(result_of(std::declval<const F&>(), std::declval<T&>()));
 
-// Answer<R> is the record that takes the result to whoever waits for it.
-template <class T, class F, template <class> class Answer = ReplyRecord>
+// Whoever waits does so with a To<R>.
+template <class T, class F, template <class> class To = Reply>
 struct CallRecord {
   Place place;
   Place reply;
   [[no_unique_address]] Carried<F> f;
   void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
   void apply(CoreContext& here) const {
-    using R = ResultOf<F, T>;
-    const R result = result_of(f.get(), *reinterpret_cast<T*>(place.resolve(here)));
-    check_travels(here, result);
-    here.post(here.source(), Answer<R>{reply, result});
+    const ResultOf<F, T> result = result_of(f.get(), *reinterpret_cast<T*>(place.resolve(here)));
+    post_reply<To>(here, here.source(), reply, result);
   }
 };
 
@@ -104,6 +125,11 @@ struct ThenRecord {
   [[no_unique_address]] Carried<Then> then;
   void apply(CoreContext& /*here*/) const { then.get()(value.get()); }
 };
+template <class R, class Then>
+requires(!TravelsWhole<R>) struct ThenRecord<R, Then> {
+  [[no_unique_address]] Carried<Then> then;
+  void apply(CoreContext& /*here*/, ByteView bytes) const { then.get()(Codec<R>::make(bytes)); }
+};
 
 template <class T, class F, class Then>
 struct FetchRecord {
@@ -114,8 +140,12 @@ struct FetchRecord {
   void apply(CoreContext& here) const {
     using R = std::remove_cvref_t<std::invoke_result_t<const F&, T&>>;
     const R result = f.get()(*reinterpret_cast<T*>(place.resolve(here)));
-    check_travels(here, result);
-    here.post(here.source(), ThenRecord<R, Then>{result, then.get()});
+    if constexpr (TravelsWhole<R>) {
+      check_travels(here, result);
+      here.post(here.source(), ThenRecord<R, Then>{result, then.get()});
+    } else {
+      here.post(here.source(), ThenRecord<R, Then>{then.get()}, Codec<R>::bytes(result));
+    }
   }
 };
 
@@ -206,6 +236,19 @@ void write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
 template <class T>
 void async_write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
   async_call(p, detail::Write<T>{value});
+}
+// Not combined, as async_add() is (add.hpp): for T whose sums are not those of numbers, too.
+template <class T>
+void async_fetch_add(GlobalPtr<T> p, const std::type_identity_t<T>& increment) {
+  async_call(p, [add = detail::FetchAdd<T>{increment}](T& x) { static_cast<void>(add(x)); });
+}
+// Whether it did is known by who asks for it: fetch_call(), future_compare_exchange().
+template <class T>
+void async_compare_exchange(GlobalPtr<T> p, const std::type_identity_t<T>& expected,
+                            const std::type_identity_t<T>& desired) {
+  async_call(p, [exchange = detail::CompareExchange<T>{expected, desired}](T& x) {
+    static_cast<void>(exchange(x));
+  });
 }
 // Returns the value before.
 template <class T>

@@ -87,8 +87,9 @@ std::string_view name_of(FileKind kind) noexcept {
   }
   return "of an unknown kind";
 }
-std::string key_size_text(std::uint64_t n_bytes) {
-  return n_bytes == 0 ? "keys of several lengths" : "keys of " + std::to_string(n_bytes) + " bytes";
+std::string size_text(const std::string& what, std::uint64_t n_bytes) {
+  return what +
+         (n_bytes == 0 ? "s of several lengths" : "s of " + std::to_string(n_bytes) + " bytes");
 }
 
 // A file that is read at places.
@@ -171,16 +172,20 @@ Bytes bytes_of_head(const FileHead& head) {
 bool has_keys(FileKind kind) noexcept {
   return kind == FileKind::map || kind == FileKind::set;
 }
+// Otherwise the number of entries says how many bytes they have.
+bool has_several_lengths(const FileType& type) noexcept {
+  return has_keys(type.kind) || type.value_bytes == 0;
+}
 
 void check_type(const InFile& file, const FileType& found, const FileType& wanted) {
   if (found.kind != wanted.kind) file.fail(kAtKind, name_of(wanted.kind), name_of(found.kind));
   if (found.value_bytes != wanted.value_bytes) {
-    const std::string what = has_keys(wanted.kind) ? "values of " : "elements of ";
-    file.fail(kAtValueBytes, what + std::to_string(wanted.value_bytes) + " bytes",
-              what + std::to_string(found.value_bytes) + " bytes");
+    const std::string what = has_keys(wanted.kind) ? "value" : "element";
+    file.fail(kAtValueBytes, size_text(what, wanted.value_bytes),
+              size_text(what, found.value_bytes));
   }
   if (found.key_bytes == wanted.key_bytes) return;
-  file.fail(kAtKeyBytes, key_size_text(wanted.key_bytes), key_size_text(found.key_bytes));
+  file.fail(kAtKeyBytes, size_text("key", wanted.key_bytes), size_text("key", found.key_bytes));
 }
 
 // That the file has the length that its head says, and room for its entries.
@@ -195,7 +200,7 @@ void check_length(const InFile& file, const FileHead& head) {
               "a file of " + std::to_string(file.n_bytes()) + " bytes");
   }
   const std::uint64_t data_bytes = head.table_offset - kHeadBytes;
-  if (has_keys(head.type.kind)) {
+  if (has_several_lengths(head.type)) {
     if (head.n_segments == 0) file.check(kAtEntries, "entries: ", 0, head.n_entries);
     return;
   }
@@ -231,7 +236,7 @@ class RowReader {
       file_.fail(at + 24, "entries that end at " + std::to_string(head_.n_entries) + " or before",
                  std::to_string(row.n_entries) + " from " + std::to_string(row.first) + " on");
     }
-    if (!has_keys(head_.type.kind)) {
+    if (!has_several_lengths(head_.type)) {
       file_.check(at + 8, "bytes of elements: ", row.n_entries * head_.type.value_bytes,
                   row.n_bytes);
     }
@@ -365,6 +370,15 @@ std::uint64_t new_file_id() {
 std::uint64_t n_before(std::uint64_t n, CoreId core) noexcept {
   const std::uint64_t n_cores = CoreContext::here().shape().n_cores_total();
   return n / n_cores * core + std::min<std::uint64_t>(n % n_cores, core);
+}
+
+InShare share_of(std::uint64_t n, std::uint64_t i) noexcept {
+  const std::uint64_t n_cores = CoreContext::here().shape().n_cores_total();
+  // The first n % n_cores cores have one more.
+  const std::uint64_t n_longer = n % n_cores * (n / n_cores + 1);
+  const std::uint64_t core =
+      i < n_longer ? i / (n / n_cores + 1) : n % n_cores + (i - n_longer) / (n / n_cores);
+  return {static_cast<CoreId>(core), i - n_before(n, static_cast<CoreId>(core))};
 }
 
 FileHead read_head(const std::string& path, const FileType& wanted) {

@@ -17,7 +17,7 @@
 //
 // Nothing of a file is trusted before its checksums are right: one that is cut, changed or of
 // another kind is an Error with the path, the offset, and what was expected and found. Elements are
-// their bytes: the file knows their sizes, not their types.
+// their bytes, as their codec makes them (codec.hpp): the file knows their sizes, not their types.
 //
 // Reads and writes block the core that makes them, a segment at a time.
 
@@ -59,8 +59,8 @@ enum class FileKind : std::uint32_t {
 // What an entry of a file is: an element, or a key and its value, if it has one.
 struct FileType {
   FileKind kind = FileKind::array;
-  std::uint64_t value_bytes = 0;
-  std::uint64_t key_bytes = 0;  // 0: none, or keys of several lengths
+  std::uint64_t value_bytes = 0;  // 0: none, or values of several lengths
+  std::uint64_t key_bytes = 0;    // 0: none, or keys of several lengths
   bool operator==(const FileType&) const = default;
 };
 
@@ -201,7 +201,113 @@ class ArraySink final : public SegmentSink {
   GlobalArray<T> array_;
 };
 
-// --- vectors
+// --- entries that a core has one after the other, each as put_one() writes it
+
+// Of a vector that has been cut among the cores, and of a bag.
+template <class T>
+class ListEntries {
+ public:
+  explicit ListEntries(const PerCore<std::vector<T>>& parts) : values_(&parts.here()) {}
+  explicit ListEntries(const GlobalBag<T>& bag) : values_(&bag.local()) {}
+  [[nodiscard]] std::size_t size() const noexcept { return values_->size(); }
+  [[nodiscard]] std::uint64_t n_bytes(std::size_t i) const { return n_bytes_of<T>((*values_)[i]); }
+  void put(Writer& out, std::size_t i) const { put_one<T>(out, (*values_)[i]); }
+
+ private:
+  const std::vector<T>* values_;
+};
+// The key and the value; of a set, values have no bytes.
+template <class K, class V, FileKind kKind>
+class MapEntries {
+ public:
+  explicit MapEntries(const GlobalHashMap<K, V>& map) : shard_(&map.local()) {}
+  [[nodiscard]] std::size_t size() const noexcept { return shard_->size(); }
+  [[nodiscard]] std::uint64_t n_bytes(std::size_t i) const {
+    const auto& entry = shard_->entry(i);
+    return n_bytes_of(entry.key) + (kKind == FileKind::map ? n_bytes_of(entry.value) : 0);
+  }
+  void put(Writer& out, std::size_t i) const {
+    const auto& entry = shard_->entry(i);
+    put_one(out, entry.key);
+    if constexpr (kKind == FileKind::map) put_one(out, entry.value);
+  }
+
+ private:
+  HashShard<K, V>* shard_;
+};
+
+// As many in a segment as make it full.
+template <class Entries>
+class EntrySource final : public SegmentSource {
+ public:
+  template <class Container>
+  explicit EntrySource(const Container& container) : entries_(container) {}
+
+  [[nodiscard]] FileShare share() const override {
+    FileShare all{entries_.size(), 0, 0};
+    std::uint64_t n_bytes = 0;  // of a segment
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      n_bytes += entries_.n_bytes(i);
+      if (n_bytes < kSegmentBytes && i + 1 < entries_.size()) continue;
+      all.n_bytes += std::exchange(n_bytes, 0);
+      ++all.n_segments;
+    }
+    return all;
+  }
+  std::uint64_t next(Bytes& segment) override {
+    Writer out(std::move(segment));
+    const std::size_t first = next_;
+    while (next_ < entries_.size() && out.size() < kSegmentBytes)
+      entries_.put(out, next_++);
+    segment = out.take();
+    return next_ - first;
+  }
+
+ private:
+  Entries entries_;
+  std::size_t next_ = 0;
+};
+
+// take(in) for each entry. Throws Error if there are more.
+template <class Take>
+void for_each_entry(std::uint64_t n, ByteView segment, const Take& take) {
+  Reader in(segment);
+  for (std::uint64_t i = 0; i < n; ++i)
+    take(in);
+  if (in.at_end()) return;
+  throw Error("expected " + std::to_string(n) + " entries, found " + std::to_string(in.left()) +
+              " bytes behind them");
+}
+
+// Of n things, whose the i-th is, if each core has a share, and where it is there.
+struct InShare {
+  CoreId core;
+  std::uint64_t k;
+};
+[[nodiscard]] InShare share_of(std::uint64_t n, std::uint64_t i) noexcept;
+
+// A value of a vector, for the core that saves it.
+template <class T>
+struct ShareRecord {
+  PerCore<std::vector<T>> parts;
+  std::uint64_t k;
+  void apply(CoreContext& here, ByteView value) const { parts.in(here)[k] = Codec<T>::make(value); }
+};
+// The values in their order, a share on each core.
+template <class T>
+[[nodiscard]] PerCore<std::vector<T>> cut(const GlobalVector<T>& vector) {
+  const auto parts = PerCore<std::vector<T>>::make();
+  const std::uint64_t n = vector.size();
+  on_all_cores([parts, n] {
+    const CoreId core = CoreContext::here().core();
+    parts.here().resize(n_before(n, core + 1) - n_before(n, core));
+  });
+  forall(vector, [parts, n](std::uint64_t i, const T& value) {
+    const InShare at = share_of(n, i);
+    CoreContext::here().post(at.core, ShareRecord<T>{parts, at.k}, Codec<T>::bytes(value));
+  });
+  return parts;
+}
 
 // Puts values at their places in a sequence that was empty, and has room for them now.
 template <class T>
@@ -215,8 +321,7 @@ class VectorSink final : public SegmentSink {
   }
   void take(std::uint64_t first, std::uint64_t n, ByteView segment) override {
     typename GlobalVector<T>::Batch batch;
-    batch.values = values_of<T>(segment);
-    RUBATO_ASSERT(batch.values.size() == n, n, segment.size());
+    for_each_entry(n, segment, [&](Reader& in) { batch.values.push_back(get_one<T>(in)); });
     // The first ticket of a new sequence is 0.
     vector_.send(CoreContext::here(), first, batch);
   }
@@ -225,110 +330,23 @@ class VectorSink final : public SegmentSink {
   GlobalVector<T> vector_;
 };
 
-// --- maps: of an entry the key, behind its length (64 bits) if that differs, and the value
-
-template <class K>
-[[nodiscard]] constexpr std::uint64_t key_bytes_of() noexcept {
-  if constexpr (requires { KeyCodec<K>::kBytes; }) {
-    return KeyCodec<K>::kBytes;
-  } else {
-    return 0;
-  }
-}
-
-// Of a set, values have no bytes.
-template <class V, FileKind kKind>
-[[nodiscard]] constexpr std::uint64_t value_bytes_of() noexcept {
-  return kKind == FileKind::map ? sizeof(V) : 0;
-}
-
-template <class K, class V, FileKind kKind = FileKind::map>
-class MapSource final : public SegmentSource {
- public:
-  explicit MapSource(const GlobalHashMap<K, V>& map) : shard_(&map.local()) {}
-
-  [[nodiscard]] FileShare share() const override {
-    FileShare all{shard_->size(), 0, 0};
-    std::uint64_t n_bytes = 0;  // of a segment
-    for (std::size_t i = 0; i < shard_->size(); ++i) {
-      n_bytes += kLengthBytes + KeyCodec<K>::bytes(shard_->entry(i).key).size() +
-                 value_bytes_of<V, kKind>();
-      if (n_bytes < kSegmentBytes && i + 1 < shard_->size()) continue;
-      all.n_bytes += std::exchange(n_bytes, 0);
-      ++all.n_segments;
-    }
-    return all;
-  }
-  std::uint64_t next(Bytes& segment) override {
-    Writer out(std::move(segment));
-    const std::size_t first = next_;
-    while (next_ < shard_->size() && out.size() < kSegmentBytes) {
-      const auto& entry = shard_->entry(next_++);
-      const ByteView key = KeyCodec<K>::bytes(entry.key);
-      if constexpr (kLengthBytes != 0) out.put(std::uint64_t{key.size()});
-      out.put_span(key);
-      if constexpr (value_bytes_of<V, kKind>() != 0) out.put(entry.value);
-    }
-    segment = out.take();
-    return next_ - first;
-  }
-
- private:
-  static constexpr std::uint64_t kLengthBytes = key_bytes_of<K>() == 0 ? sizeof(std::uint64_t) : 0;
-
-  HashShard<K, V>* shard_;
-  std::size_t next_ = 0;
-};
-
-template <class K, class V, FileKind kKind = FileKind::map>
+template <class K, class V, FileKind kKind>
 class MapSink final : public SegmentSink {
  public:
   explicit MapSink(const GlobalHashMap<K, V>& map) : map_(map) {}
   void take(std::uint64_t /*first*/, std::uint64_t n, ByteView segment) override {
-    Reader in(segment);
-    for (std::uint64_t i = 0; i < n; ++i) {
-      std::uint64_t n_bytes = key_bytes_of<K>();
-      if (n_bytes == 0) n_bytes = in.get<std::uint64_t>();
-      const K key = KeyCodec<K>::make(in.get_view(n_bytes));
-      if constexpr (value_bytes_of<V, kKind>() != 0) {
-        map_.async_insert(key, in.get<V>());
+    for_each_entry(n, segment, [&](Reader& in) {
+      const K key = get_one<K>(in);
+      if constexpr (kKind == FileKind::map) {
+        map_.async_insert(key, get_one<V>(in));
       } else {
         map_.async_insert(key, V{});
       }
-    }
-    if (!in.at_end()) {
-      throw Error("expected " + std::to_string(n) + " entries, found " + std::to_string(in.left()) +
-                  " bytes behind them");
-    }
+    });
   }
 
  private:
   GlobalHashMap<K, V> map_;
-};
-
-// --- bags
-
-template <class T>
-class BagSource final : public SegmentSource {
- public:
-  explicit BagSource(const GlobalBag<T>& bag) : values_(&bag.local()) {}
-  [[nodiscard]] FileShare share() const override {
-    const std::uint64_t n = values_->size();
-    return {n, n * sizeof(T), n / kMost + (n % kMost != 0 ? 1 : 0)};
-  }
-  std::uint64_t next(Bytes& segment) override {
-    const std::uint64_t n = std::min<std::uint64_t>(kMost, values_->size() - next_);
-    segment.resize(n * sizeof(T));
-    std::memcpy(segment.data(), values_->data() + next_, segment.size());
-    next_ += n;
-    return n;
-  }
-
- private:
-  static constexpr std::uint64_t kMost = std::max<std::uint64_t>(kSegmentBytes / sizeof(T), 1);
-
-  const std::vector<T>* values_;
-  std::uint64_t next_ = 0;
 };
 
 // Values stay with the core that reads them.
@@ -337,10 +355,7 @@ class BagSink final : public SegmentSink {
  public:
   explicit BagSink(const GlobalBag<T>& bag) : bag_(bag) {}
   void take(std::uint64_t /*first*/, std::uint64_t n, ByteView segment) override {
-    std::vector<T>& values = bag_.local();
-    values.resize(values.size() + n);
-    RUBATO_ASSERT(n * sizeof(T) == segment.size(), n, segment.size());
-    std::memcpy(values.data() + (values.size() - n), segment.data(), segment.size());
+    for_each_entry(n, segment, [&](Reader& in) { bag_.put(get_one<T>(in)); });
   }
 
  private:
@@ -351,14 +366,19 @@ template <class T>
 [[nodiscard]] constexpr FileType type_of(FileKind kind) noexcept {
   return {kind, sizeof(T), 0};
 }
+template <class T>
+[[nodiscard]] constexpr FileType list_type(FileKind kind) noexcept {
+  return {kind, bytes_of_each<T>(), 0};
+}
 template <class K, class V, FileKind kKind>
 [[nodiscard]] constexpr FileType map_type() noexcept {
-  return {kKind, value_bytes_of<V, kKind>(), key_bytes_of<K>()};
+  return {kKind, kKind == FileKind::map ? bytes_of_each<V>() : 0, bytes_of_each<K>()};
 }
 
 template <FileKind kKind, class K, class V>
 void save_map(const GlobalHashMap<K, V>& map, const std::string& path) {
-  const auto failure = save_file<MapSource<K, V, kKind>>(path, map_type<K, V, kKind>(), map);
+  const auto failure =
+      save_file<EntrySource<MapEntries<K, V, kKind>>>(path, map_type<K, V, kKind>(), map);
   if (failure) throw Error(*failure);
 }
 // Into a map that is empty.
@@ -408,21 +428,20 @@ template <class T>
   throw Error(*failure);
 }
 
-// Writes the sequence to `path`, in its order; until then it is there twice, the second time as an
-// array. Called by a task; waits. Throws Error as above, and if there is no room.
+// Writes the sequence to `path`, in its order; until then it is there twice, the second time in equal
+// parts, of T() first. Called by a task; waits. Throws Error as above.
 template <class T>
 void save(const GlobalVector<T>& vector, const std::string& path) {
-  const auto array = GlobalArray<T>::make(vector.size(), 0);
-  forall(vector, [array](std::uint64_t i, const T& value) { async_write(array[i], value); });
-  const auto failure = detail::save_file<detail::ArraySource<T>>(
-      path, detail::type_of<T>(detail::FileKind::vector), array);
-  array.free();
+  const auto parts = detail::cut(vector);
+  const auto failure = detail::save_file<detail::EntrySource<detail::ListEntries<T>>>(
+      path, detail::list_type<T>(detail::FileKind::vector), parts);
+  parts.free();
   if (failure) throw Error(*failure);
 }
 // The sequence of that file, in its order; as load_array.
 template <class T>
 [[nodiscard]] GlobalVector<T> load_vector(const std::string& path) {
-  const auto head = detail::read_head(path, detail::type_of<T>(detail::FileKind::vector));
+  const auto head = detail::read_head(path, detail::list_type<T>(detail::FileKind::vector));
   const auto vector = GlobalVector<T>::make();
   if (head.n_entries != 0) detail::VectorSink<T>::make_room(vector, head.n_entries);
   const auto failure = detail::load_file<detail::VectorSink<T>>(path, head, vector);
@@ -437,7 +456,8 @@ template <class K, class V>
 void save(const GlobalHashMap<K, V>& map, const std::string& path) {
   detail::save_map<detail::FileKind::map>(map, path);
 }
-// The map of that file, as load_array. Keys are as KeyCodec<K> makes them of their bytes.
+// The map of that file, as load_array. Keys and values are as their codecs make
+// them of their bytes.
 template <class K, class V>
 [[nodiscard]] GlobalHashMap<K, V> load_map(const std::string& path) {
   const auto map = GlobalHashMap<K, V>::make();
@@ -460,14 +480,14 @@ template <class K>
 // Writes the values to `path`, in no order. Called by a task; waits. Throws Error as above.
 template <class T>
 void save(const GlobalBag<T>& bag, const std::string& path) {
-  const auto failure =
-      detail::save_file<detail::BagSource<T>>(path, detail::type_of<T>(detail::FileKind::bag), bag);
+  const auto failure = detail::save_file<detail::EntrySource<detail::ListEntries<T>>>(
+      path, detail::list_type<T>(detail::FileKind::bag), bag);
   if (failure) throw Error(*failure);
 }
 // The bag of that file, spread over the cores in segments; as load_array.
 template <class T>
 [[nodiscard]] GlobalBag<T> load_bag(const std::string& path) {
-  const auto head = detail::read_head(path, detail::type_of<T>(detail::FileKind::bag));
+  const auto head = detail::read_head(path, detail::list_type<T>(detail::FileKind::bag));
   const auto bag = GlobalBag<T>::make();
   const auto failure = detail::load_file<detail::BagSink<T>>(path, head, bag);
   if (!failure) return bag;

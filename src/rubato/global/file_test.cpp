@@ -17,33 +17,12 @@
 #include <unistd.h>
 
 #include "rubato/base/random.hpp"
-#include "rubato/global/simulate_test.hpp"
+#include "rubato/global/file_test.hpp"
 
 namespace rubato::global {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder of the test, gone at its end.
-class Folder {
- public:
-  Folder() : path_(fs::path(testing::TempDir()) / ("rubato_file_" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
-  [[nodiscard]] std::size_t n_files() const {
-    return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
-  }
-
- private:
-  fs::path path_;
-};
 
 std::string bytes_of_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -51,33 +30,6 @@ std::string bytes_of_file(const std::string& path) {
 }
 void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
-
-// Runs `main` as the main task of a job whose shape is one of several, by `number`: virtual nodes,
-// or real cores.
-void run_on_shape(std::uint64_t number, const std::function<void()>& main) {
-  constexpr std::array<std::array<std::uint32_t, 2>, 6> kShapes{
-      {{1, 1}, {2, 2}, {3, 1}, {1, 3}, {4, 2}, {5, 3}}};
-  const std::uint64_t shape = number % (kShapes.size() + 3);
-  if (shape < kShapes.size()) {
-    simulate_seed(kShapes[shape][0], kShapes[shape][1], number, main,
-                  number % 2 == 1 ? tiny_windows() : core::MessageOptions{});
-  } else {
-    run_here(static_cast<std::uint32_t>(shape - kShapes.size() + 1), main);
-  }
-}
-
-// The same, and what `main` threw as an Error; "" if it did not.
-std::string error_of(std::uint64_t number, const std::function<void()>& main) {
-  std::string message;
-  run_on_shape(number, [&] {
-    try {
-      main();
-    } catch (const Error& error) {
-      message = error.what();
-    }
-  });
-  return message;
 }
 
 template <class T>
@@ -149,12 +101,6 @@ TEST(ContainerFile, HasArraysOfManySegments) {
   expect_array_comes_back<Page>(folder, 6, 3U << 15);  // segments to the byte
 }
 
-// Some are longer than what a std::string holds in place, one is empty.
-std::string key_of(std::uint64_t i) {
-  if (i == 0) return "";
-  return "key " + std::to_string(i) + std::string(i % 5 * 8, 'x');
-}
-
 // A key of a user's own type.
 struct Digits {
   std::vector<std::uint32_t> digits;
@@ -163,7 +109,7 @@ struct Digits {
 }  // namespace
 
 template <>
-struct KeyCodec<Digits> {
+struct Codec<Digits> {
   static ByteView bytes(const Digits& key) noexcept { return std::as_bytes(std::span(key.digits)); }
   static Digits make(ByteView bytes) {
     Digits key{std::vector<std::uint32_t>(bytes.size() / sizeof(std::uint32_t))};

@@ -18,19 +18,6 @@ namespace rubato::global {
 
 namespace detail {
 
-// Tells whoever waits for it, if anybody does yet.
-template <class R>
-struct FutureReplyRecord {
-  Place reply;
-  Carried<R> value;
-  void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
-  void apply(CoreContext& here) const {
-    auto& future = *reinterpret_cast<Reply<R>*>(reply.resolve(here));
-    future.value.emplace(value.get());
-    if (future.waiter != nullptr) here.tasks().wake(*future.waiter);
-  }
-};
-
 // What future_call(p, f) is a future of.
 template <class T, class F>
 using FutureResult =
@@ -56,8 +43,7 @@ class Future {
       return;
     }
     detail::check_travels(here, f);
-    here.post(p.core(), detail::CallRecord<T, F, detail::FutureReplyRecord>{
-                            p.place(), Place::at_address(&reply_), f});
+    here.post(p.core(), detail::CallRecord<T, F>{p.place(), Place::at_address(&reply_), f});
   }
   Future(const Future&) = delete;
   Future& operator=(const Future&) = delete;
@@ -72,7 +58,7 @@ class Future {
     CoreContext& here = CoreContext::here();
     here.check_may_block();
     RUBATO_REQUIRE(reply_.waiter == nullptr && "another task waits for this future", here.core());
-    static_cast<void>(reply_.wait(here));
+    reply_.wait_for(here);
   }
   // The result, however often; waits for it first.
   R get() {
@@ -94,6 +80,22 @@ template <class T, class F>
 template <class T>
 [[nodiscard]] Future<std::remove_const_t<T>> future_read(GlobalPtr<T> p) {
   return future_call(p, detail::Read<T>{});
+}
+template <class T>
+[[nodiscard]] Future<void> future_write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
+  return future_call(p, detail::Write<T>{value});
+}
+// Of the value before.
+template <class T>
+[[nodiscard]] Future<T> future_fetch_add(GlobalPtr<T> p, const std::type_identity_t<T>& increment) {
+  return future_call(p, detail::FetchAdd<T>{increment});
+}
+// Whether it did.
+template <class T>
+[[nodiscard]] Future<bool> future_compare_exchange(GlobalPtr<T> p,
+                                                   const std::type_identity_t<T>& expected,
+                                                   const std::type_identity_t<T>& desired) {
+  return future_call(p, detail::CompareExchange<T>{expected, desired});
 }
 
 }  // namespace rubato::global

@@ -7,10 +7,11 @@
 //   forall(counts, [](const std::string& word, std::uint64_t& n) { .. });      at the owners, in place
 //   counts.free();
 //
-// A handle: copied and sent as it is. Keys are strings or plain values, or any type with a
-// KeyCodec; values are plain. Operations on one key are delegates of its owner, so each is atomic
-// and all are in one order. Tables grow as they are filled. An insertion asks for what it will
-// touch some records ahead: where its hash points, then what lies there.
+// A handle: copied and sent as it is. Keys and values are strings, plain values, or any type that
+// has a codec (codec.hpp). Plain values travel in the record, others behind the key. Operations on
+// one key are delegates of its owner, so each is atomic and all are in one order. Tables grow as
+// they are filled. An insertion asks for what it will touch some records ahead: where its hash
+// points, then what lies there.
 
 #include <bit>
 #include <cstdint>
@@ -24,33 +25,12 @@
 #include <vector>
 
 #include "rubato/global/array.hpp"
+#include "rubato/global/codec.hpp"
 #include "rubato/global/delegate.hpp"
+#include "rubato/global/hash_shard.hpp"
 #include "rubato/global/per_core.hpp"
 
 namespace rubato::global {
-
-// How a key travels and is compared: as bytes. A key of a user's own type specialises it.
-template <class K>
-struct KeyCodec {
-  static_assert(Unpadded<K>, "a key is a string, a plain value without padding, or has a KeyCodec");
-  // Of every key. A codec of keys of several lengths has no such member.
-  static constexpr std::size_t kBytes = sizeof(K);
-  static ByteView bytes(const K& key) noexcept { return std::as_bytes(std::span(&key, 1)); }
-  static K make(ByteView bytes) {
-    K key;
-    std::memcpy(&key, bytes.data(), sizeof key);
-    return key;
-  }
-};
-template <>
-struct KeyCodec<std::string> {
-  static ByteView bytes(std::string_view key) noexcept {
-    return std::as_bytes(std::span(key.data(), key.size()));
-  }
-  static std::string make(ByteView bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-};
 
 template <class K, class V>
 class GlobalHashMap;
@@ -69,150 +49,91 @@ template <class K, class Key>
   }
 }
 
-// The same on all machines.
-[[nodiscard]] std::uint64_t hash_of_key(ByteView bytes) noexcept;
-[[noreturn]] void throw_too_many_keys();
-
-// The keys of one core: entries one after the other, and a table of where they are, with a part of
-// their hash, so that a search seldom looks at an entry that is not the one.
-template <class K, class V>
-class HashShard {
+// Two ranges of bytes as one, for a message: in memory that the core keeps for the next one.
+class JoinedBytes {
  public:
-  struct Entry {
-    K key;
-    V value;
-  };
+  JoinedBytes(CoreContext& here, ByteView first, ByteView second);
+  JoinedBytes(const JoinedBytes&) = delete;
+  JoinedBytes& operator=(const JoinedBytes&) = delete;
+  ~JoinedBytes();
 
-  HashShard() : slots_(kSlotsLeast, kFree) {}
-
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  [[nodiscard]] Entry& entry(std::size_t i) noexcept { return entries_[i]; }
-
-  void prefetch(std::uint64_t hash) const noexcept {
-    __builtin_prefetch(&slots_[hash & (slots_.size() - 1)], 1);
-  }
-  void prefetch_entry(std::uint64_t hash) const noexcept {
-    const std::uint64_t slot = slots_[hash & (slots_.size() - 1)];
-    if (slot != kFree) __builtin_prefetch(entries_.data() + index_of(slot), 1);
-  }
-
-  [[nodiscard]] V* find(std::uint64_t hash, ByteView key) noexcept {
-    const std::size_t at = search(hash, key);
-    return slots_[at] == kFree ? nullptr : &entries_[index_of(slots_[at])].value;
-  }
-  // The value of the key, and whether it was there; otherwise it is `value` now.
-  std::pair<V*, bool> insert(std::uint64_t hash, ByteView key, const V& value) {
-    std::size_t at = search(hash, key);
-    if (slots_[at] != kFree) return {&entries_[index_of(slots_[at])].value, true};
-    if ((entries_.size() + 1) * 3 > slots_.size() * 2) {
-      grow();
-      at = search(hash, key);
-    }
-    if (entries_.size() > kIndexMask) throw_too_many_keys();
-    // The slot at last: what a codec throws must not leave one for an entry that is not there.
-    entries_.push_back({KeyCodec<K>::make(key), value});
-    hashes_.push_back(hash);
-    slots_[at] = slot_of(hash, entries_.size() - 1);
-    return {&entries_.back().value, false};
-  }
-  void clear() noexcept {
-    std::ranges::fill(slots_, kFree);
-    entries_.clear();
-    hashes_.clear();
-  }
-  [[nodiscard]] std::uint64_t hash(std::size_t i) const noexcept { return hashes_[i]; }
-  bool erase(std::uint64_t hash, ByteView key) {
-    const std::size_t at = search(hash, key);
-    if (slots_[at] == kFree) return false;
-    const std::size_t index = index_of(slots_[at]);
-    close_gap(at);
-    // The last entry takes its place.
-    const std::size_t last = entries_.size() - 1;
-    if (index != last) {
-      slots_[slot_with(hashes_[last], last)] = slot_of(hashes_[last], index);
-      entries_[index] = std::move(entries_[last]);
-      hashes_[index] = hashes_[last];
-    }
-    entries_.pop_back();
-    hashes_.pop_back();
-    return true;
-  }
+  [[nodiscard]] ByteView view() const noexcept { return both_.view(); }
 
  private:
-  // Of a slot: 24 bits of the hash that the place does not tell, 40 of the index.
-  static constexpr std::uint64_t kFree = UINT64_MAX;
-  static constexpr std::uint64_t kIndexMask = (std::uint64_t{1} << 40) - 2;
-  static constexpr std::uint64_t kTagMask = ~((std::uint64_t{1} << 40) - 1);
-  static constexpr std::size_t kSlotsLeast = 64;
-
-  [[nodiscard]] static std::uint64_t slot_of(std::uint64_t hash, std::size_t index) noexcept {
-    return (hash & kTagMask) | index;
-  }
-  [[nodiscard]] static std::size_t index_of(std::uint64_t slot) noexcept {
-    return slot & ~kTagMask;
-  }
-  // Where the key is, or a free slot. Linear probing: the next slots are in the same line.
-  [[nodiscard]] std::size_t search(std::uint64_t hash, ByteView key) const noexcept {
-    const std::size_t mask = slots_.size() - 1;
-    for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-      const std::uint64_t slot = slots_[at];
-      if (slot == kFree) return at;
-      if (((slot ^ hash) & kTagMask) != 0) continue;
-      const ByteView found = KeyCodec<K>::bytes(entries_[index_of(slot)].key);
-      if (found.size() == key.size() && std::memcmp(found.data(), key.data(), key.size()) == 0) {
-        return at;
-      }
-    }
-  }
-  [[nodiscard]] std::size_t slot_with(std::uint64_t hash, std::size_t index) const noexcept {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = hash & mask;
-    while (slots_[at] != slot_of(hash, index))
-      at = (at + 1) & mask;
-    return at;
-  }
-  void grow() {
-    slots_.assign(slots_.size() * 2, kFree);
-    const std::size_t mask = slots_.size() - 1;
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      std::size_t at = hashes_[i] & mask;
-      while (slots_[at] != kFree)
-        at = (at + 1) & mask;
-      slots_[at] = slot_of(hashes_[i], i);
-    }
-  }
-  // Moves back who stands behind because the slot was taken, so that no search ends too early.
-  void close_gap(std::size_t gap) {
-    const std::size_t mask = slots_.size() - 1;
-    for (std::size_t at = (gap + 1) & mask; slots_[at] != kFree; at = (at + 1) & mask) {
-      const std::size_t wanted = hashes_[index_of(slots_[at])] & mask;
-      if (((at - wanted) & mask) < ((at - gap) & mask)) continue;
-      slots_[gap] = slots_[at];
-      gap = at;
-    }
-    slots_[gap] = kFree;
-  }
-
-  std::vector<std::uint64_t> slots_;
-  std::vector<Entry> entries_;
-  std::vector<std::uint64_t> hashes_;
+  CoreContext& here_;
+  Writer both_;
 };
+
+// The same on all machines.
+[[nodiscard]] std::uint64_t hash_of_key(ByteView bytes) noexcept;
+
+// A value that travels with its key: a plain one in the record, any other in the payload, behind the
+// key.
+template <class V>
+struct BesideKey {
+  [[no_unique_address]] Carried<V> value;
+
+  explicit BesideKey(ByteView /*key*/, const V& of) noexcept : value(of) {}
+  [[nodiscard]] ByteView key_of(ByteView payload) const noexcept { return payload; }
+  [[nodiscard]] V value_of(ByteView /*payload*/) const noexcept { return value.get(); }
+};
+template <class V>
+requires(!SentAsItIs<V>) struct BesideKey<V> {
+  std::uint64_t n_key_bytes;
+
+  explicit BesideKey(ByteView key, const V& /*of*/) noexcept : n_key_bytes(key.size()) {}
+  [[nodiscard]] ByteView key_of(ByteView payload) const noexcept {
+    return payload.first(n_key_bytes);
+  }
+  [[nodiscard]] V value_of(ByteView payload) const {
+    return Codec<V>::make(payload.subspan(n_key_bytes));
+  }
+};
+
+// The record, whose value is `value`, with its payload.
+template <class V, class R>
+void post_with_key(CoreContext& here, CoreId to, const R& record, ByteView key, const V& value) {
+  if constexpr (SentAsItIs<V>) {
+    here.post(to, record, key);
+  } else {
+    const auto& whole = Codec<V>::bytes(value);
+    const JoinedBytes both(here, key, whole);
+    here.post(to, record, both.view());
+  }
+}
 
 template <class K, class V, class F>
 struct UpsertRecord {
   PerCore<HashShard<K, V>> shards;
   std::uint64_t hash;
-  V value;
-  [[no_unique_address]] F combine;
+  [[no_unique_address]] BesideKey<V> beside;
+  [[no_unique_address]] Carried<F> combine;
   void prefetch(CoreContext& here) const { shards.in(here).prefetch(hash); }
   void prefetch_again(CoreContext& here) const { shards.in(here).prefetch_entry(hash); }
-  void apply(CoreContext& here, ByteView key) const {
-    const auto [found, was_there] = shards.in(here).insert(hash, key, value);
-    if (was_there) combine(*found, value);
+  void apply(CoreContext& here, ByteView payload) const {
+    V value = beside.value_of(payload);
+    const auto [found, was_there] =
+        shards.in(here).insert(hash, beside.key_of(payload), std::move(value));
+    // Not moved from, since it was there.
+    if (was_there) combine.get()(*found, std::as_const(value));  // NOLINT(bugprone-use-after-move)
   }
 };
 
-// f(value or null), whose result is waited for.
+// Inserts a value where there is none, and says so.
+template <class K, class V>
+struct InsertRecord {
+  PerCore<HashShard<K, V>> shards;
+  std::uint64_t hash;
+  Place reply;
+  [[no_unique_address]] BesideKey<V> beside;
+  void apply(CoreContext& here, ByteView payload) const {
+    const bool was_there =
+        shards.in(here).insert(hash, beside.key_of(payload), beside.value_of(payload)).second;
+    post_reply(here, here.source(), reply, !was_there);
+  }
+};
+
+// f(shard, hash, key), whose result is waited for.
 template <class K, class V, class F>
 struct KeyCallRecord {
   PerCore<HashShard<K, V>> shards;
@@ -220,10 +141,7 @@ struct KeyCallRecord {
   Place reply;
   [[no_unique_address]] F f;
   void apply(CoreContext& here, ByteView key) const {
-    using R = std::invoke_result_t<const F&, HashShard<K, V>&, std::uint64_t, ByteView>;
-    const R result = f(shards.in(here), hash, key);
-    check_travels(here, result);
-    here.post(here.source(), ReplyRecord<R>{reply, result});
+    post_reply(here, here.source(), reply, f(shards.in(here), hash, key));
   }
 };
 
@@ -274,7 +192,7 @@ class HeldUpserts final : public core::Combiner {
       const CoreContext::RunningScope inside(here, old.scope);
       for (std::size_t i = 0; i < old.keys.size(); ++i) {
         auto& entry = old.keys.entry(i);
-        old.map.post_upsert(here, old.keys.hash(i), KeyCodec<K>::bytes(entry.key), entry.value,
+        old.map.post_upsert(here, old.keys.hash(i), Codec<K>::bytes(entry.key), entry.value,
                             *old.combine);
       }
     }
@@ -287,17 +205,13 @@ class HeldUpserts final : public core::Combiner {
   HashShard<K, V> spare_;
 };
 
-template <class V>
-struct Found {
-  V value;
-  bool is_there;
-};
-
 }  // namespace detail
 
 template <class K, class V>
 class GlobalHashMap {
-  static_assert(std::is_trivially_copyable_v<V>, "values of a global hash map are plain");
+  static_assert(Key<K>,
+                "a key is a string, a plain value without padding, or has a codec (codec.hpp)");
+  static_assert(Encoded<V>, "a value is a string, a plain value, or has a codec (codec.hpp)");
 
  public:
   GlobalHashMap() = default;
@@ -313,7 +227,8 @@ class GlobalHashMap {
   void async_upsert(const Key& key, const V& value, const F& combine) const {
     static_assert(detail::Travels<F>, "what combines values must be trivially copyable");
     const auto& whole = detail::as_key<K>(key);
-    const ByteView bytes = KeyCodec<K>::bytes(whole);
+    const auto& encoded = Codec<K>::bytes(whole);
+    const ByteView bytes = encoded;
     CoreContext& here = CoreContext::here();
     detail::check_travels(here, combine);
     detail::check_travels(here, value);
@@ -331,8 +246,8 @@ class GlobalHashMap {
     const auto& whole = detail::as_key<K>(key);
     CoreContext& here = CoreContext::here();
     detail::check_travels(here, value);
-    here.local_or_make<detail::HeldUpserts<K, V, F>>().upsert(
-        here, *this, KeyCodec<K>::bytes(whole), value, combine);
+    here.local_or_make<detail::HeldUpserts<K, V, F>>().upsert(here, *this, Codec<K>::bytes(whole),
+                                                              value, combine);
   }
   // The last one wins.
   template <class Key>
@@ -343,20 +258,31 @@ class GlobalHashMap {
   // The calls below are made by a task, and wait.
   template <class Key>
   [[nodiscard]] std::optional<V> find(const Key& key) const {
-    const auto found = call_owner(key, [](Shard& shard, std::uint64_t hash, ByteView bytes) {
-      const V* value = shard.find(hash, bytes);
-      return value == nullptr ? detail::Found<V>{{}, false} : detail::Found<V>{*value, true};
-    });
-    if (!found.is_there) return std::nullopt;
-    return found.value;
+    const auto find_here = [](Shard& shard, std::uint64_t hash, ByteView bytes) {
+      return detail::Found<V>::of(shard.find(hash, bytes));
+    };
+    return call_owner(key, find_here).take();
   }
   // Leaves a value that is there; true if there was none.
   template <class Key>
   // NOLINTNEXTLINE(modernize-use-nodiscard): many do not care
   bool insert(const Key& key, const V& value) const {
-    return call_owner(key, [value](Shard& shard, std::uint64_t hash, ByteView bytes) {
-      return !shard.insert(hash, bytes, value).second;
-    });
+    const auto& whole = detail::as_key<K>(key);
+    const auto& encoded = Codec<K>::bytes(whole);
+    const ByteView bytes = encoded;
+    const std::uint64_t hash = detail::hash_of_key(bytes);
+    CoreContext& here = CoreContext::here();
+    if (owner(hash) == here.core()) {
+      const detail::DelegateInPlace<detail::InsertRecord<K, V>> inside(here);
+      return !local().insert(hash, bytes, value).second;
+    }
+    detail::check_travels(here, value);
+    detail::Reply<bool> reply;
+    here.check_may_block();
+    const detail::InsertRecord<K, V> record{shards_, hash, Place::at_address(&reply),
+                                            detail::BesideKey<V>(bytes, value)};
+    detail::post_with_key(here, owner(hash), record, bytes, value);
+    return reply.wait(here);
   }
   // True if it was there.
   template <class Key>
@@ -387,13 +313,16 @@ class GlobalHashMap {
   template <class F>
   void post_upsert(CoreContext& here, std::uint64_t hash, ByteView key, const V& value,
                    const F& combine) const {
-    here.post(owner(hash), detail::UpsertRecord<K, V, F>{shards_, hash, value, combine}, key);
+    const detail::UpsertRecord<K, V, F> record{shards_, hash, detail::BesideKey<V>(key, value),
+                                               combine};
+    detail::post_with_key(here, owner(hash), record, key, value);
   }
   template <class Key, class F>
   [[nodiscard]] auto call_owner(const Key& key, const F& f) const {
     using R = std::invoke_result_t<const F&, Shard&, std::uint64_t, ByteView>;
     const auto& whole = detail::as_key<K>(key);
-    const ByteView bytes = KeyCodec<K>::bytes(whole);
+    const auto& encoded = Codec<K>::bytes(whole);
+    const ByteView bytes = encoded;
     const std::uint64_t hash = detail::hash_of_key(bytes);
     CoreContext& here = CoreContext::here();
     if (owner(hash) == here.core()) {

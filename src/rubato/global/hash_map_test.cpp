@@ -25,7 +25,7 @@ TEST(HashShard, DoesWhatAMapDoesInAnyOrderOfInsertionsAndErasures) {
     std::map<std::string, std::uint64_t> expected;
     for (std::uint64_t step = 0; step < 5'000; ++step) {
       const std::string key = key_of(hash_words(seed, step) % 300);
-      const ByteView bytes = KeyCodec<std::string>::bytes(key);
+      const ByteView bytes = Codec<std::string>::bytes(key);
       // Few different hashes, so that slots are shared.
       const std::uint64_t hash = detail::hash_of_key(bytes) & 0xff'0000'0000'003f;
       if (hash_words(seed, step, 1) % 3 == 0) {
@@ -38,7 +38,7 @@ TEST(HashShard, DoesWhatAMapDoesInAnyOrderOfInsertionsAndErasures) {
       ASSERT_EQ(shard.size(), expected.size()) << "seed " << seed << " step " << step;
     }
     for (const auto& [key, value] : expected) {
-      const ByteView bytes = KeyCodec<std::string>::bytes(key);
+      const ByteView bytes = Codec<std::string>::bytes(key);
       const auto* found = shard.find(detail::hash_of_key(bytes) & 0xff'0000'0000'003f, bytes);
       ASSERT_NE(found, nullptr) << key;
       EXPECT_EQ(*found, value);
@@ -54,7 +54,7 @@ struct Even {
 }  // namespace
 
 template <>
-struct KeyCodec<Even> {
+struct Codec<Even> {
   static ByteView bytes(const Even& key) noexcept { return std::as_bytes(std::span(&key, 1)); }
   static Even make(ByteView bytes) {
     Even key;
@@ -70,13 +70,13 @@ TEST(HashShard, HasNothingOfAKeyWhoseCodecThrows) {
   detail::HashShard<Even, int> shard;
   const Even odd{3};
   const Even even{4};
-  const ByteView bytes = KeyCodec<Even>::bytes(odd);
+  const ByteView bytes = Codec<Even>::bytes(odd);
   EXPECT_THROW(shard.insert(7, bytes, 1), Error);
   EXPECT_EQ(shard.size(), 0U);
   EXPECT_EQ(shard.find(7, bytes), nullptr);
-  EXPECT_FALSE(shard.insert(7, KeyCodec<Even>::bytes(even), 2).second);
+  EXPECT_FALSE(shard.insert(7, Codec<Even>::bytes(even), 2).second);
   EXPECT_EQ(shard.find(7, bytes), nullptr);
-  EXPECT_EQ(*shard.find(7, KeyCodec<Even>::bytes(even)), 2);
+  EXPECT_EQ(*shard.find(7, Codec<Even>::bytes(even)), 2);
 }
 
 // The main task: counts of keys, compared with a map filled in one loop.

@@ -28,7 +28,7 @@ struct CreateRecord {
   void apply(CoreContext& here) const {
     auto object = std::apply([](const auto&... a) { return std::make_unique<T>(a...); },
                              arguments.as_tuple());
-    here.post(here.source(), ReplyRecord<Place>{reply, Place::at_address(object.release())});
+    post_reply(here, here.source(), reply, Place::at_address(object.release()));
   }
 };
 

@@ -16,8 +16,8 @@ auto reduce_cores(const F& f, const Op& op, SourcePlace at = SourcePlace::here()
   static_assert(
       std::is_trivially_copyable_v<F> && std::is_trivially_copyable_v<Op>,
       "what runs on all cores is copied there by its bytes: it must capture plain values");
-  static_assert(std::is_trivially_copyable_v<R> || detail::PutsItself<R>,
-                "results travel as their bytes, or put themselves");
+  static_assert(std::is_trivially_copyable_v<R> || Encoded<R>,
+                "results travel as their bytes, or as those of their codec");
   const Team team = Team::private_job();
   R result{};
   on_all_cores(

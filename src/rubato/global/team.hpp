@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "rubato/base/bytes.hpp"
+#include "rubato/global/codec.hpp"
 #include "rubato/global/loop.hpp"
 
 namespace rubato::global {
@@ -92,15 +93,8 @@ template <class T>
   return values;
 }
 
-// A value that says how it is written.
-template <class T>
-concept PutsItself = requires(const T& value, Writer& out, Reader& in) {
-  value.put(out);
-  { T::get(in) } -> std::same_as<T>;
-};
-
 // How a value of a collective travels: a plain one, or a vector of plain ones, which is combined
-// element by element; up the tree, one that puts itself, too.
+// element by element; up the tree, any other that has a codec, too.
 template <class T>
 struct Wire {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -133,17 +127,13 @@ struct Wire<std::vector<T>> {
   }
 };
 
-template <PutsItself T>
-struct Wire<T> {
+template <Encoded T>
+requires(!SentAsItIs<T>) struct Wire<T> {
   static void send(const Collective& call, Rank to, const T& value) {
-    Writer out;
-    value.put(out);
-    call.send(to, out.view());
+    call.send(to, Codec<T>::bytes(value));
   }
   static T receive(const Collective& call, Rank from, const T& /*like*/) {
-    const Bytes bytes = call.receive(from, Collective::kAnySize);
-    Reader in(bytes);
-    return T::get(in);
+    return Codec<T>::make(call.receive(from, Collective::kAnySize));
   }
   template <class Op>
   static T combine(T lower, const T& higher, const Op& op) {
@@ -200,8 +190,8 @@ class Team {
   // element, and as long on all members.
   template <class T, class Op>
   [[nodiscard]] T allreduce(const T& value, const Op& op) const;
-  // The same, at rank `root`; its own value at the others. A value may also be what puts itself:
-  // value.put(Writer&) and T::get(Reader&).
+  // The same, at rank `root`; its own value at the others. A value may also be a string, or whatever
+  // else has a codec (codec.hpp).
   template <class T, class Op>
   [[nodiscard]] T reduce(const T& value, const Op& op, Rank root = 0) const;
 

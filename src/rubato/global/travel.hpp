@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "rubato/core/message/core_context.hpp"
+#include "rubato/global/codec.hpp"
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
@@ -55,6 +56,10 @@ class Carried<T, true> {
   alignas(8) std::byte bytes_[sizeof(T)];
 };
 
+// By its bytes; anything else by those that its codec makes of it.
+template <class T>
+concept TravelsWhole = std::is_trivially_copyable_v<T> && !PutsItself<T>;
+
 // What a delegate returns to another core.
 template <class R>
 consteval bool check_result() {
@@ -62,7 +67,9 @@ consteval bool check_result() {
       !std::is_pointer_v<R> && !std::is_member_pointer_v<R> && !core::detail::IsView<R>::value,
       "the result of a delegate must not be a pointer or a view: an address means nothing "
       "on another node; return the value, or a GlobalPtr");
-  static_assert(std::is_trivially_copyable_v<R>, "the result of a delegate travels as its bytes");
+  static_assert(
+      TravelsWhole<R> || Encoded<R>,
+      "the result of a delegate travels as its bytes, or as those of its codec (codec.hpp)");
   return true;
 }
 
@@ -105,8 +112,8 @@ template <class F>
 inline void check_travels([[maybe_unused]] const core::CoreContext& here,
                           [[maybe_unused]] const F& f) {
 #if !defined(NDEBUG) && defined(RUBATO_CAN_CLEAR_PADDING)
-  // A number is no address, whatever it is.
-  if constexpr (std::is_class_v<F> && !std::is_empty_v<F>) {
+  // A number is no address, whatever it is; and what a codec writes down is values.
+  if constexpr (std::is_class_v<F> && !std::is_empty_v<F> && TravelsWhole<F>) {
     if (here.shape().n_nodes == 1) return;
     F copy(f);
     __builtin_clear_padding(&copy);  // which holds what lay there before, addresses too

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -82,6 +83,14 @@ class TicketStore {
     std::uint64_t first = 0;  // of this core's places
     std::uint64_t there = 0;  // a bit a value
     alignas(T) std::byte bytes[kChunk * sizeof(T)];
+
+    Chunk() = default;
+    Chunk(const Chunk&) = delete;
+    Chunk& operator=(const Chunk&) = delete;
+    ~Chunk() {
+      for (std::uint64_t i = 0; i < kChunk; ++i)
+        if ((there >> i & 1) != 0) std::destroy_at(&value(i));
+    }
     [[nodiscard]] T& value(std::uint64_t i) noexcept {
       return *std::launder(reinterpret_cast<T*>(bytes + i * sizeof(T)));
     }
@@ -92,21 +101,21 @@ class TicketStore {
     if (found == chunks_.end() || (found->second->there >> place % kChunk & 1) == 0) return nullptr;
     return &found->second->value(place % kChunk);
   }
-  void put(std::uint64_t place, const T& value) {
+  void put(std::uint64_t place, T value) {
     std::unique_ptr<Chunk>& chunk = chunks_[place / kChunk];
     if (chunk == nullptr) {
-      chunk = std::make_unique_for_overwrite<Chunk>();
+      chunk.reset(new Chunk);  // whose bytes are not written first
       chunk->first = place / kChunk * kChunk;
-      chunk->there = 0;
     }
-    ::new (static_cast<void*>(chunk->bytes + place % kChunk * sizeof(T))) T(value);
+    ::new (static_cast<void*>(chunk->bytes + place % kChunk * sizeof(T))) T(std::move(value));
     chunk->there |= std::uint64_t{1} << place % kChunk;
   }
   // REQUIRES: it is there.
   T take(std::uint64_t place) {
     const auto found = chunks_.find(place / kChunk);
     Chunk& chunk = *found->second;
-    const T value = chunk.value(place % kChunk);
+    T value = std::move(chunk.value(place % kChunk));
+    std::destroy_at(&chunk.value(place % kChunk));
     chunk.there &= ~(std::uint64_t{1} << place % kChunk);
     if (chunk.there == 0) chunks_.erase(found);
     return value;
@@ -127,11 +136,12 @@ class TicketStore {
 
 }  // namespace detail
 
-// A handle: copied and sent as it is. Values are plain.
+// A handle: copied and sent as it is. Values are plain, strings, or of any type that has a codec.
 template <class T>
 class GlobalVector {
-  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8,
-                "values of a global vector are plain, since they travel");
+  static_assert(
+      Encoded<T>,
+      "a value of a global vector is a string, a plain value, or has a codec (codec.hpp)");
 
  public:
   GlobalVector() = default;
@@ -143,11 +153,21 @@ class GlobalVector {
 
   // Appends the value some time before the surrounding finish() ends. Pushes of one task are in the
   // order of its calls, with those of other cores in between.
-  void async_push(const T& value) const;
+  void async_push(const T& value) const {
+    append(1, [&](std::size_t) -> const T& { return value; });
+  }
+  // The same for all of them, which stand one after the other in the sequence. One question to the
+  // keeper and a message for each owner, however many there are.
+  void async_push(std::span<const T> values) const {
+    append(values.size(), [&](std::size_t i) -> const T& { return values[i]; });
+  }
 
   // The calls below are made by a task, and wait.
   void push(const T& value) const {
     CoreContext::here().finish([&] { async_push(value); });
+  }
+  void push(std::span<const T> values) const {
+    CoreContext::here().finish([&] { async_push(values); });
   }
   // Takes the last one, or the first one, out; nothing if there is none.
   [[nodiscard]] std::optional<T> pop() const {
@@ -162,7 +182,7 @@ class GlobalVector {
   [[nodiscard]] std::uint64_t size() const {
     return call(keeper(), [](Shard& shard) { return shard.tickets.size(); });
   }
-  // All of them here, in their order, while nobody pushes or pops.
+  // All of them here, in their order, while nobody pushes or pops. They are made by T() first.
   [[nodiscard]] std::vector<T> values() const;
 
   template <class U, class Body>
@@ -222,10 +242,11 @@ class GlobalVector {
     GlobalVector vector;
     std::uint64_t place;
     void apply(CoreContext& here, ByteView values) const {
-      const auto* value = reinterpret_cast<const T*>(values.data());
-      for (std::size_t i = 0; i < values.size() / sizeof(T); ++i)
-        vector.local().store.put(place + i, value[i]);
-      vector.serve_takers(here, place, values.size() / sizeof(T));
+      Reader in(values);
+      std::uint64_t end = place;
+      for (; !in.at_end(); ++end)
+        vector.local().store.put(end, detail::get_one<T>(in));
+      vector.serve_takers(here, place, end - place);
     }
   };
   struct Take {
@@ -237,7 +258,7 @@ class GlobalVector {
       if (shard.store.find(place) == nullptr) {
         shard.takers[place] = {here.source(), reply};
       } else {
-        here.post(here.source(), detail::ReplyRecord<T>{reply, shard.store.take(place)});
+        detail::post_reply(here, here.source(), reply, shard.store.take(place));
       }
     }
   };
@@ -248,6 +269,8 @@ class GlobalVector {
     return static_cast<CoreId>(ticket % n_cores_);
   }
 
+  template <class ValueAt>
+  void append(std::uint64_t n, const ValueAt& value_at) const;
   void ask(CoreContext& here, Shard& shard) const;
   void send(CoreContext& here, std::uint64_t first, const Batch& batch) const;
   void serve_takers(CoreContext& here, std::uint64_t place, std::uint64_t n) const;
@@ -272,23 +295,29 @@ GlobalVector<T> GlobalVector<T>::make() {
   return vector;
 }
 
+// What is pushed together is of one batch, which has consecutive tickets.
 template <class T>
-void GlobalVector<T>::async_push(const T& value) const {
+template <class ValueAt>
+void GlobalVector<T>::append(std::uint64_t n, const ValueAt& value_at) const {
+  if (n == 0) return;
   CoreContext& here = CoreContext::here();
-  detail::check_travels(here, value);
   Shard& shard = local();
   // What delegates push is always taken, as all that they post.
   while (shard.n_asked >= kAskedMost && here.may_wait())
     shard.room.wait("tickets of a vector to which it pushes");
-  if (shard.held.scope != here.scope() || shard.held.values.size() >= kHeldMost) {
+  if (shard.held.scope != here.scope() || shard.held.values.size() + n > kHeldMost) {
     ask(here, shard);
     shard.held.scope = here.scope();
   }
-  shard.held.values.push_back(value);
-  if (shard.held.values.size() == 1) {
-    here.begin_in_scope(shard.held.scope);
-    here.hold_back(shard);
+  const bool is_first = shard.held.values.empty();
+  if (n > kHeldMost) shard.held.values.reserve(n);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    detail::check_travels(here, value_at(i));
+    shard.held.values.push_back(value_at(i));
   }
+  if (!is_first) return;
+  here.begin_in_scope(shard.held.scope);
+  here.hold_back(shard);
 }
 
 // Asks the keeper for the tickets of what is held.
@@ -307,13 +336,12 @@ void GlobalVector<T>::ask(CoreContext& here, Shard& shard) const {
 template <class T>
 void GlobalVector<T>::send(CoreContext& here, std::uint64_t first, const Batch& batch) const {
   const std::uint64_t n = batch.values.size();
-  std::vector<T> part;
+  Writer part;
   for (std::uint64_t begin = 0; begin < std::min(n, n_cores_); ++begin) {
-    part.clear();
+    part = Writer(part.take());
     for (std::uint64_t i = begin; i < n; i += n_cores_)
-      part.push_back(batch.values[i]);
-    here.post(owner(first + begin), Put{*this, (first + begin) / n_cores_},
-              std::as_bytes(std::span(std::as_const(part))));
+      detail::put_one<T>(part, batch.values[i]);
+    here.post(owner(first + begin), Put{*this, (first + begin) / n_cores_}, part.view());
   }
 }
 
@@ -324,7 +352,7 @@ void GlobalVector<T>::serve_takers(CoreContext& here, std::uint64_t place, std::
   for (std::uint64_t i = place; i < place + n; ++i) {
     const auto taker = shard.takers.find(i);
     if (taker == shard.takers.end()) continue;
-    here.post(taker->second.core, detail::ReplyRecord<T>{taker->second.reply, shard.store.take(i)});
+    detail::post_reply(here, taker->second.core, taker->second.reply, shard.store.take(i));
     shard.takers.erase(taker);
   }
 }
@@ -341,47 +369,54 @@ std::optional<T> GlobalVector<T>::take(std::uint64_t ticket) const {
 
 template <class T>
 std::optional<T> GlobalVector<T>::get(std::uint64_t i) const {
-  struct Seen {
-    std::optional<T> value;
-  };
   for (;;) {
     // Again each time: it may have been popped.
     const std::uint64_t ticket = call(keeper(), [i](Shard& shard) { return shard.tickets.at(i); });
     if (ticket == detail::TicketList::kNone) return std::nullopt;
-    const auto seen = call(shards_.on(owner(ticket)), [place = ticket / n_cores_](Shard& shard) {
-      const T* const value = shard.store.find(place);
-      return value == nullptr ? Seen{} : Seen{*value};
+    auto seen = call(shards_.on(owner(ticket)), [place = ticket / n_cores_](Shard& shard) {
+      return detail::Found<T>::of(shard.store.find(place));
     });
-    if (seen.value) return seen.value;
+    if (auto value = seen.take()) return value;
     CoreContext::here().yield();  // pushed, and on its way
   }
 }
 
 namespace detail {
 
-// The values of one chunk, on the core that has it.
+// A loop over the values of this core, by place in its chunks; some have none.
 template <class T, class Body>
 struct ChunkLoop {
-  typename TicketStore<T>::Chunk* chunk;
+  static constexpr std::uint64_t kChunk = TicketStore<T>::kChunk;
+  typename TicketStore<T>::Chunk* const* chunks;
   const Body* body;
   const TicketPositions* positions;
   std::uint64_t n_cores;
-  void operator()() const {
-    for (std::uint64_t i = 0; i < TicketStore<T>::kChunk; ++i) {
-      if ((chunk->there >> i & 1) == 0) continue;
-      if constexpr (std::is_invocable_v<const Body&, std::uint64_t, T&>) {
-        const std::uint64_t ticket = (chunk->first + i) * n_cores + CoreContext::here().core();
-        (*body)(positions->of(ticket), chunk->value(i));
-      } else {
-        (*body)(chunk->value(i));
-      }
+  void operator()(std::uint64_t i) const {
+    auto& chunk = *chunks[i / kChunk];
+    if ((chunk.there >> i % kChunk & 1) == 0) return;
+    if constexpr (std::is_invocable_v<const Body&, std::uint64_t, T&>) {
+      const std::uint64_t ticket =
+          (chunk.first + i % kChunk) * n_cores + CoreContext::here().core();
+      (*body)(positions->of(ticket), chunk.value(i % kChunk));
+    } else {
+      (*body)(chunk.value(i % kChunk));
     }
+  }
+};
+
+// One of values(), for its place among them.
+template <class T>
+struct ValueRecord {
+  Place all;
+  std::uint64_t i;
+  void apply(CoreContext& here, ByteView value) const {
+    (*reinterpret_cast<std::vector<T>*>(all.resolve(here)))[i] = Codec<T>::make(value);
   }
 };
 
 }  // namespace detail
 
-// This core's part of a loop: a task a chunk; waits for them, since they use what lies here.
+// This core's part of a loop; waits for its tasks, since they use what lies here.
 template <class T>
 template <class Body>
 void GlobalVector<T>::loop_here(const Body& body, LoopOptions options, Team team,
@@ -396,17 +431,13 @@ void GlobalVector<T>::loop_here(const Body& body, LoopOptions options, Team team
   const detail::TicketPositions positions(ranges);
   CoreContext& here = CoreContext::here();
   const std::vector<Chunk*> chunks = shard.store.chunks();
-  const auto one = [chunk = chunks.data(), &body, &positions, n_cores = n_cores_](std::uint64_t i) {
-    detail::ChunkLoop<T, Body>{chunk[i], &body, &positions, n_cores}();
-  };
-  here.finish([&] {
-    const std::uint64_t n = options.threshold / detail::TicketStore<T>::kChunk;
-    detail::start_range<true>(here, 0, chunks.size(), one, {std::max<std::uint64_t>(n, 1)}, at);
-  });
+  const detail::ChunkLoop<T, Body> one{chunks.data(), &body, &positions, n_cores_};
+  here.finish(
+      [&] { detail::start_range<true>(here, 0, chunks.size() * Store::kChunk, one, options, at); });
 }
 
 // Calls body(value) or body(index, value) for each, on the core that has it, while nobody pushes or
-// pops. A task has as many as `threshold` says, in pieces of 64. The surrounding finish() waits.
+// pops. The surrounding finish() waits.
 template <class T, class Body>
 void async_forall(const GlobalVector<T>& vector, const Body& body, LoopOptions options = {},
                   SourcePlace at = SourcePlace::here()) {
@@ -428,9 +459,10 @@ template <class T>
 std::vector<T> GlobalVector<T>::values() const {
   std::vector<T> all(size());
   if (all.empty()) return all;
-  const auto to = make_global(*all.data());
+  const auto to = make_global(all);
   forall(*this, [to](std::uint64_t i, const T& value) {
-    async_write(to + static_cast<std::ptrdiff_t>(i), value);
+    CoreContext::here().post(to.core(), detail::ValueRecord<T>{to.place(), i},
+                             Codec<T>::bytes(value));
   });
   return all;
 }

@@ -4,13 +4,20 @@
 #include "rubato/global/array.hpp"
 #include "rubato/global/coroutine.hpp"
 #include "rubato/global/future.hpp"
+#include "rubato/global/hash_map.hpp"
 #include "rubato/global/program.hpp"
+#include "rubato/global/vector.hpp"
 
 namespace rubato::global {
 
 struct Vertex {
   std::uint64_t degree;
   const char* name;
+};
+
+struct Padded {
+  char a;
+  int b;
 };
 
 Coroutine walk(GlobalPtr<Vertex> p) {
@@ -36,6 +43,12 @@ void use(GlobalPtr<Vertex> p) {
   spawn_on(0, [p] { return walk(p); });
 #elif CASE == 7
   on_all_cores([p] { return walk(p); });
+#elif CASE == 8
+  static_cast<void>(GlobalHashMap<std::uint64_t, const char*>::make());
+#elif CASE == 9
+  static_cast<void>(GlobalHashMap<Padded, int>::make());
+#elif CASE == 10
+  static_cast<void>(GlobalVector<std::string_view>::make());
 #endif
 }
 

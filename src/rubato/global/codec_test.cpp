@@ -1,0 +1,341 @@
+// Values and keys of any size, in containers and as results of delegates.
+
+#include "rubato/global/codec.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/base/random.hpp"
+#include "rubato/global/add.hpp"
+#include "rubato/global/bag.hpp"
+#include "rubato/global/coroutine.hpp"
+#include "rubato/global/future.hpp"
+#include "rubato/global/hash_map.hpp"
+#include "rubato/global/hash_set.hpp"
+#include "rubato/global/simulate_test.hpp"
+#include "rubato/global/vector.hpp"
+
+namespace rubato::global {
+namespace {
+
+// Some are longer than a block of messages, one is empty.
+std::string text_of(std::uint64_t i) {
+  if (i == 0) return "";
+  return std::to_string(i) + std::string(i % 50 == 7 ? 2'000 : i % 5 * 8, 'x');
+}
+
+// A value of a user.
+struct Page {
+  std::string title;
+  std::vector<std::uint32_t> links;
+  bool operator==(const Page&) const = default;
+  auto operator<=>(const Page&) const = default;
+
+  void put(Writer& out) const {
+    out.put_string(title);
+    out.put_vector(links);
+  }
+  static Page get(Reader& in) {
+    Page page{in.get_string(), {}};
+    page.links = in.get_vector<std::uint32_t>();
+    return page;
+  }
+};
+Page page_of(std::uint64_t i) {
+  return {text_of(i), std::vector<std::uint32_t>(i % 7, static_cast<std::uint32_t>(i))};
+}
+
+struct alignas(32) Wide {
+  std::uint64_t words[4];
+  bool operator==(const Wide&) const = default;
+};
+Wide wide_of(std::uint64_t i) {
+  return {{i, i + 1, i + 2, i + 3}};
+}
+
+// Functions that travel, as their addresses do not.
+constexpr auto kText = [](std::uint64_t i) { return text_of(i); };
+constexpr auto kPage = [](std::uint64_t i) { return page_of(i); };
+constexpr auto kWide = [](std::uint64_t i) { return wide_of(i); };
+
+static_assert(Key<std::string> && Key<std::uint64_t> && Key<Page> && Encoded<Wide>);
+static_assert(!Encoded<int*> && !Encoded<std::string_view> && !Encoded<std::vector<bool>>);
+struct Padded {
+  char a;
+  int b;
+};
+static_assert(Encoded<Padded> && !Key<Padded>);
+
+// Inserted, replaced, combined and erased, compared with a std::map.
+template <class V, class MakeValue>
+std::uint64_t n_wrong_in_map(std::uint64_t seed, const MakeValue& value_of) {
+  constexpr std::uint64_t kKeys = 150;
+  const auto map = GlobalHashMap<Page, V>::make();
+  std::map<Page, V> expected;
+  std::uint64_t n_wrong = 0;
+  forall(0, kKeys, [=](std::uint64_t i) { map.async_insert(page_of(i), value_of(seed + i)); });
+  for (std::uint64_t i = 0; i < kKeys; ++i)
+    expected[page_of(i)] = value_of(seed + i);
+  for (std::uint64_t i = 0; i < 2 * kKeys; i += 7) {
+    const bool is_new = expected.emplace(page_of(i), value_of(i)).second;
+    n_wrong += map.insert(page_of(i), value_of(i)) == is_new ? 0 : 1;
+    if (i % 2 == 0) continue;
+    expected.erase(page_of(i));
+    n_wrong += map.erase(page_of(i)) && !map.erase(page_of(i)) ? 0 : 1;
+  }
+  for (std::uint64_t i = 0; i < 2 * kKeys; ++i) {
+    const auto found = expected.find(page_of(i));
+    n_wrong += map.find(page_of(i)) ==
+                       (found == expected.end() ? std::nullopt : std::optional<V>(found->second))
+                   ? 0
+                   : 1;
+  }
+  n_wrong += map.size() == expected.size() ? 0 : 1;
+  map.free();
+  return n_wrong;
+}
+
+TEST(ValuesOfAnySize, AreInMapsAsInAStdMap) {
+  expect_right([](std::uint64_t seed) { return n_wrong_in_map<std::string>(seed, kText); });
+  expect_right([](std::uint64_t seed) { return n_wrong_in_map<Page>(seed, kPage); });
+  expect_right([](std::uint64_t seed) { return n_wrong_in_map<Wide>(seed, kWide); });
+}
+
+// The longest text of each key, whatever the order, sent one by one and combined.
+std::uint64_t n_wrong_longest(std::uint64_t seed) {
+  constexpr std::uint64_t kUpserts = 1'500;
+  const auto longest = GlobalHashMap<std::string, std::string>::make();
+  const auto keep_longest = [](std::string& text, const std::string& more) {
+    if (std::pair(more.size(), more) > std::pair(text.size(), text)) text = more;
+  };
+  const auto key_at = [=](std::uint64_t i) { return std::to_string(hash_words(seed, i) % 40); };
+  forall(0, kUpserts, [=](std::uint64_t i) {
+    if (i % 2 == 0) {
+      longest.async_upsert(key_at(i), text_of(i), keep_longest);
+    } else {
+      longest.async_combine(key_at(i), text_of(i), keep_longest);
+    }
+  });
+  std::map<std::string, std::string> expected;
+  for (std::uint64_t i = 0; i < kUpserts; ++i)
+    keep_longest(expected[key_at(i)], text_of(i));
+  std::uint64_t n_wrong = longest.size() == expected.size() ? 0 : 1;
+  for (const auto& [key, text] : expected)
+    n_wrong += longest.find(key) == text ? 0 : 1;
+  // In place, at the owners.
+  forall(longest, [](const std::string& key, std::string& text) { text += key; });
+  for (const auto& [key, text] : expected)
+    n_wrong += longest.find(key) == text + key ? 0 : 1;
+  longest.free();
+  return n_wrong;
+}
+
+TEST(ValuesOfAnySize, AreCombinedWhereTheyLieAndBeforeTheyAreSent) {
+  expect_right(n_wrong_longest);
+}
+
+std::uint64_t n_wrong_in_page_set(std::uint64_t seed) {
+  const auto set = GlobalHashSet<Page>::make();
+  const auto page_at = [=](std::uint64_t i) { return page_of(hash_words(seed, i) % 100); };
+  forall(0, 300, [=](std::uint64_t i) { set.async_insert(page_at(i)); });
+  std::set<Page> expected;
+  for (std::uint64_t i = 0; i < 300; ++i)
+    expected.insert(page_at(i));
+  std::uint64_t n_wrong = set.size() == expected.size() ? 0 : 1;
+  for (std::uint64_t i = 0; i < 120; ++i)
+    n_wrong += set.contains(page_of(i)) == expected.contains(page_of(i)) ? 0 : 1;
+  set.free();
+  return n_wrong;
+}
+
+TEST(ValuesOfAnySize, AreKeysOfASet) {
+  expect_right(n_wrong_in_page_set);
+}
+
+// One task: what std::deque does, with ranges among what is pushed.
+template <class T, class MakeValue>
+std::uint64_t n_wrong_in_sequence(std::uint64_t seed, const MakeValue& value_of) {
+  const auto vector = GlobalVector<T>::make();
+  std::deque<T> expected;
+  std::uint64_t n_wrong = 0;
+  for (std::uint64_t step = 0; step < 200; ++step) {
+    const std::uint64_t choice = hash_words(seed, step) % 8;
+    if (choice < 3) {
+      vector.push(value_of(step));
+      expected.push_back(value_of(step));
+    } else if (choice == 3) {
+      std::vector<T> range;
+      for (std::uint64_t i = 0; i < step % 30; ++i)
+        range.push_back(value_of(step + i));
+      vector.push(range);
+      expected.insert(expected.end(), range.begin(), range.end());
+    } else if (!expected.empty()) {
+      const bool at_end = choice < 6;
+      const T value = at_end ? expected.back() : expected.front();
+      n_wrong += (at_end ? vector.pop() : vector.pop_front()) == value ? 0 : 1;
+      at_end ? expected.pop_back() : expected.pop_front();
+    }
+    if (step % 20 == 0 && !expected.empty()) {
+      const std::uint64_t i = step % expected.size();
+      n_wrong += vector.get(i) == expected[i] ? 0 : 1;
+    }
+  }
+  n_wrong += vector.values() == std::vector<T>(expected.begin(), expected.end()) ? 0 : 1;
+  vector.free();  // with what is in it
+  return n_wrong;
+}
+
+TEST(ValuesOfAnySize, AreInVectorsAsInADeque) {
+  expect_right([](std::uint64_t seed) { return n_wrong_in_sequence<std::string>(seed, kText); });
+  expect_right([](std::uint64_t seed) { return n_wrong_in_sequence<Page>(seed, kPage); });
+  expect_right([](std::uint64_t seed) { return n_wrong_in_sequence<Wide>(seed, kWide); });
+}
+
+std::uint64_t n_wrong_in_text_bag(std::uint64_t /*seed*/) {
+  constexpr std::uint64_t kValues = 300;
+  const auto bag = GlobalBag<std::string>::make();
+  const auto taken = GlobalArray<std::uint64_t>::make(kValues);
+  for (std::uint64_t i = 0; i < kValues; ++i)
+    bag.put(text_of(i));
+  forall(bag, [](std::string& text) { text.insert(0, "1"); });
+  on_all_cores([=] {
+    while (const auto text = bag.take())
+      async_add(taken[text->size() == 1 ? 0 : std::stoull(text->substr(1))], 1);
+  });
+  std::uint64_t n_wrong = bag.size();
+  for (std::uint64_t i = 0; i < kValues; ++i)
+    n_wrong += read(taken[i]) == 1 ? 0 : 1;
+  taken.free();
+  bag.free();
+  return n_wrong;
+}
+
+TEST(ValuesOfAnySize, AreTakenOnceFromABag) {
+  expect_right(n_wrong_in_text_bag);
+}
+
+Coroutine ask_there(GlobalPtr<Page> p, std::string* title) {
+  *title = co_await awaited_call(p, [](Page& page) { return page.title; });
+}
+
+// Of every kind of delegate, here and on another core.
+std::uint64_t n_wrong_results(std::uint64_t /*seed*/) {
+  const auto pages = PerCore<Page>::make();
+  on_all_cores([=] { pages.here() = page_of(this_core() + 57); });
+  const auto title = [](Page& page) { return page.title; };
+  std::uint64_t n_wrong = 0;
+  for (CoreId core = 0; core < n_cores(); ++core) {
+    const Page page = page_of(core + 57);
+    const auto p = pages.on(core);
+    n_wrong += call(p, title) == page.title ? 0 : 1;
+    n_wrong += read(p) == page ? 0 : 1;
+    auto later = future_call(p, title);
+    n_wrong += later.get() == page.title ? 0 : 1;
+    std::string fetched;
+    std::string asked;
+    finish([&] {
+      fetch_call(p, title, [to = &fetched](const std::string& text) { *to = text; });
+      start(ask_there(p, &asked));
+    });
+    n_wrong += fetched == page.title ? 0 : 1;
+    n_wrong += asked == page.title ? 0 : 1;
+  }
+  const std::string all =
+      pages.reduce([](Page& page) { return page.title; },
+                   [](const std::string& a, const std::string& b) { return a + b; });
+  std::string expected;
+  for (CoreId core = 0; core < n_cores(); ++core)
+    expected += page_of(core + 57).title;
+  n_wrong += all == expected ? 0 : 1;
+  pages.free();
+  return n_wrong;
+}
+
+TEST(ValuesOfAnySize, AreResultsOfDelegatesAndReductions) {
+  expect_right(n_wrong_results);
+}
+
+TEST(Codec, SaysWhatIsBehindAValueThatPutsItself) {
+  Writer out;
+  page_of(3).put(out);
+  out.put(std::uint8_t{1});
+  try {
+    static_cast<void>(Codec<Page>::make(out.view()));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("found 1 bytes behind"), std::string::npos)
+        << error.what();
+  }
+}
+
+// Ranges of all cores at once: each stays together, whatever its size.
+std::uint64_t n_wrong_ranges(std::uint64_t seed) {
+  const auto vector = GlobalVector<std::uint64_t>::make();
+  forall(0, 40, [=](std::uint64_t i) {
+    const std::uint64_t n = i == 3 ? 6'000 : hash_words(seed, i) % 60;
+    std::vector<std::uint64_t> range(n);
+    for (std::uint64_t k = 0; k < n; ++k)
+      range[k] = i << 32 | k;
+    vector.async_push(std::span<const std::uint64_t>(range));
+  });
+  std::uint64_t n_expected = 0;
+  for (std::uint64_t i = 0; i < 40; ++i)
+    n_expected += i == 3 ? 6'000 : hash_words(seed, i) % 60;
+  const std::vector<std::uint64_t> values = vector.values();
+  std::uint64_t n_wrong = values.size() == n_expected ? 0 : 1;
+  for (std::size_t at = 1; at < values.size(); ++at)
+    n_wrong += (values[at] & 0xffff'ffff) == 0 || values[at] == values[at - 1] + 1 ? 0 : 1;
+  vector.free();
+  return n_wrong;
+}
+
+TEST(GlobalVector, KeepsRangesThatArePushedTogether) {
+  expect_right(n_wrong_ranges);
+}
+
+std::uint64_t n_wrong_bools(std::uint64_t seed) {
+  const auto vector = GlobalVector<bool>::make();
+  std::vector<bool> expected;
+  for (std::uint64_t i = 0; i < 200; ++i)
+    expected.push_back(hash_words(seed, i) % 2 == 0);
+  finish([&] {
+    for (const bool is_even : expected)
+      vector.async_push(is_even);
+  });
+  std::uint64_t n_wrong = vector.values() == expected ? 0 : 1;
+  n_wrong += vector.get(7) == expected[7] && vector.pop() == expected.back() ? 0 : 1;
+  vector.free();
+  return n_wrong;
+}
+
+TEST(GlobalVector, HasTruthValues) {
+  expect_right(n_wrong_bools);
+}
+
+// Iterations that wait for each other: each is a task of its own.
+TEST(GlobalVector, HasLoopsOfTasksAsSmallAsSaid) {
+  std::uint64_t n_met = 0;
+  simulate_seed(1, 1, 3, [&] {
+    const auto vector = GlobalVector<int>::make();
+    vector.push(std::vector<int>(10, 1));
+    core::Barrier all(10);
+    forall(vector,
+           [to = make_global(n_met), barrier = make_global(all)](int& /*value*/) {
+             barrier.local().arrive_and_wait();
+             async_add(to, 1);
+           },
+           {1});
+    vector.free();
+  });
+  EXPECT_EQ(n_met, 10U);
+}
+
+}  // namespace
+}  // namespace rubato::global
