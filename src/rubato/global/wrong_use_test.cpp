@@ -1,13 +1,19 @@
 // What checked builds refuse, with the place; and values of all kinds that go through.
 
+#include <span>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "rubato/global/array.hpp"
+#include "rubato/global/bag.hpp"
 #include "rubato/global/bulk.hpp"
+#include "rubato/global/cache.hpp"
 #include "rubato/global/coroutine.hpp"
 #include "rubato/global/future.hpp"
 #include "rubato/global/hash_map.hpp"
 #include "rubato/global/simulate_test.hpp"
+#include "rubato/global/sync.hpp"
 #include "rubato/global/vector.hpp"
 
 namespace rubato::global {
@@ -146,6 +152,48 @@ TEST(WrongUseDeathTest, APointerToNothingIsToldWhoeverUsesIt) {
   expect_nothing_told([] { start(read_nothing()); });
 }
 
+// Whoever copies ranges, and the place of the call.
+template <class F>
+// NOLINTNEXTLINE(readability-function-size): within EXPECT_DEATH
+void expect_out_of_bounds(F use, const char* text) {
+  EXPECT_DEATH(simulate_seed(2, 1, 1, use), text);
+}
+TEST(WrongUseDeathTest, ARangeBeyondWhatIsAllocatedIsToldWithItsPlaceAndTheBounds) {
+  expect_out_of_bounds(
+      [] {
+        const auto array = GlobalArray<int>::make(20);  // 10 of each core
+        std::vector<int> into(7);
+        get(array[5], std::span(into));
+        into.resize(9);
+        get(array[5], std::span(into));  // from its third one on
+      },
+      "not within what was allocated.*wrong_use_test.cpp:.*8.*36.*40");
+  expect_out_of_bounds(
+      [] {
+        const auto array = GlobalArray<int>::make(20);
+        const std::vector<int> from(3, 1);
+        finish([&] { async_put(from, array, 18); });
+      },
+      "that the array does not have.*wrong_use_test.cpp:.*18.*3.*20");
+  expect_out_of_bounds(
+      [] {
+        const auto array = GlobalArray<int>::make(20);
+        const ReadOnlyCache<int> cache(array[19], 4);
+      },
+      "not within what was allocated.*wrong_use_test.cpp:");
+}
+TEST(WrongUseDeathTest, ARangeOfAnArrayThatWasFreedIsTold) {
+  expect_out_of_bounds(
+      [] {
+        const auto array = GlobalArray<int>::make(20);
+        const auto p = array[4];
+        array.free();
+        std::vector<int> into(1);
+        get(p, std::span(into));
+      },
+      "not within what was allocated.*wrong_use_test.cpp:");
+}
+
 struct Named {
   const char* name;
 };
@@ -165,6 +213,14 @@ TEST(WrongUseDeathTest, AnAddressWithinAValueOfAContainerIsTold) {
   EXPECT_DEATH(run_with_words(insert), "captures an address.*Named");
   const auto push = [](Words) { GlobalVector<Named>::make().push(here); };
   EXPECT_DEATH(run_with_words(push), "captures an address.*Named");
+  const auto take = [](Words) {
+    const auto bag = GlobalBag<Named>::make();
+    bag.put(here);
+    finish([&] { spawn_on(1, [=] { static_cast<void>(bag.take()); }); });
+  };
+  EXPECT_DEATH(run_with_words(take), "captures an address.*Named");
+  const auto fill = [](Words) { write_ef(PerCore<core::FullEmpty<Named>>::make().on(1), here); };
+  EXPECT_DEATH(run_with_words(fill), "captures an address.*Named");
 }
 #endif
 

@@ -1,0 +1,182 @@
+#pragma once
+// Cells, locks and events of other cores: what core/task/sync.hpp has for tasks of one core, for all.
+//
+//   const auto cells = PerCore<core::FullEmpty<Edge>>::make();
+//   write_ef(cells.on(to), edge);              waits until that cell is empty, and fills it
+//   const Edge e = read_fe(cells.on(from));    waits until it is full, and empties it
+//
+//   const auto locks = PerCore<core::Mutex>::make();
+//   const GlobalLock lock(locks.on(owner));    until the end of its block
+//
+// Each is one delegate of the core that has the object [Grappa 3.1.2, synchronization operations].
+// The task that calls is suspended; at the owner nobody is, nor has a stack: who cannot go on yet
+// stands in the line of the object, with the tasks of that core, in the order of arrival, and is
+// answered by whoever lets it. So millions may wait. Two messages a call; in place where the object
+// is of the calling core.
+//
+// Called by tasks, and all but those marked wait. Writing without waiting, announce() and done() are
+// delegates as any other: async_call(p, [](core::Completion& c) { c.done(); }).
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/core/task/sync.hpp"
+#include "rubato/global/delegate.hpp"
+
+namespace rubato::global {
+
+namespace detail {
+
+// Tells a task of another core that it may go on, with a result.
+template <class R>
+struct Answer {
+  CoreId to;
+  Place reply;
+  void operator()(const R& result) const {
+    CoreContext& here = CoreContext::here();
+    // Whoever lets it go on does not wait for room.
+    const CoreContext::InPlace at_once(here);
+    post_reply(here, to, reply, result);
+  }
+  void operator()() const requires std::is_same_v<R, Unit> { (*this)(Unit{}); }
+};
+
+// begin(object, answer) at the owner, which lets somebody answer.
+template <class T, class R, class Begin>
+struct AskRecord {
+  Place place;
+  Place reply;
+  [[no_unique_address]] Carried<Begin> begin;
+  void apply(CoreContext& here) const {
+    begin.get()(*reinterpret_cast<T*>(place.resolve(here)), Answer<R>{here.source(), reply});
+  }
+};
+template <class R, class T, class Begin>
+R ask(GlobalPtr<T> p, const char* waits_for, const Begin& begin) {
+  CoreContext& here = CoreContext::here();
+  RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
+  Reply<R> reply;
+  here.check_may_block();
+  here.post(p.core(), AskRecord<T, R, Begin>{p.place(), Place::at_address(&reply), begin});
+  return reply.wait(here, waits_for);
+}
+
+// A value for a cell, in the payload.
+template <class T>
+struct WriteRecord {
+  Place place;
+  Place reply;
+  bool waits;
+  void apply(CoreContext& here, ByteView value) const {
+    auto& cell = *reinterpret_cast<core::FullEmpty<T>*>(place.resolve(here));
+    const Answer<Unit> answer{here.source(), reply};
+    if (waits) return cell.async_write_ef(Codec<T>::make(value), answer);
+    cell.write_xf(Codec<T>::make(value));
+    answer();
+  }
+};
+template <class T>
+void write_there(GlobalPtr<core::FullEmpty<T>> p, const T& value, bool waits) {
+  static_assert(Encoded<T>,
+                "what a cell of another core holds travels: it is a string, a plain "
+                "value, or has a codec (codec.hpp)");
+  CoreContext& here = CoreContext::here();
+  RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
+  check_travels(here, value);
+  Reply<Unit> reply;
+  here.check_may_block();
+  here.post(p.core(), WriteRecord<T>{p.place(), Place::at_address(&reply), waits},
+            Codec<T>::bytes(value));
+  reply.wait(here, waits ? "a cell of another core to be empty" : "a cell of another core");
+}
+
+}  // namespace detail
+
+// --- cells: the letters say what a call waits for and what it leaves (core::FullEmpty)
+
+// A copy of the value, which stays.
+template <class T>
+[[nodiscard]] T read_ff(GlobalPtr<core::FullEmpty<T>> p) {
+  if (p.is_local()) return p.local().read_ff();
+  return detail::ask<T>(p, "a cell of another core to be full",
+                        [](core::FullEmpty<T>& cell, const detail::Answer<T>& answer) {
+                          cell.async_read_ff(answer);
+                        });
+}
+template <class T>
+[[nodiscard]] T read_fe(GlobalPtr<core::FullEmpty<T>> p) {
+  if (p.is_local()) return p.local().read_fe();
+  return detail::ask<T>(p, "a cell of another core to be full",
+                        [](core::FullEmpty<T>& cell, const detail::Answer<T>& answer) {
+                          cell.async_read_fe(answer);
+                        });
+}
+template <class T>
+void write_ef(GlobalPtr<core::FullEmpty<T>> p, const std::type_identity_t<T>& value) {
+  if (p.is_local()) return p.local().write_ef(value);
+  detail::write_there(p, value, true);
+}
+// Whatever it was.
+template <class T>
+void write_xf(GlobalPtr<core::FullEmpty<T>> p, const std::type_identity_t<T>& value) {
+  if (p.is_local()) return p.local().write_xf(value);
+  detail::write_there(p, value, false);
+}
+
+// --- the others, as those of one core
+
+inline void lock(GlobalPtr<core::Mutex> p) {
+  if (p.is_local()) return p.local().lock();
+  detail::ask<detail::Unit>(
+      p, "a mutex of another core",
+      [](core::Mutex& mutex, const auto& answer) { mutex.async_lock(answer); });
+}
+// REQUIRES: it is locked.
+inline void unlock(GlobalPtr<core::Mutex> p) {
+  call(p, [](core::Mutex& mutex) { mutex.unlock(); });
+}
+// The same, some time before the end of the caller's scope.
+inline void async_unlock(GlobalPtr<core::Mutex> p) {
+  async_call(p, [](core::Mutex& mutex) { mutex.unlock(); });
+}
+
+inline void acquire(GlobalPtr<core::Semaphore> p) {
+  if (p.is_local()) return p.local().acquire();
+  detail::ask<detail::Unit>(
+      p, "a semaphore of another core",
+      [](core::Semaphore& semaphore, const auto& answer) { semaphore.async_acquire(answer); });
+}
+inline void release(GlobalPtr<core::Semaphore> p, std::uint64_t n = 1) {
+  call(p, [n](core::Semaphore& semaphore) { semaphore.release(n); });
+}
+
+// Until all that was announced is done.
+inline void wait(GlobalPtr<core::Completion> p) {
+  if (p.is_local()) return p.local().wait();
+  detail::ask<detail::Unit>(
+      p, "what was announced on another core to be done",
+      [](core::Completion& completion, const auto& answer) { completion.async_wait(answer); });
+}
+
+// True for the last one.
+inline bool arrive_and_wait(GlobalPtr<core::Barrier> p) {
+  if (p.is_local()) return p.local().arrive_and_wait();
+  return detail::ask<bool>(
+      p, "a barrier of another core",
+      [](core::Barrier& barrier, const auto& answer) { barrier.async_arrive(answer); });
+}
+
+// Holds a mutex, whosever it is. Made and ended by one task; both wait.
+class GlobalLock {
+ public:
+  explicit GlobalLock(GlobalPtr<core::Mutex> mutex) : mutex_(mutex) { lock(mutex_); }
+  GlobalLock(const GlobalLock&) = delete;
+  GlobalLock& operator=(const GlobalLock&) = delete;
+  ~GlobalLock() { unlock(mutex_); }
+
+ private:
+  GlobalPtr<core::Mutex> mutex_;
+};
+
+}  // namespace rubato::global
