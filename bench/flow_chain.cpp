@@ -28,8 +28,8 @@ Report run(const Options& options) {
     options.begin_round(round, n_rounds);
     one_node.push_back(flow_chain_rate(job.host(), n_links));
     omp.push_back(omp_chain_rate(kCores, n_links));
-    two_nodes.push_back(job_rate("flow_job", 2, {"chain", std::to_string(n_links)}));
-    mpi.push_back(job_rate("messages_mpi", 2, {"ping-pong", std::to_string(n_links)}));
+    two_nodes.push_back(run_job("flow_job", 2, {"chain", std::to_string(n_links)}).rate);
+    mpi.push_back(run_job("messages_mpi", 2, {"ping-pong", std::to_string(n_links)}).rate);
   }
   Report report;
   report.cores = kCores;

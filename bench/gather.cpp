@@ -4,13 +4,13 @@
 // for it, costs twice an update: 16 bytes there and 16 back, each in runs that are prefetched and
 // applied in one loop.
 
+#include "bench/counted_run.hpp"
 #include "bench/gups_work.hpp"
 #include "bench/harness.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
-#include "rubato/global/program.hpp"
 #include "rubato/net/local.hpp"
 
 namespace rubato::bench {
@@ -21,6 +21,7 @@ constexpr std::uint32_t kCores = 2;
 struct Rates {
   double fetched = 0;
   double blocking = 0;
+  Counters counters{};  // of both
 };
 
 constexpr std::uint64_t kLineWords = 8;
@@ -37,7 +38,7 @@ Rates gather_rates(core::NodeHost& host, std::uint32_t log2_words, std::uint64_t
   Rates rates;
   const std::uint64_t mask = (std::uint64_t{1} << log2_words) - 1;
   const std::uint64_t n_blocking = n_reads / 8;
-  global::run(host, {}, [&] {
+  rates.counters = counted_run(host, [&] {
     const auto table = global::GlobalArray<std::uint64_t>::make(mask + 1);
     // A line a core, whose first word it adds its values to.
     const auto sums =
@@ -81,12 +82,14 @@ Report run(const Options& options) {
   std::vector<double> fetched;
   std::vector<double> blocking;
   std::vector<double> limits;
+  Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
     const Rates rates = gather_rates(job.host(), log2_words, n_reads);
     fetched.push_back(rates.fetched);
     blocking.push_back(rates.blocking);
     limits.push_back(gather_in_place(log2_words, n_reads));
+    counters = rates.counters;
   }
   Report report;
   report.cores = kCores;
@@ -94,6 +97,7 @@ Report run(const Options& options) {
                              limits, "value >= 60"),
                  compare_row("blocking-reads", "million/s", blocking,
                              "2 threads in place, prefetched", limits, "reported")};
+  report.rows.front().counters = counters;
   return report;
 }
 

@@ -85,7 +85,14 @@ std::string to_json(const std::string& name, const Report& report, const Options
       json.field("baseline", row.baseline).field("baseline_value", row.baseline_value);
       json.field("ratio", row.ratio);
     }
-    json.field("spread", row.spread).end_object();
+    json.field("spread", row.spread);
+    if (!row.counters.empty()) {
+      json.key("counters").begin_object();
+      for (const auto& [counter, n] : row.counters)
+        json.field(counter, n);
+      json.end_object();
+    }
+    json.end_object();
   }
   json.end_array().end_object();
   return json.text();

@@ -3,7 +3,7 @@
 // call, and reports rows; the harness prints them as one line of JSON or as a table.
 //
 //   {"bench","commit","nodes","cores","seed","rows":[{"metric","value","unit","baseline",
-//    "baseline_value","ratio","spread"}]}
+//    "baseline_value","ratio","spread"[,"counters"]}]}
 // value and ratio are medians over rounds; a ratio > 1 is better than the baseline; spread is the
 // distance between the quartiles of the ratio (of the value without a baseline) over its median.
 
@@ -11,9 +11,13 @@
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rubato::bench {
+
+// What a run has done, by name: messages, bytes, tasks.
+using Counters = std::vector<std::pair<std::string, std::uint64_t>>;
 
 struct Row {
   std::string metric;
@@ -23,7 +27,8 @@ struct Row {
   double baseline_value = 0;
   double ratio = 0;
   double spread = 0;
-  std::string must;  // what the row is to reach, e.g. "ratio >= 3.3"; for people
+  std::string must;        // what the row is to reach, e.g. "ratio >= 3.3"; for people
+  Counters counters = {};  // of the last round's run, of all cores; none where there are none
 };
 
 struct Report {

@@ -5,11 +5,11 @@
 
 #include "rubato/global/hash_map.hpp"
 
+#include "bench/counted_run.hpp"
 #include "bench/harness.hpp"
 #include "bench/hash_map_work.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
-#include "rubato/global/program.hpp"
 #include "rubato/net/local.hpp"
 
 namespace rubato::bench {
@@ -17,10 +17,11 @@ namespace {
 
 constexpr std::uint32_t kCores = 2;
 
-double upsert_rate(core::NodeHost& host, const std::vector<std::string>& keys, std::uint64_t n) {
+double upsert_rate(core::NodeHost& host, const std::vector<std::string>& keys, std::uint64_t n,
+                   Counters& counters) {
   Nanos time = 0;
   std::uint64_t sum = 0;
-  global::run(host, {}, [&] {
+  counters = counted_run(host, [&] {
     const auto map = global::GlobalHashMap<std::string, std::uint64_t>::make();
     const Nanos begin = steady_now();
     // One node: the keys are where everybody can read them.
@@ -48,15 +49,17 @@ Report run(const Options& options) {
   core::Job job(std::make_unique<net::LocalFabric>(), config);
   std::vector<double> ours;
   std::vector<double> by_hand;
+  Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
-    ours.push_back(upsert_rate(job.host(), keys, n));
+    ours.push_back(upsert_rate(job.host(), keys, n, counters));
     by_hand.push_back(robin_map_upserts(keys, n));
   }
   Report report;
   report.cores = kCores;
   report.rows = {compare_row("upserts", "million/s", ours, "2 threads, tsl::robin_map, by hand",
                              by_hand, "ratio >= 0.5")};
+  report.rows.front().counters = counters;
   return report;
 }
 

@@ -12,8 +12,8 @@ constexpr const char* kFolder = RUBATO_BENCH_FOLDER;
 
 }  // namespace
 
-double job_rate(const std::string& program, std::uint32_t n_nodes,
-                const std::vector<std::string>& arguments) {
+JobResult run_job(const std::string& program, std::uint32_t n_nodes,
+                  const std::vector<std::string>& arguments) {
   std::vector<std::string> words{
       tools::own_path(), "launch",  "-n", std::to_string(n_nodes),
       "--mpi",           "openmpi", "--", std::string(kFolder) + "/" + program};
@@ -29,7 +29,12 @@ double job_rate(const std::string& program, std::uint32_t n_nodes,
                     "; the benchmark needs Open MPI (`rubato doctor`)",
                 ExitCode::failed);
   }
-  return json["million_per_second"].get<double>();
+  JobResult result{json["million_per_second"].get<double>(), {}};
+  if (json.contains("counters")) {
+    for (const auto& [name, n] : json["counters"].items())
+      result.counters.emplace_back(name, n.get<std::uint64_t>());
+  }
+  return result;
 }
 
 }  // namespace rubato::bench

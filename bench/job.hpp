@@ -5,11 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "bench/harness.hpp"
+
 namespace rubato::bench {
 
+struct JobResult {
+  double rate = 0;
+  Counters counters = {};  // if it says them
+};
+
 // What a job of `n_nodes` processes says: `program`, of the build's bin/, with the arguments; a line
-// of JSON with "million_per_second". Blocks. Throws Error (failed) if it says something else.
-[[nodiscard]] double job_rate(const std::string& program, std::uint32_t n_nodes,
-                              const std::vector<std::string>& arguments);
+// of JSON with "million_per_second", and maybe "counters". Blocks. Throws Error (failed) if it says
+// something else.
+[[nodiscard]] JobResult run_job(const std::string& program, std::uint32_t n_nodes,
+                                const std::vector<std::string>& arguments);
 
 }  // namespace rubato::bench

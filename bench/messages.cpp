@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/harness.hpp"
@@ -31,14 +32,18 @@ Report compare(const Options& options, const std::vector<Kind>& kinds, int n_rou
   for (const Kind& kind : kinds) {
     std::vector<double> ours;
     std::vector<double> by_hand;
+    Counters counters;
     for (int round = 0; round < n_rounds; ++round) {
       options.begin_round(n_done++, n_rounds * static_cast<int>(kinds.size()), kind.metric);
-      ours.push_back(job_rate("message_job", 2, kind.arguments));
+      JobResult job = run_job("message_job", 2, kind.arguments);
+      ours.push_back(job.rate);
+      counters = std::move(job.counters);
       by_hand.push_back(
-          job_rate("messages_mpi", 2, kind.by_hand.empty() ? kind.arguments : kind.by_hand));
+          run_job("messages_mpi", 2, kind.by_hand.empty() ? kind.arguments : kind.by_hand).rate);
     }
     report.rows.push_back(
         compare_row(kind.metric, "million/s", ours, kind.baseline, by_hand, kind.must));
+    report.rows.back().counters = std::move(counters);
   }
   return report;
 }

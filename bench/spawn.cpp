@@ -3,12 +3,12 @@
 // hundreds at a time, so that neither cores nor tasks wait for each other.
 
 #include "bench/baselines/omp_spawn.hpp"
+#include "bench/counted_run.hpp"
 #include "bench/harness.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
-#include "rubato/global/program.hpp"
 #include "rubato/net/local.hpp"
 
 namespace rubato::bench {
@@ -28,11 +28,12 @@ struct Empty {
 struct Spawned {
   double rate = 0;         // million tasks a second
   double other_share = 0;  // that the other core ran
+  Counters counters{};
 };
 
 Spawned spawn_rate(core::NodeHost& host, std::uint64_t n_tasks) {
   Spawned result;
-  global::run(host, {}, [&] {
+  result.counters = counted_run(host, [&] {
     const auto counts =
         global::GlobalArray<std::uint64_t>::make(global::n_cores() * kLineWords, kLineWords);
     const Nanos begin = steady_now();
@@ -60,11 +61,13 @@ Report run(const Options& options) {
   std::vector<double> ours;
   std::vector<double> shares;
   std::vector<double> omp;
+  Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
     const Spawned spawned = spawn_rate(job.host(), n_tasks);
     ours.push_back(spawned.rate);
     shares.push_back(spawned.other_share);
+    counters = spawned.counters;
     omp.push_back(omp_spawn_rate(kCores, n_omp));
   }
   Report report;
@@ -72,6 +75,7 @@ Report run(const Options& options) {
   report.rows = {
       compare_row("tasks", "million/s", ours, "OpenMP tasks (libgomp)", omp, "value >= 30"),
       value_row("other-core", "of the tasks", shares, "reported")};
+  report.rows.front().counters = counters;
   return report;
 }
 

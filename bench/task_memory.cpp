@@ -6,12 +6,12 @@
 
 #include <unistd.h>
 
+#include "bench/counted_run.hpp"
 #include "bench/harness.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
-#include "rubato/global/program.hpp"
 #include "rubato/net/local.hpp"
 
 namespace rubato::bench {
@@ -77,11 +77,15 @@ Report run(const Options& options) {
   std::vector<double> coroutine;
   options.begin_round(0, 1);
   // The smaller first: the process keeps memory that is given back, which would count for nothing.
-  global::run(job.host(), {}, [&] { coroutine.push_back(coroutine_bytes(n)); });
-  global::run(job.host(), {}, [&] { stackful.push_back(stackful_bytes(n)); });
+  const Counters of_coroutines =
+      counted_run(job.host(), [&] { coroutine.push_back(coroutine_bytes(n)); });
+  const Counters of_stackful =
+      counted_run(job.host(), [&] { stackful.push_back(stackful_bytes(n)); });
   Report report;
   report.rows = {value_row("stackful", "bytes", stackful, "value <= 4300"),
                  value_row("coroutine", "bytes", coroutine, "value <= 256")};
+  report.rows.front().counters = of_stackful;
+  report.rows.back().counters = of_coroutines;
   return report;
 }
 

@@ -1,6 +1,6 @@
 // The jobs of benchmarks whose nodes are processes: message_job gups LOG2_WORDS UPDATES, or
 // message_job one-way|both-ways MESSAGES, or message_job sized BYTES MESSAGES. One core a node.
-// Node 0 prints a line of JSON with "million_per_second".
+// Node 0 prints a line of JSON with "million_per_second" and "counters".
 
 #include <array>
 #include <cstdint>
@@ -10,12 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "bench/counted_run.hpp"
 #include "bench/gups_work.hpp"
+#include "bench/job.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
-#include "rubato/global/program.hpp"
+#include "rubato/io/json.hpp"
 #include "rubato/net/fabric_factory.hpp"
 
 namespace rubato::bench {
@@ -26,9 +28,9 @@ double rate(std::uint64_t n, Nanos time) {
   return static_cast<double>(n) / static_cast<double>(time) * 1e3;
 }
 
-double gups(core::NodeHost& host, std::uint32_t log2_words, std::uint64_t n_updates) {
-  double result = 0;
-  global::run(host, {}, [&] {
+JobResult gups(core::NodeHost& host, std::uint32_t log2_words, std::uint64_t n_updates) {
+  JobResult result;
+  result.counters = counted_run(host, [&] {
     const std::uint64_t mask = (std::uint64_t{1} << log2_words) - 1;
     const auto table = global::GlobalArray<std::uint64_t>::make(mask + 1);
     global::forall(table, [](std::uint64_t& x) { x = 0; });  // pages come with the first use
@@ -36,7 +38,7 @@ double gups(core::NodeHost& host, std::uint32_t log2_words, std::uint64_t n_upda
     global::forall(0, n_updates, [=](std::uint64_t i) {
       global::async_call(table[gups_word(i, mask)], [](std::uint64_t& x) { ++x; });
     });
-    result = rate(n_updates, steady_now() - begin);
+    result.rate = rate(n_updates, steady_now() - begin);
     const auto sum = global::GlobalArray<std::uint64_t>::make(1);
     global::on_all_cores([table, sum] {
       std::uint64_t mine = 0;
@@ -67,9 +69,9 @@ struct Message {
   static constexpr std::size_t kReceived = 1 << 20;
 };
 
-double messages(core::NodeHost& host, bool both_ways, std::uint64_t n_messages) {
-  double result = 0;
-  global::run(host, {}, [&] {
+JobResult messages(core::NodeHost& host, bool both_ways, std::uint64_t n_messages) {
+  JobResult result;
+  result.counters = counted_run(host, [&] {
     const Nanos begin = steady_now();
     global::on_all_cores([=] {
       core::CoreContext& here = core::CoreContext::here();
@@ -77,7 +79,7 @@ double messages(core::NodeHost& host, bool both_ways, std::uint64_t n_messages) 
       for (std::uint64_t i = 0; i < n_messages; ++i)
         here.post(1 - here.core(), Message{{i, 1, 2, 3}});
     });
-    result = rate(n_messages * (both_ways ? 2 : 1), steady_now() - begin);
+    result.rate = rate(n_messages * (both_ways ? 2 : 1), steady_now() - begin);
     const global::GlobalPtr<Received> received(1, global::Place::at_offset(Message::kReceived));
     const Received found = global::read(received);
     const std::uint64_t expected = n_messages * (n_messages - 1) / 2 + 6 * n_messages;
@@ -97,9 +99,9 @@ struct Sized {
 };
 
 // Million messages a second of `n_bytes`, at least 8, from node 0 to node 1.
-double sized_messages(core::NodeHost& host, std::size_t n_bytes, std::uint64_t n_messages) {
-  double result = 0;
-  global::run(host, {}, [&] {
+JobResult sized_messages(core::NodeHost& host, std::size_t n_bytes, std::uint64_t n_messages) {
+  JobResult result;
+  result.counters = counted_run(host, [&] {
     const Nanos begin = steady_now();
     global::on_all_cores([=] {
       core::CoreContext& here = core::CoreContext::here();
@@ -108,7 +110,7 @@ double sized_messages(core::NodeHost& host, std::size_t n_bytes, std::uint64_t n
       for (std::uint64_t i = 0; i < n_messages; ++i)
         here.post(1, Sized{1}, rest);
     });
-    result = rate(n_messages, steady_now() - begin);
+    result.rate = rate(n_messages, steady_now() - begin);
     const global::GlobalPtr<Received> received(1, global::Place::at_offset(Message::kReceived));
     const Received found = global::read(received);
     const std::uint64_t expected = n_messages * (1 + n_bytes - sizeof(Sized));
@@ -121,7 +123,7 @@ int run(const std::vector<std::string>& words) {
   core::JobConfig config;
   config.host.n_cores = 1;
   core::Job job(net::make_fabric(), config);
-  double result = 0;
+  JobResult result;
   if (words.size() == 3 && words[0] == "gups") {
     result =
         gups(job.host(), static_cast<std::uint32_t>(std::stoul(words[1])), std::stoull(words[2]));
@@ -137,7 +139,13 @@ int run(const std::vector<std::string>& words) {
         "both-ways MESSAGES",
         ExitCode::usage);
   }
-  if (job.speaks()) std::printf("{\"million_per_second\":%.6g}\n", result);
+  if (!job.speaks()) return 0;
+  io::JsonWriter json;
+  json.begin_object().field("million_per_second", result.rate).key("counters").begin_object();
+  for (const auto& [name, n] : result.counters)
+    json.field(name, n);
+  json.end_object().end_object();
+  std::printf("%s\n", json.text().c_str());
   return 0;
 }
 

@@ -125,6 +125,13 @@ io::Table figures_table(const ProgramFigures& figures) {
   return table;
 }
 
+observe::TraceCounters named_counters(const CoreCounters& counters) {
+  observe::TraceCounters named;
+  for (const Named& counter : kNamed)
+    named.emplace_back(counter.name, counters.*counter.value);
+  return named;
+}
+
 void put_figures(io::JsonWriter& json, const ProgramFigures& figures) {
   Nanos wall = 0;
   for (const auto& node : figures.nodes)
@@ -140,8 +147,8 @@ void put_figures(io::JsonWriter& json, const ProgramFigures& figures) {
     json.field("sending_share", share(time.sending, time.wall));
     json.field("idle_share", share(time.idle, time.wall));
     json.field("messages_sent", node.n_sent).field("bytes_sent", node.bytes_sent);
-    for (const Named& counter : kNamed)
-      json.field(counter.name, figures.counters[i].*counter.value);
+    for (const auto& [name, n] : named_counters(figures.counters[i]))
+      json.field(name, n);
     json.end_object();
   }
   json.end_array();
@@ -168,11 +175,8 @@ io::HtmlReport figures_page(const std::string& title, const ProgramFigures& figu
 
 observe::TraceText trace_text(const ProgramFigures& figures) {
   observe::TraceText text{"program", figures.nodes, {{"turn", "", "waiting tasks", true}}};
-  for (const CoreCounters& of_node : figures.counters) {
-    observe::TraceCounters& counters = text.counters.emplace_back();
-    for (const Named& counter : kNamed)
-      counters.emplace_back(counter.name, of_node.*counter.value);
-  }
+  for (const CoreCounters& of_node : figures.counters)
+    text.counters.push_back(named_counters(of_node));
   return text;
 }
 

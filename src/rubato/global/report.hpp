@@ -33,6 +33,8 @@ struct ProgramFigures {
 [[nodiscard]] io::Table figures_table(const ProgramFigures& figures);
 // Into an open object: `wall_s`, and of each node `nodes` with all counters.
 void put_figures(io::JsonWriter& json, const ProgramFigures& figures);
+// All counters by name; a name lives for ever.
+[[nodiscard]] observe::TraceCounters named_counters(const core::CoreCounters& counters);
 // A page that begins with the table.
 [[nodiscard]] io::HtmlReport figures_page(const std::string& title, const ProgramFigures& figures);
 

@@ -20,5 +20,15 @@ TEST(BenchCommand, ListsNamesAndQuestionsAsATableOrAsJson) {
   }
 }
 
+// Of stackful tasks, and of coroutines, which have none.
+TEST(BenchCommand, SaysWhatTheRunsOfAProgramHaveDone) {
+  const Answer answer = call({"bench", "task-memory", "--quick", "--json"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const auto rows = nlohmann::json::parse(answer.out).at("rows");
+  EXPECT_GE(rows.at(0).at("counters").at("tasks"), 20'000U);
+  EXPECT_LT(rows.at(1).at("counters").at("tasks"), 20'000U);
+  EXPECT_GT(rows.at(1).at("counters").at("slices"), 0U);
+}
+
 }  // namespace
 }  // namespace rubato::tools
