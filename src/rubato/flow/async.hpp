@@ -106,16 +106,17 @@ struct TeamAction {
     const auto call = [&]() -> decltype(auto) {
       return std::apply(function_of<F>(rule), std::move(arguments));
     };
-    using R = decltype(call());
+    using R = std::remove_cvref_t<decltype(call())>;
     if constexpr (std::is_void_v<R>) {
-      call();
+      rule.team->run_beside(flow, call);
       rule.team->settle();
       if (rule.team->is_first)
         flow.set(std::exchange(rule.args()[0].ref, {}), Value::done(), rule.at);
     } else {
-      const R result = call();
+      std::optional<R> result;
+      rule.team->run_beside(flow, [&] { result.emplace(call()); });
       rule.team->settle();
-      if (rule.team->is_first) set_result<R>(flow, rule, result);
+      if (rule.team->is_first) set_result<R>(flow, rule, *result);
     }
   }
   // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant
@@ -238,6 +239,8 @@ class AsyncTeam {
 // rank 0 returns is the result, when all have ended. If a member throws, the task fails: the calls
 // of the team that others are in throw. With a type of work the cores are those of its workers. A
 // team keeps its cores until it ends: what it waits for must not need a team of the same cores.
+// f runs beside its core as far as it computes and calls the team, so that cores go on with messages
+// and other tasks (global::Team::run_beside).
 template <class F>
 [[nodiscard]] AsyncTeam<std::decay_t<F>> async_team(std::uint32_t n_cores, F&& f,
                                                     const RuleOptions& options = {},

@@ -232,11 +232,26 @@ Bytes detail::climb_joined(const Collective& call, ByteView mine) {
   return joined;
 }
 
+Team::Known Team::known() const {
+  const TeamTable::Members& members = TeamTable::here().members(id_);
+  return {id_, members.rank, TeamTable::size(members), &members.cores};
+}
+
+// About tasks that are away, this layer is the only one that says something.
+const Team::Known* Team::known_away() const noexcept {
+  const core::Beside* const away = core::Beside::away();
+  if (away == nullptr) return nullptr;
+  const auto* const mine = static_cast<const Known*>(away->about());
+  return mine != nullptr && mine->id == id_ ? mine : nullptr;
+}
+
 Rank Team::size() const {
+  if (const Known* const mine = known_away()) return mine->size;
   return TeamTable::size(TeamTable::here().members(id_));
 }
 
 Rank Team::rank() const {
+  if (const Known* const mine = known_away()) return mine->rank;
   return TeamTable::here().members(id_).rank;
 }
 
@@ -246,6 +261,8 @@ const std::vector<CoreId>& Team::listed() const {
 
 CoreId Team::core(Rank rank) const {
   RUBATO_REQUIRE(rank < size(), rank, size());
+  if (const Known* const mine = known_away())
+    return mine->cores->empty() ? rank : (*mine->cores)[rank];
   return TeamTable::core(TeamTable::here().members(id_), rank);
 }
 

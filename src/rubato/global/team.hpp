@@ -21,6 +21,8 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -28,6 +30,7 @@
 #include <vector>
 
 #include "rubato/base/bytes.hpp"
+#include "rubato/core/message/beside.hpp"
 #include "rubato/global/codec.hpp"
 #include "rubato/global/loop.hpp"
 
@@ -65,6 +68,7 @@ class Collective {
   static constexpr std::size_t kAnySize = SIZE_MAX;
 
  private:
+  core::Beside::HomeForCall home_;  // first, since its end lets the caller leave
   std::uint64_t team_;
   CollectiveKind kind_;
   std::uint64_t number_;
@@ -242,9 +246,26 @@ class Team {
   // of join(); does not wait.
   void abandon(const std::string& why) const;
 
+  // f() for what a member computes for long: beside its core, which goes on with messages and tasks.
+  // f may make the calls of this team, which come home for themselves; with the first call of
+  // anything else of the runtime, arrays, loops and messages, the task comes back to its core and
+  // stays there (core/message/beside.hpp). `told` hears when it was away. Returns what f returns.
+  template <class F>
+  auto run_beside(F&& f, core::Beside::Told told = {}) const -> std::invoke_result_t<F&>;
+
   bool operator==(const Team&) const = default;
 
  private:
+  // What a member that is away knows of its team.
+  struct Known {
+    std::uint64_t id;
+    Rank rank;
+    Rank size;
+    const std::vector<CoreId>* cores;  // empty: all of the job
+  };
+  [[nodiscard]] Known known() const;
+  // Null: it has to be looked up.
+  [[nodiscard]] const Known* known_away() const noexcept;
   constexpr explicit Team(std::uint64_t id) noexcept : id_(id) {}
 
   // By rank; none for all of the job.
@@ -275,6 +296,19 @@ struct SpawnOnEach {
 };
 
 }  // namespace detail
+
+template <class F>
+auto Team::run_beside(F&& f, core::Beside::Told told) const -> std::invoke_result_t<F&> {
+  const Known mine = known();
+  core::Beside beside(&mine, std::move(told));
+  if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+    beside.run(std::ref(f));
+  } else {
+    std::optional<std::invoke_result_t<F&>> result;
+    beside.run([&] { result.emplace(f()); });
+    return std::move(*result);
+  }
+}
 
 template <class F>
 void Team::async_on_all_cores(const F& f, SourcePlace at) const {

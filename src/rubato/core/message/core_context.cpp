@@ -1,6 +1,7 @@
 #include "rubato/core/message/core_context.hpp"
 
 #include <algorithm>
+#include <system_error>
 
 #include "rubato/core/message/budget.hpp"
 
@@ -261,6 +262,7 @@ void CoreContext::turn() {
     if (!hurries) {
       tasks_.run_some(std::min((left - std::min(left, n_applied)) / kTurnUnits + 1, kTurnsAtOnce),
                       now_);
+      if (!natives_.leaving.empty()) send_beside();
       send_hurried();
     }
     const std::uint64_t n_turns = tasks_.n_turns() - turn;
@@ -358,7 +360,19 @@ void CoreContext::begin_native(detail::NativeWork& work) {
   work.waiter = &tasks_.running();
   work.local = shape_.local_of(core_);
   native_.add(work);
-  ++n_native_;
+  ++natives_.n;
+}
+
+// Tasks that have left their stacks in this turn.
+void CoreContext::send_beside() {
+  for (detail::NativeWork* work : std::exchange(natives_.leaving, {})) {
+    try {
+      native_.add(*work);
+      ++natives_.n;
+    } catch (const std::system_error&) {
+      tasks_.wake(*work->waiter);  // there is no thread: it stays
+    }
+  }
 }
 
 void CoreContext::wait_for_native(detail::NativeWork& work) {
@@ -373,19 +387,19 @@ void CoreContext::wait_for_native(detail::NativeWork& work) {
 // soon.
 void CoreContext::time_native(detail::NativeWork& work, Nanos patience) {
   work.patience = patience;
-  begun_native_.push_back(&work);
+  natives_.begun.push_back(&work);
 }
 
 void CoreContext::set_native_times() {
-  for (detail::NativeWork* work : std::exchange(begun_native_, {})) {
+  for (detail::NativeWork* work : std::exchange(natives_.begun, {})) {
     work->due = work->patience < kNever - now_ ? now_ + work->patience : kNever;
-    timed_native_.push_back(work);
-    native_due_ = std::min(native_due_, work->due);
+    natives_.timed.push_back(work);
+    natives_.due = std::min(natives_.due, work->due);
   }
 }
 
 bool CoreContext::has_native_news() const noexcept {
-  return n_native_ > 0 && (native_due_ <= now_ || native_.any_news(shape_.local_of(core_)));
+  return natives_.n > 0 && (natives_.due <= now_ || native_.any_news(shape_.local_of(core_)));
 }
 
 void CoreContext::wake_native() {
@@ -398,17 +412,17 @@ void CoreContext::wake_native() {
   for (detail::NativeWork* work : news.begun)
     time_native(*work, work->timeout);
   for (detail::NativeWork* work : news.done) {
-    --n_native_;
+    --natives_.n;
     work->is_done = true;
-    std::erase(begun_native_, work);
-    std::erase(timed_native_, work);
+    std::erase(natives_.begun, work);
+    std::erase(natives_.timed, work);
     wake(*work);
   }
-  native_due_ = kNever;
-  for (detail::NativeWork* work : std::exchange(timed_native_, {})) {
+  natives_.due = kNever;
+  for (detail::NativeWork* work : std::exchange(natives_.timed, {})) {
     if (work->due > now_) {
-      timed_native_.push_back(work);
-      native_due_ = std::min(native_due_, work->due);
+      natives_.timed.push_back(work);
+      natives_.due = std::min(natives_.due, work->due);
       continue;
     }
     work->is_due = true;

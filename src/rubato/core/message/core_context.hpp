@@ -66,7 +66,8 @@ class CoreContext {
 
   // The core that the caller runs on. REQUIRES: called by a task or by apply().
   [[nodiscard]] static CoreContext& here() noexcept {
-    RUBATO_DASSERT(here_ != nullptr);
+    if (here_ == nullptr) [[unlikely]]
+      return come_home();
     return *here_;
   }
 
@@ -180,8 +181,7 @@ class CoreContext {
   void spawn_bound(const R& record) {
     push_pooled(bound_, record);
   }
-  // The same for somebody who has sent the record here: before all others, and while tasks wait for
-  // room to send.
+  // The same of a record that was sent here: before all others, and while tasks wait for room.
   template <PooledTask R>
   void spawn_sent(const R& record) {
     push_pooled(sent_, record);
@@ -255,9 +255,8 @@ class CoreContext {
       return std::move(*result);
     }
   }
-  // f is called if the run fails or is told to end while native work goes on, before that is waited
-  // for: it is to end at once what would not end by itself. f, and what it uses, live as long as
-  // the run.
+  // f is called if the run fails or is told to end, before native work is waited for: it ends what
+  // would not end by itself. f, and what it uses, live as long as the run.
   void on_native_close(std::function<void()> f) { native_.on_close(std::move(f)); }
   // So many run at the same time beside n_native_threads, from now on. By any core of the node.
   void allow_native(std::uint32_t n_more) { native_.allow(n_more); }
@@ -317,6 +316,7 @@ class CoreContext {
   [[nodiscard]] bool is_applying() const noexcept { return tasks_.must_not_wait(); }
 
  private:
+  friend class Beside;
   friend class MessageEngine;
   friend class NativeCall;
   friend struct FinishDone;
@@ -487,7 +487,10 @@ class CoreContext {
     if (slot >= locals_.size()) locals_.resize(slot + 1);
     return locals_[slot];
   }
+  // Of a task that has left its core (beside.hpp), which comes back. Ends the job if there is none.
+  static CoreContext& come_home() noexcept;
   void do_native(std::function<void()> call, NativeTime time);
+  void send_beside();
   void begin_native(detail::NativeWork& work);
   // Until it has ended, or is due.
   void wait_for_native(detail::NativeWork& work);
@@ -519,8 +522,8 @@ class CoreContext {
   void note_given(CoreId by);
   void set_hungry(bool is_hungry) noexcept;
 
-  // NOLINTNEXTLINE(readability-identifier-naming): private
-  inline static thread_local constinit CoreContext* here_ = nullptr;
+  [[gnu::tls_model("initial-exec")]]                                  // beside.hpp
+  inline static thread_local constinit CoreContext* here_ = nullptr;  // NOLINT: private
   CoreId core_;
   JobShape shape_;
   const MessageOptions& options_;
@@ -570,10 +573,7 @@ class CoreContext {
   // Pooled tasks, which runners run, one after the other; one that waits lets another one begin.
   detail::NodeHunger& hunger_;
   detail::NativePool& native_;
-  std::uint32_t n_native_ = 0;                     // works that run beside this core
-  std::vector<detail::NativeWork*> begun_native_;  // of them: that wait for the end of this turn
-  std::vector<detail::NativeWork*> timed_native_;  // and that are due at a time
-  Nanos native_due_ = kNever;                      // the first of these
+  detail::CoreNative natives_;  // works that run beside this core
   detail::TaskPool pool_;
   detail::TaskPool bound_;
   detail::TaskPool sent_;

@@ -130,7 +130,7 @@ void MessageEngine::set_timers(Port& port, CoreContext& core) {
   core.set_native_times();
   if (core.tasks_.next_time() != kNever) port.wake_at(core.tasks_.next_time());
   // Nobody says here that native work has ended.
-  if (core.n_native_ > 0) port.wake_at(port.now() + kNativePoll);
+  if (core.natives_.n > 0) port.wake_at(port.now() + kNativePoll);
 }
 
 void MessageEngine::adapt(CoreContext& core, Nanos took) const {

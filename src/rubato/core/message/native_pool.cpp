@@ -51,8 +51,7 @@ bool NativePool::close(Nanos grace) {
   std::unique_lock lock(mutex_);
   ends_ = true;
   closes_.store(true, std::memory_order_relaxed);
-  waiting_.clear();
-  brief_.clear();
+  drop_waiting();
   more_.notify_all();
   const auto calls = std::exchange(on_close_, {});
   lock.unlock();
@@ -62,12 +61,17 @@ bool NativePool::close(Nanos grace) {
   return ended_.wait_for(lock, std::chrono::nanoseconds(grace), [this] { return n_running_ == 0; });
 }
 
+void NativePool::drop_waiting() {
+  waiting_.clear();
+  brief_.clear();
+  tasks_.clear();
+}
+
 NativePool::~NativePool() {
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
-    waiting_.clear();
-    brief_.clear();
+    drop_waiting();
   }
   more_.notify_all();
   for (std::thread& thread : threads_)
@@ -83,24 +87,28 @@ void NativePool::allow(std::uint32_t n_more) {
 void NativePool::add(NativeWork& work) {
   const std::lock_guard lock(mutex_);
   work.pool = this;
-  auto& queue = work.is_brief ? brief_ : waiting_;
+  auto& queue = queue_of(work);
   queue.push_back(&work);
-  // One more than may run, for what is brief.
-  if (n_idle_ >= waiting_.size() + brief_.size() || threads_.size() > n_most_) {
+  if (work.is_task) ++n_tasks_;
+  // One more than may run, for what is brief; and those of tasks.
+  if (n_idle_ >= waiting_.size() + brief_.size() + tasks_.size() ||
+      threads_.size() > n_most_ + n_tasks_) {
     more_.notify_one();
     return;
   }
   try {
     threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
-    if (!threads_.empty()) return;  // one of those takes it
+    // One of those takes it; a task does not wait for programs of an hour.
+    if (!threads_.empty() && !work.is_task) return;
     queue.pop_back();
+    if (work.is_task) --n_tasks_;
     throw;
   }
 }
 
 NativeWork& NativePool::take_next() {
-  auto& queue = brief_.empty() ? waiting_ : brief_;
+  auto& queue = !brief_.empty() ? brief_ : !tasks_.empty() ? tasks_ : waiting_;
   NativeWork& work = *queue.front();
   queue.pop_front();
   return work;
@@ -124,7 +132,8 @@ void NativePool::run() {
     --n_idle_;
     if (ends_) return;
     NativeWork& work = take_next();
-    const bool is_long = !work.is_brief;
+    const bool is_task = work.is_task;
+    const bool is_long = !work.is_brief && !is_task;
     if (is_long) ++n_long_;
     ++n_running_;
     OfCore& core = of_cores_[work.local];
@@ -137,6 +146,7 @@ void NativePool::run() {
     lock.lock();
     --n_running_;
     if (is_long) --n_long_;
+    if (is_task) --n_tasks_;
     ended_.notify_all();
     core.news.done.push_back(&work);
     core.any.store(true, std::memory_order_release);  // with any_news()

@@ -43,6 +43,7 @@ struct NativeWork {
   const NativePool* pool = nullptr;  // that has it
   std::exception_ptr error = nullptr;
   bool is_brief = false;
+  bool is_task = false;               // a task that has left its core (beside.hpp)
   Nanos timeout = kNever;             // from its begin
   std::atomic<bool> is_late = false;  // which is over; set by its core, read by the work
 
@@ -58,6 +59,15 @@ struct NativeWork {
   void run() noexcept;
   // That of this thread; null if it runs none.
   [[nodiscard]] static const NativeWork* running() noexcept;
+};
+
+// Of one core: the native work that it has asked for.
+struct CoreNative {
+  std::uint32_t n = 0;               // works that run beside it
+  std::vector<NativeWork*> leaving;  // tasks that a thread is to have, once they have left
+  std::vector<NativeWork*> begun;    // that wait for the end of this turn
+  std::vector<NativeWork*> timed;    // and that are due at a time
+  Nanos due = kNever;                // the first of these
 };
 
 class NativePool {
@@ -103,9 +113,13 @@ class NativePool {
   void run();
   // A thread that is free finds something to begin; under the lock.
   [[nodiscard]] bool may_begin() const noexcept {
-    return !brief_.empty() || (!waiting_.empty() && n_long_ < n_most_);
+    return !brief_.empty() || !tasks_.empty() || (!waiting_.empty() && n_long_ < n_most_);
+  }
+  [[nodiscard]] std::deque<NativeWork*>& queue_of(const NativeWork& work) noexcept {
+    return work.is_brief ? brief_ : work.is_task ? tasks_ : waiting_;
   }
   [[nodiscard]] NativeWork& take_next();
+  void drop_waiting();
 
   cpu_set_t processors_;  // of the process, before its cores were pinned
   const std::uint32_t n_usual_;
@@ -116,6 +130,8 @@ class NativePool {
   std::uint32_t n_long_ = 0;
   std::deque<NativeWork*> waiting_;
   std::deque<NativeWork*> brief_;
+  std::deque<NativeWork*> tasks_;  // one of a core at most, so that they need not wait for others
+  std::uint32_t n_tasks_ = 0;      // those, and such that run
   std::uint32_t n_idle_ = 0;
   std::uint32_t n_running_ = 0;
   bool ends_ = false;

@@ -144,6 +144,52 @@ void Scheduler::go_with_exceptions(Worker* me, Worker* to, void** save, void* le
   *exceptions_ = mine;
 }
 
+// The list of exceptions of the thread that calls, which must be asked for again after a switch: its
+// address is declared to be always the same.
+[[gnu::noinline]] Scheduler::Exceptions Scheduler::take_exceptions() noexcept {
+  return std::exchange(*reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()), {});
+}
+[[gnu::noinline]] void Scheduler::put_exceptions(const Exceptions& mine) noexcept {
+  *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()) = mine;
+}
+
+void Scheduler::leave_for_thread(detail::Visit& visit) {
+  check_may_wait();
+  Worker& me = *running_;
+  check_stack(me);
+  me.waits_for_ = "its work beside the core";
+  me.state_ = Worker::State::waiting;
+  ++figures_.n_waiting;
+  end_turn();
+  budget_ = 0;
+  visit.is_entered = false;
+  const Exceptions mine = take_exceptions();
+  std::atomic_ref(running_).store(nullptr, std::memory_order_relaxed);  // with running_name()
+  detail::leave_stack(me.marks_, driver_marks_);
+  detail::switch_stacks(&me.left_at_, driver_left_at_);
+  detail::enter_stack(me.marks_, visit.is_entered ? &visit.marks : &driver_marks_);
+  put_exceptions(mine);
+}
+
+void Scheduler::receive(Worker& worker, detail::Visit& visit) {
+  detail::watch_for_overflow();
+  visit.is_entered = true;
+  visit.marks.begin_thread();
+  detail::leave_stack(visit.marks, worker.marks_);
+  detail::switch_stacks(&visit.left_at, worker.left_at_);
+  detail::enter_stack(visit.marks, nullptr);
+}
+
+void Scheduler::leave_for_home(Worker& worker, detail::Visit& visit) {
+  Scheduler& home = *worker.home_;
+  home.check_stack(worker);
+  const Exceptions mine = take_exceptions();
+  detail::leave_stack(worker.marks_, visit.marks);
+  detail::switch_stacks(&worker.left_at_, visit.left_at);
+  detail::enter_stack(worker.marks_, &home.driver_marks_);
+  put_exceptions(mine);
+}
+
 // An idle worker, or a new one, if a task waits that it could run.
 Worker* Scheduler::worker_for_task() {
   for (const StackClass of_class : {StackClass::guarded, StackClass::small}) {
@@ -282,12 +328,13 @@ void Scheduler::check_stack(const Worker& worker) const {
 }
 
 void Scheduler::report_overflow(const void* address) noexcept {
-  if (current_ == nullptr || current_->running_ == nullptr) return;
-  const Worker& worker = *current_->running_;
+  const Worker* const running = current_ != nullptr ? current_->running_ : away_;
+  if (running == nullptr) return;
+  const Worker& worker = *running;
   if (worker.stack_.of_class != StackClass::guarded) return;
   const char* const low = worker.stack_.low;
   const auto* const at = static_cast<const char*>(address);
-  if (at >= low || at < low - current_->stacks_.guard_bytes()) return;
+  if (at >= low || at < low - worker.home_->stacks_.guard_bytes()) return;
   RUBATO_REQUIRE(!"the stack of a task overflowed: make guarded stacks larger "
                   "(StackPoolOptions::guarded_bytes), or let the task keep less on its stack",
                  name_of(worker), worker.stack_.n_bytes);

@@ -19,8 +19,9 @@
 // within it, and the first. Differs from the paper: the ring holds the stack pointers themselves,
 // so that no line of a worker's own data is touched at a switch.
 //
-// A scheduler is used by one thread at a time, and its tasks never leave that thread. A task that
-// keeps the processor keeps its core.
+// A scheduler is used by one thread at a time, and so are its tasks: but for those that leave it for
+// another thread, on their own stacks, and come back (beside.hpp). A task that keeps the processor
+// keeps its core.
 
 #include <atomic>
 #include <cstddef>
@@ -71,6 +72,17 @@ class Worker {
   const char* waits_for_ = "";
   [[no_unique_address]] detail::StackMarks marks_;
 };
+
+namespace detail {
+
+// Of a thread that runs the stack of a task which has left its scheduler.
+struct Visit {
+  bool is_entered = false;  // the task is there, and not at home
+  void* left_at = nullptr;  // the thread's own stack
+  StackMarks marks;
+};
+
+}  // namespace detail
 
 // What a task is, for people, and on which stack it runs.
 struct TaskOptions {
@@ -227,6 +239,15 @@ class Scheduler {
     return timed_.empty() ? kNever : timed_.top().when;
   }
 
+  // The running task leaves for another thread; as suspended, until somebody wakes it. The driver
+  // runs next, and when it does the stack may be entered. Returns there, or here if nobody did that
+  // before the task was woken: `visit` says which.
+  void leave_for_thread(detail::Visit& visit);
+  // By that thread: runs the worker until it has left for home. It is to be woken there then.
+  static void receive(Worker& worker, detail::Visit& visit);
+  // By the worker, on that thread; returns at home.
+  static void leave_for_home(Worker& worker, detail::Visit& visit);
+
   // Makes a suspended worker of this scheduler ready; from a task or from the driver.
   void wake(Worker& worker);
 
@@ -243,6 +264,8 @@ class Scheduler {
   [[nodiscard]] std::vector<WaitingTask> waiting(std::size_t n_most) const;
 
  private:
+  friend class Beside;
+
   // A worker in the ring, and where it was left.
   struct Ready {
     Worker* worker = nullptr;
@@ -326,6 +349,8 @@ class Scheduler {
   bool yield_to_new_task();
   void leave(void** save);
   void leave_for_driver(void** save);
+  [[nodiscard]] static Exceptions take_exceptions() noexcept;
+  static void put_exceptions(const Exceptions& mine) noexcept;
   static void worker_main();
   void run_tasks(Worker& me);
   void run_task(Worker& me, detail::TaskQueue& queue);
@@ -335,8 +360,11 @@ class Scheduler {
   void check_stack(const Worker& worker) const;
   [[nodiscard]] static std::string name_of(const Worker& worker);
 
+  [[gnu::tls_model("initial-exec")]]                                   // message/beside.hpp
+  inline static thread_local constinit Scheduler* current_ = nullptr;  // NOLINT: private
+  // Who is on this thread, of those that have left a scheduler, or seem to.
   // NOLINTNEXTLINE(readability-identifier-naming): private
-  inline static thread_local constinit Scheduler* current_ = nullptr;
+  inline static thread_local constinit const Worker* away_ = nullptr;
   // NOLINTNEXTLINE(readability-identifier-naming): private
   inline static constinit std::atomic<void (*)()> refusal_{nullptr};
 

@@ -298,7 +298,7 @@ void run_leaf_by_team(Flow& flow, TeamTask& team, const LeafFunction& function, 
       const Bytes names = team.team.broadcast(packed(leaf.outputs));
       if (!team.is_first) unpack(names, leaf.outputs);
     }
-    run_of_user([&] { function.run_by_team(leaf, team.team); });
+    team.run_beside(flow, [&] { run_of_user([&] { function.run_by_team(leaf, team.team); }); });
   }
   team.settle();
   if (!team.is_first || is_done) return;

@@ -82,6 +82,9 @@ class CoreWatch {
   // The task that runs has failed; if it goes on, it will still have failed.
   void note_failed() noexcept;
 
+  // A task of this core was on a thread beside it.
+  void note_beside(Nanos begin, Nanos end) { beside_.add(begin - origin_, end - origin_); }
+
   // From any thread.
   [[nodiscard]] TaskCounts counts() const noexcept { return live_.read(); }
   // After the run.

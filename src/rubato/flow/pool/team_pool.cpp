@@ -126,6 +126,13 @@ struct RunTeam {
 
 // --- a team's task
 
+void TeamTask::run_beside(Flow& flow, const std::function<void()>& f) const {
+  CoreWatch* const watch = flow.watch();
+  core::Beside::Told told;
+  if (watch != nullptr) told = [watch](Nanos begin, Nanos end) { watch->note_beside(begin, end); };
+  team.run_beside(f, std::move(told));
+}
+
 void TeamTask::wait_for_others() {
   CoreContext& here = CoreContext::here();
   while (n_open > 0) {
