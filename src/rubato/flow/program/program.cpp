@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <optional>
 
 #include <signal.h>
@@ -11,6 +12,7 @@
 
 #include "rubato/base/error.hpp"
 #include "rubato/flow/program/detail/spawn.hpp"
+#include "rubato/flow/program/detail/warden.hpp"
 #include "rubato/flow/program/detail/watch.hpp"
 
 namespace rubato::flow {
@@ -127,28 +129,28 @@ class Launcher::Slot {
   explicit Slot(Launcher& launcher) : launcher_(launcher) {
     std::unique_lock lock(launcher_.mutex_);
     ++launcher_.n_inside_;
-    launcher_.slot_free_.wait(lock, [this] {
-      return launcher_.stopping_ || launcher_.n_running_ < launcher_.options_.n_at_once;
-    });
-    held_ = !launcher_.stopping_;
-    if (held_) ++launcher_.n_running_;
+    launcher_.slot_free_.wait(lock,
+                              [this] { return launcher_.stopping_ || !launcher_.places_.empty(); });
+    if (launcher_.stopping_) return;
+    place_ = launcher_.places_.back();
+    launcher_.places_.pop_back();
   }
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
   ~Slot() {
     // Notified under the lock: after it, the launcher may be gone.
     const std::lock_guard lock(launcher_.mutex_);
-    if (held_) --launcher_.n_running_;
+    if (place_) launcher_.places_.push_back(*place_);
     launcher_.slot_free_.notify_one();
     if (--launcher_.n_inside_ == 0) launcher_.left_.notify_all();
   }
 
-  // False: the run was stopped first.
-  [[nodiscard]] bool held() const noexcept { return held_; }
+  // None: the run was stopped first.
+  [[nodiscard]] std::optional<std::uint32_t> place() const noexcept { return place_; }
 
  private:
   Launcher& launcher_;
-  bool held_ = false;
+  std::optional<std::uint32_t> place_;
 };
 
 Launcher::Launcher(LauncherOptions options)
@@ -160,6 +162,9 @@ Launcher::Launcher(LauncherOptions options)
   ::sigaction(SIGCHLD, nullptr, &child);
   RUBATO_REQUIRE(child.sa_handler != SIG_IGN && "ends of programs are lost if SIGCHLD is ignored");
   if (options_.n_at_once == 0) options_.n_at_once = default_at_once(*node_);
+  warden_ = std::make_unique<program_detail::Warden>(options_.n_at_once);
+  places_.resize(options_.n_at_once);
+  std::iota(places_.begin(), places_.end(), 0U);
   options_.n_start_tries = std::max(options_.n_start_tries, 1U);
 }
 
@@ -169,15 +174,16 @@ Launcher::~Launcher() {
 
 ProgramEnd Launcher::run(const ProgramCall& call) {
   const Slot slot(*this);
-  return slot.held() ? run_in_slot(call) : stopped_before(call);
+  return slot.place() ? run_in_slot(call, *slot.place()) : stopped_before(call);
 }
 
-ProgramEnd Launcher::run_in_slot(const ProgramCall& call) {
+ProgramEnd Launcher::run_in_slot(const ProgramCall& call, std::uint32_t place) {
   const Nanos begin = options_.clock();
   ProgramEnd end;
   try {
     std::optional<program_detail::Child> child = start(call);
     if (!child.has_value()) return stopped_before(call);
+    warden_->note(place, child->pid);
     const Nanos started = options_.clock();
     program_detail::WatchPlan plan;
     // Timeouts near kNever would wrap around.
@@ -187,7 +193,9 @@ ProgramEnd Launcher::run_in_slot(const ProgramCall& call) {
     plan.errors_passed_on = options_.errors_passed_on;
     plan.clock = options_.clock;
     plan.has_enough = call.has_enough;
-    end = end_of(program_detail::watch(*child, plan), call, grace_.load());
+    const program_detail::Watched watched = program_detail::watch(*child, plan);
+    warden_->note(place, 0);
+    end = end_of(watched, call, grace_.load());
   } catch (const program_detail::StartError& error) {
     end.code = error.exit_code();
     end.problem = shown(call) + " was not begun: " + error.what();

@@ -16,6 +16,7 @@
 //   session (a daemon) escapes.
 // - A program inherits descriptors 0, 1 and 2 and no other, no blocked or ignored signal, and not
 //   the processor that its caller is bound to.
+// - When the node is killed, its warden kills what it has running (detail/warden.hpp).
 // - Nothing waits without an end that kill_all() can reach, but a named pipe as a standard stream
 //   of which nobody opens the other end.
 
@@ -37,6 +38,7 @@ namespace rubato::flow {
 namespace program_detail {
 struct NodeState;
 struct Child;
+class Warden;
 }  // namespace program_detail
 
 // What to run, and how. Each member has its default: a call names what it needs.
@@ -124,17 +126,18 @@ class Launcher {
 
  private:
   class Slot;
-  [[nodiscard]] ProgramEnd run_in_slot(const ProgramCall& call);
+  [[nodiscard]] ProgramEnd run_in_slot(const ProgramCall& call, std::uint32_t place);
   [[nodiscard]] std::optional<program_detail::Child> start(const ProgramCall& call);
 
   LauncherOptions options_;
   std::unique_ptr<const program_detail::NodeState> node_;
+  std::unique_ptr<program_detail::Warden> warden_;
   std::mutex mutex_;
   std::condition_variable slot_free_;
   std::condition_variable stopped_;
   std::condition_variable left_;
-  std::uint32_t n_running_ = 0;  // have a slot
-  std::uint32_t n_inside_ = 0;   // threads in run() and pause()
+  std::vector<std::uint32_t> places_;  // with the warden, that no program has
+  std::uint32_t n_inside_ = 0;         // threads in run() and pause()
   bool stopping_ = false;
   std::atomic<Nanos> grace_;
 };

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rubato/flow/program/detail/testing.hpp"
@@ -285,6 +286,47 @@ TEST(Launcher, gives_programs_all_processors_of_the_node) {
     EXPECT_TRUE(CPU_EQUAL(&after, &one));
   }).join();
   EXPECT_EQ(content_of(folder / "bound"), content_of(folder / "wide"));
+}
+
+// Whether it has not ended; a zombie has.
+bool lives(pid_t process) {
+  const std::string stat = content_of("/proc/" + std::to_string(process) + "/stat");
+  const std::size_t close = stat.rfind(')');
+  return close != std::string::npos && close + 2 < stat.size() && stat[close + 2] != 'Z';
+}
+
+// Of a file that a program writes, when it is whole.
+pid_t number_in(const std::string& path, Launcher& clock) {
+  for (int i = 0; i < 1000; ++i) {
+    const std::string text = content_of(path);
+    if (text.ends_with('\n')) return std::stoi(text);
+    static_cast<void>(clock.pause(10 * kMillisecond));
+  }
+  return 0;
+}
+
+TEST(Launcher, its_programs_end_when_their_node_is_killed) {
+  const TempFolder folder;
+  // A shell and what that has started.
+  const std::string text = "sleep 1000 & echo $! > second; echo $$ > first; wait";
+  const pid_t node = ::fork();
+  if (node == 0) {
+    Launcher launcher(quiet());
+    ProgramCall call = script(text);
+    call.folder = folder.path();
+    static_cast<void>(launcher.run(call));
+    ::_exit(0);
+  }
+  Launcher clock(quiet());
+  const pid_t first = number_in(folder / "first", clock);
+  const pid_t second = number_in(folder / "second", clock);
+  ASSERT_TRUE(lives(first) && lives(second));
+  ::kill(node, SIGKILL);
+  for (int i = 0; i < 1000 && (lives(first) || lives(second)); ++i)
+    static_cast<void>(clock.pause(10 * kMillisecond));
+  EXPECT_FALSE(lives(first));
+  EXPECT_FALSE(lives(second));
+  ::waitpid(node, nullptr, 0);
 }
 
 TEST(Launcher, tries_again_while_a_program_is_written) {
