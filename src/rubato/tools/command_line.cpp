@@ -171,7 +171,10 @@ int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
     if (!is_guarded_node()) say_last_words(identity_.name);
     code = run_or_throw(words, context);
     out.flush();
-    if (!out) throw Error("writing to standard output failed: is the disk full?", ExitCode::failed);
+    if (!out) {
+      err << say_once(identity_.name + ": writing to standard output failed: is the disk full?\n");
+      if (code == ExitCode::ok) code = ExitCode::failed;  // else what went wrong before says more
+    }
   } catch (const Error& error) {
     // In one write, or lines of nodes mix.
     err << say_once(identity_.name + ": " + error.what() + "\n");

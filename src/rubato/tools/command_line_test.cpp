@@ -19,7 +19,7 @@ struct Answer {
 };
 
 // A command line with a command of each kind: `count --to N`, which prints N; `wrap -- PROGRAM`;
-// `fail`, which throws; `raw`, which takes all words.
+// `fail`, which throws; `most`, of which a part fails; `raw`, which takes all words.
 class CommandLineTest : public ::testing::Test {
  protected:
   CommandLineTest() {
@@ -52,6 +52,11 @@ class CommandLineTest : public ::testing::Test {
                .run = [](const Context&) -> ExitCode {
                  throw Error("node 2 is gone", ExitCode::node_lost);
                }});
+    line_.add({.name = "most",
+               .group = kRunGroup,
+               .summary = "Does most of it",
+               .examples = "",
+               .run = [](const Context&) { return ExitCode::some_tasks_failed; }});
   }
 
   Answer run(const std::vector<std::string>& words) {
@@ -149,6 +154,8 @@ TEST_F(CommandLineTest, AFullOutputIsAFailure) {
   out.setstate(std::ios::badbit);
   EXPECT_EQ(line_.run({"count", "--to", "3"}, out, err), 1);
   EXPECT_NE(err.str().find("disk full"), std::string::npos);
+  // What has failed before says more.
+  EXPECT_EQ(line_.run({"most"}, out, err), 4);
 }
 
 TEST(Commands, EachOneExplainsItself) {
