@@ -206,8 +206,7 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
     Slot& slot = frame.slot(static_cast<int>(inputs.size() + i));
     slot.name = output_name(rule.outputs[i], environment);
     if (slot.name.kind() == Kind::none) {
-      std::string temporary = compiled_.arguments().temporary_folder + "/" + callable.name + "-" +
-                              flow_.new_file_name();
+      std::string temporary = compiled_.temporary_name(callable.name, flow_.new_file_name());
       for (const Value& key : keys_of(rule.outputs[i], environment))
         temporary += "-" + text_of(key);
       slot.name = Value::text(Kind::file, temporary);

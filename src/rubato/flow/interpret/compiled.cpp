@@ -185,6 +185,16 @@ void Compiled::set_default_options() {
   }
 }
 
+std::string Compiled::temporary_name(const std::string& called, std::string_view number) const {
+  if (arguments_.temporary_folder.empty()) {
+    throw Error(
+        "file '" + called +
+        "' has no name, and nodes share no folder for such files: found TMPDIR (or /tmp) and the "
+        "folder of the run on one node alone; give it a name, or --temporary DIR that all see");
+  }
+  return arguments_.temporary_folder + "/" + called + "-" + std::string(number);
+}
+
 void Compiled::check_types(const Workers& workers) const {
   const auto check = [&](const tic::Options& options, const tic::Node& at) {
     if (options.work_type.empty()) return;

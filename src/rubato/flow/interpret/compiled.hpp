@@ -21,8 +21,8 @@ class DryRun;
 // What a script is run with, besides its text.
 struct ScriptArguments {
   std::map<std::string, std::string> named;  // arg("name")
-  std::string temporary_folder;              // of files without a name
-  DryRun* dry_run = nullptr;                 // nothing is run, but written down there (dry_run.hpp)
+  std::string temporary_folder;  // of files without a name; "": no node sees that of another
+  DryRun* dry_run = nullptr;     // nothing is run, but written down there (dry_run.hpp)
   // Of leaves and apps that do not say their own; nor do the rules that call them.
   std::uint32_t retries = 0;
   double timeout = 0;  // s; 0: none. Leaves of a team can have none.
@@ -61,6 +61,9 @@ class Compiled {
   // inserts: by the numbers of the fields, the outermost last.
   [[nodiscard]] const std::set<std::vector<int>>& filled_fields(const tic::Frame& frame,
                                                                 int variable) const;
+  // The name of a file that has none, by what it is called here. Throws Error if there is no place.
+  [[nodiscard]] std::string temporary_name(const std::string& called,
+                                           std::string_view number) const;
   // Throws Error, with the place, if it names a type of work that has no workers.
   void check_types(const Workers& workers) const;
   // Throws Error, with the places, if it calls leaves that the program does not have.

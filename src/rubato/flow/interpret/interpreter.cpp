@@ -149,8 +149,7 @@ void Interpreter::declare_file(const CompiledStatement& statement, std::size_t i
   const tic::Declared& declared = declared_at(*statement.statement, name_stage(i));
   Slot& slot = environment.slot(declared.variable);
   if (!declared.mapped) {
-    const std::string name =
-        compiled_.arguments().temporary_folder + "/" + declared.name + "-" + flow_.new_file_name();
+    const std::string name = compiled_.temporary_name(declared.name, flow_.new_file_name());
     slot.name = Value::text(Kind::file, name);
     return;
   }

@@ -12,7 +12,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "rubato/base/shell.hpp"
@@ -23,7 +22,7 @@
 #include "rubato/flow/observe/flow_report.hpp"
 #include "rubato/flow/observe/progress_engine.hpp"
 #include "rubato/flow/plugin/plugin.hpp"
-#include "rubato/flow/program/leftovers.hpp"
+#include "rubato/flow/seen_folder.hpp"
 #include "rubato/flow/tic/check.hpp"
 #include "rubato/flow/tic/parse.hpp"
 #include "rubato/flow/tic/print.hpp"
@@ -32,6 +31,7 @@
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/flow/dry_run.hpp"
 #include "rubato/tools/flow/go_on.hpp"
+#include "rubato/tools/flow/temporary_folder.hpp"
 #include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/progress.hpp"
 #include "rubato/tools/run/resume.hpp"
@@ -51,6 +51,7 @@ struct FlowOptions {
   std::string resume;
   std::uint32_t n_cores = 0;
   std::uint32_t n_native_threads = 0;  // 0: as usual
+  std::string temporary;
   std::string report;
   std::string trace;
   bool progress = false;
@@ -141,31 +142,6 @@ global::ProgramOptions program_options(const FlowOptions& asked) {
   options.messages.tasks.stacks.guarded_bytes = flow::kScriptStackBytes;
   return options;
 }
-
-// For files without a name; goes with what is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    // Of runs that were killed, first.
-    constexpr const char* kTag = "rubato-flow-";
-    const std::filesystem::path folder = std::filesystem::temp_directory_path();
-    flow::remove_leftovers(folder, kTag);
-    std::string name = (folder / (kTag + flow::process_mark() + "-XXXXXX")).string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw Error("cannot make the folder " + name, ExitCode::failed);
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
 
 // What node 0 knows of a run.
 struct ScriptRun {
@@ -370,7 +346,9 @@ class FlowRun {
       const std::string known = journal_report(journal(), command_to_go_on());
       launcher_knows_ = !known.empty();
       context_.err << known << std::flush;
-      temporary_.emplace();
+      const bool is_alone = core::CoreContext::here().shape().n_nodes == 1;
+      temporary_.emplace(options_.temporary,
+                         is_alone ? TemporaryFolder::Look() : &flow::nodes_without);
       arguments_.temporary_folder = temporary_->path();
       const Nanos begin = steady_now();
       run_.result = flow::run_script(text_of_file(options_.script), options_.script, arguments_,
@@ -529,6 +507,12 @@ void add_run_options(CLI::App& run, FlowOptions& options) {
                  " default: its processors, 4 at least")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
+  run.add_option(
+         "--temporary", options.temporary,
+         "Where files without a name are, seen by all nodes (RUBATO_TEMPORARY; default: TMPDIR,"
+         " or this folder where nodes do not share that)")
+      ->type_name("DIR")
+      ->envname("RUBATO_TEMPORARY");
   run.add_option("--report", options.report,
                  "A page of what ran: tasks by name, the slowest, each core over time")
       ->type_name("FILE");

@@ -8,10 +8,8 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "rubato/flow/program/leftovers.hpp"
 #include "rubato/tools/run/program_test.hpp"
 
 namespace rubato::tools {
@@ -48,25 +46,6 @@ TEST(FlowCommand, RunsAScriptAndSaysWhatItDid) {
   EXPECT_EQ(figures["tasks"], 0);
   EXPECT_EQ(figures["not_freed"]["number"], 0);
   EXPECT_EQ(json.err.find("not freed"), std::string::npos) << json.err;
-}
-
-TEST(FlowCommand, RemovesTheFoldersOfRunsThatWereKilled) {
-  const pid_t gone = ::fork();
-  if (gone == 0) ::_exit(0);
-  ::waitpid(gone, nullptr, 0);
-  const std::string& mark = flow::process_mark();
-  const std::filesystem::path folder = std::filesystem::temp_directory_path();
-  const auto of = [&](const std::string& process) {
-    const std::string name = "rubato-flow-" + process + mark.substr(mark.find('-')) + "-AbCdEf";
-    std::filesystem::create_directories(folder / name / "f-1");
-    return folder / name;
-  };
-  const std::filesystem::path left = of(std::to_string(gone));
-  const std::filesystem::path in_use = of(std::to_string(::getpid()));
-  EXPECT_EQ(call({"flow", "run", script("nothing.tic", "print(1)\n")}).code, 0);
-  EXPECT_FALSE(std::filesystem::exists(left));
-  EXPECT_TRUE(std::filesystem::exists(in_use));
-  std::filesystem::remove_all(in_use);
 }
 
 TEST(FlowCommand, EndsWithTheCodeOfWhatWentWrong) {
