@@ -14,7 +14,8 @@ void forward(Flow& flow, Rule& rule) {
 }
 
 // NOLINTNEXTLINE(cert-err58-cpp): before main, like all actions
-const ActionId kForward = register_action({"pass on", &forward, true, true});
+const ActionId kForward =
+    register_action({.name = "pass on", .run = &forward, .takes_failures = true, .in_place = true});
 
 }  // namespace
 

@@ -186,14 +186,14 @@ bool Flow::hand_over(Arg& arg, const Value& value, DataId of, const Value* key) 
   return !arg.is_waited_for();
 }
 
-void Flow::give_back_writer_here(Ref writer, const Value* failure) {
+void Flow::give_back_writer_here(Ref writer, const Value* failure, FailedPart part) {
   Datum& mine = datum(writer.id);
   RUBATO_ASSERT(mine.writers >= writer.weight, mine.writers, writer.weight);
   mine.writers -= writer.weight;
   const bool is_open = mine.state == Datum::State::open;
   if (is_open && failure != nullptr) {
     if (mine.closing == Closing::set) return close(writer.id, mine, *failure, mine.made_at);
-    if (mine.value.kind() == Kind::none) mine.value = *failure;  // the first
+    mine.note_failure(*failure, part);
   }
   if (mine.writers > 0 || !is_open) return free_if_unused(writer.id, mine);
   if (mine.closing == Closing::counted) return close_counted(writer.id, mine);
@@ -389,12 +389,18 @@ void Flow::skip(std::unique_ptr<Rule> rule, std::size_t argument, const Value& f
     arg.value = failure;
     return go_on(std::move(rule));
   }
-  ++counters_.n_skipped;
-  const bool is_step = action_at(rule->action).part == TaskPart::step;
-  if (is_step && !failure.is_never_set()) ++counters_.n_steps_skipped;
+  const Action& action = action_at(rule->action);
+  note_skipped(action.part == TaskPart::step && !failure.is_never_set());
   if (watch_ != nullptr) watch_->note_gone(*rule);
   const Value reason = told(*rule, argument, failure);
-  give_back(*rule, &reason);
+  if (action.when_failed == kNoAction) return give_back(*rule, &reason);
+  Arg& arg = rule->args()[argument];
+  give_back_reader(std::exchange(arg.ref, {}));
+  arg = {Arg::Mode::value, {}, reason, nullptr};
+  rule->action = action.when_failed;
+  rule->options = {};
+  rule->at_arg = static_cast<std::uint32_t>(rule->args().size());
+  dispatch(std::move(rule));
 }
 
 Value Flow::told(const Rule& rule, std::size_t argument, const Value& failure) {

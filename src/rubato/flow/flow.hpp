@@ -103,7 +103,8 @@ class Flow final : public core::Combiner {
   // Sets a scalar and gives the right back. One that is set already is a failure of the run.
   void set(Ref writer, Value value, PortablePlace at);
   // Gives back the right to write; with a failure, what is closed by it has failed.
-  void give_back_writer(Ref writer, const Value* failure = nullptr);
+  void give_back_writer(Ref writer, const Value* failure = nullptr,
+                        FailedPart part = FailedPart::any_member);
   void give_back_reader(Ref reader);
   // A part of a reference, for another holder. May wait, if the weight is used up: called by tasks.
   [[nodiscard]] Ref share(Ref& ref, bool is_writer);
@@ -117,6 +118,11 @@ class Flow final : public core::Combiner {
   void insert_at(Ref& writer, Keys keys, Value value, PortablePlace at);
   // The container under these keys is there from now on, if it was not yet. REQUIRES: the same.
   void make_inner(Ref& writer, Keys keys, PortablePlace at);
+  // The member under these keys is there as a failure: who needs it fails, and who reads a container
+  // that it is in as a whole; other members are as they were. REQUIRES: the same.
+  void fail_member(Ref& writer, Keys keys, const Value& failure, PortablePlace at);
+  // Any member of the container under these keys may be missing. REQUIRES: the same.
+  void fail_inner(Ref& writer, Keys keys, const Value& failure, PortablePlace at);
   // The members that come from `at` are all that the container will have, or the container at those
   // keys: nobody else sets it, or a member of it. Before them.
   void assign_whole(Ref& writer, Keys keys, PortablePlace at);
@@ -186,6 +192,11 @@ class Flow final : public core::Combiner {
   // Why `rule` does not run, since that argument of it is `failure`. That something was never set is
   // said here, once: what is passed on is a failure like any other.
   [[nodiscard]] Value told(const Rule& rule, std::size_t argument, const Value& failure);
+  // One more that does not run, since an input had failed; of an interpreter, or of people.
+  void note_skipped(bool is_step) noexcept {
+    ++counters_.n_skipped;
+    if (is_step) ++counters_.n_steps_skipped;
+  }
   // Says that a task failed, for the table at the end.
   void note_failure(std::string what);
   // The same, of one iteration of a loop.
@@ -245,14 +256,14 @@ class Flow final : public core::Combiner {
   [[nodiscard]] std::string run_part(Rule& rule);
   void advance(std::unique_ptr<Rule> rule);
   void set_here(Ref writer, const Value& value, PortablePlace at);
-  void give_back_writer_here(Ref writer, const Value* failure);
+  void give_back_writer_here(Ref writer, const Value* failure, FailedPart part);
   void give_back_reader_here(Ref reader);
   void mint_here(DataId id, bool is_writer, std::uint64_t weight);
   void end_widening(std::uint64_t ticket, std::uint64_t weight);
   // For tests: with how little weight a stored reference asks for more.
   void set_stored_least(std::uint64_t weight) noexcept { stored_least_ = weight; }
   void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at);
-  void insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at);
+  void put_at_here(Ref writer, Insertion what, Keys keys, const Value& value, PortablePlace at);
   void assign_whole_here(Ref writer, PortablePlace at);
   void attach_loop_here(std::unique_ptr<Rule> body);
   void spread_loop(AttachLoop to, std::unique_ptr<Rule> body);
@@ -308,6 +319,9 @@ class Flow final : public core::Combiner {
   // The value as an argument; true if it is all that was asked for. A reference is shared with what
   // is stored, and the argument goes on to what it refers to.
   [[nodiscard]] bool hand_over(Arg& arg, const Value& value, DataId of, const Value* key);
+  void put_at(Ref& writer, Insertion what, Keys keys, Value value, PortablePlace at);
+  void put_whole_at_here(Ref writer, Insertion what, const Value& value, PortablePlace at);
+  void note_failed_member(Shard& shard, const Value& failure);
   void hold(Shard& shard);
   void add_pair(Shard& shard, ShardLoop& loop, const Value& key, const Value& value);
   void start_pairs(Shard& shard);

@@ -8,13 +8,6 @@
 #include "rubato/flow/records.hpp"
 
 namespace rubato::flow {
-namespace {
-
-// In place of the key of a member that is none: what else an insertion is.
-const Value kMadeKey = Value::integer(0);   // NOLINT(cert-err58-cpp): throws nothing
-const Value kWholeKey = Value::integer(1);  // NOLINT(cert-err58-cpp): throws nothing
-
-}  // namespace
 
 DataId Flow::create_container(Kind kind, bool is_spread, PortablePlace at) {
   const DataId id = create(kind, Closing::counted, at);
@@ -110,33 +103,44 @@ void Flow::wake_member(Shard& mine, const Value& key, const Value& value) {
 
 void Flow::insert_at(Ref& writer, Keys keys, Value value, PortablePlace at) {
   if (keys.size() == 1) return insert(writer, keys.back(), std::move(value), at);
+  put_at(writer, Insertion::member, std::move(keys), std::move(value), at);
+}
+
+void Flow::make_inner(Ref& writer, Keys keys, PortablePlace at) {
+  put_at(writer, Insertion::inner, std::move(keys), Value(), at);
+}
+
+void Flow::fail_member(Ref& writer, Keys keys, const Value& failure, PortablePlace at) {
+  put_at(writer, Insertion::failed_member, std::move(keys), failure, at);
+}
+
+void Flow::fail_inner(Ref& writer, Keys keys, const Value& failure, PortablePlace at) {
+  put_at(writer, Insertion::failed_inner, std::move(keys), failure, at);
+}
+
+void Flow::put_at(Ref& writer, Insertion what, Keys keys, Value value, PortablePlace at) {
   if (value.is_reference()) {
     Ref ref = value.as_reference();
     make_wide(ref, false);
     value = Value::reference(ref);
   }
   const CoreId owner = owner_of(writer.id, keys.back());
-  if (owner == here_.core()) return insert_at_here({writer.id, 0}, std::move(keys), value, at);
+  // A failure takes some weight home, too, so that it is there before the container is closed.
+  if (owner == here_.core() && !is_failure(what))
+    return put_at_here({writer.id, 0}, what, std::move(keys), value, at);
   if (writer.weight < 2) mint(writer, true, kMinted);
   --writer.weight;
+  const Ref fare{writer.id, 1};
+  if (owner == here_.core()) return put_at_here(fare, what, std::move(keys), value, at);
   Writer out;
   value.put(out);
   for (const Value& key : keys)
     key.put(out);
-  here_.post(owner, InsertAt{{writer.id, 1}, at}, out.view());
-}
-
-// As the way to a member that has no value.
-void Flow::make_inner(Ref& writer, Keys keys, PortablePlace at) {
-  keys.insert(keys.begin(), kMadeKey);
-  insert_at(writer, std::move(keys), Value(), at);
+  here_.post(owner, InsertAt{fare, what, at}, out.view());
 }
 
 void Flow::assign_whole(Ref& writer, Keys keys, PortablePlace at) {
-  if (!keys.empty()) {
-    keys.insert(keys.begin(), kWholeKey);
-    return insert_at(writer, std::move(keys), Value(), at);
-  }
+  if (!keys.empty()) return put_at(writer, Insertion::whole, std::move(keys), Value(), at);
   const AssignWhole one{{writer.id, 1}, at};
   if (!writer.id.is_spread()) {
     if (is_here(writer.id)) return assign_whole_here({writer.id, 0}, at);
@@ -168,15 +172,30 @@ void Flow::assign_whole_here(Ref writer, PortablePlace at) {
   mine.whole_at = at;
 }
 
-void Flow::insert_at_here(Ref writer, Keys keys, const Value& value, PortablePlace at) {
-  if (keys.size() == 1) {
-    if (value.kind() != Kind::none) return insert_here(writer, keys.back(), value, at);
-    if (keys.back() == kWholeKey) assign_whole_here(writer, at);
-    return;
-  }
+// What is put at the container itself, which is of this core.
+void Flow::put_whole_at_here(Ref writer, Insertion what, const Value& value, PortablePlace at) {
+  if (what == Insertion::whole) return assign_whole_here(writer, at);
+  if (what == Insertion::failed_inner) datum(writer.id).note_failure(value, FailedPart::any_member);
+}
+
+// A container with a member that has failed, or one in which there is such a one, has failed as a
+// whole, which its home is told. Members that are there are good, and loops have met all of them.
+void Flow::note_failed_member(Shard& mine, const Value& failure) {
+  if (is_here(mine.id())) return datum(mine.id()).note_failure(failure, FailedPart::some_members);
+  RUBATO_ASSERT(mine.returned > 0);
+  give_back_writer({mine.id(), std::exchange(mine.returned, 0)}, &failure,
+                   FailedPart::some_members);
+}
+
+void Flow::put_at_here(Ref writer, Insertion what, Keys keys, const Value& value,
+                       PortablePlace at) {
+  if (keys.empty()) return put_whole_at_here(writer, what, value, at);
   Shard& mine = shard(writer.id);
   mine.returned += writer.weight;
+  if (is_failure(what)) note_failed_member(mine, value);
   if (mine.returned > 0) hold(mine);
+  const bool is_member = what == Insertion::member || what == Insertion::failed_member;
+  if (is_member && keys.size() == 1) return insert_here({writer.id, 0}, keys.back(), value, at);
   const Value key = keys.back();
   keys.pop_back();
   const std::optional<Value> inner = mine.find(key);
@@ -188,11 +207,11 @@ void Flow::insert_at_here(Ref writer, Keys keys, const Value& value, PortablePla
                         mine.place_of(key).place().text() + ", and " + at.place().text() +
                         " sets a member of it");
   }
-  if (inner) return insert_at_here({inner->as_reference().id, 0}, std::move(keys), value, at);
+  if (inner) return put_at_here({inner->as_reference().id, 0}, what, std::move(keys), value, at);
   const DataId made = create_container(Kind::none, false, at);
   mine.inner_writers[made.word] = {made, kWholeWeight};
   insert_here({writer.id, 0}, key, Value::reference({made, kWholeWeight}), at);
-  insert_at_here({made, 0}, std::move(keys), value, at);
+  put_at_here({made, 0}, what, std::move(keys), value, at);
 }
 
 bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
@@ -214,7 +233,7 @@ bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
   return false;
 }
 
-// Of a container that has failed, that is said already.
+// Of a container of which any member may be missing, that is said already.
 Value Flow::missing(const Value& key, const Value& failure) {
   const std::string member = "member " + key_text(key) + " of a container that is closed";
   if (!failure.is_failed()) return Value::never_set(member);
@@ -474,11 +493,11 @@ void Flow::close_counted(DataId id, Datum& closed) {
   if (!id.is_spread()) {
     closed.n_shards_open = 1;
     const Value failure = closed.value;
-    return close_shard(id, failure.is_failed() ? &failure : nullptr);
+    return close_shard(id, closed.lacks_members ? &failure : nullptr);
   }
   const auto n_cores = static_cast<CoreId>(here_.shape().n_cores_total());
   closed.n_shards_open = n_cores;
-  if (!closed.value.is_failed()) return here_.multicast(0, n_cores, CloseShard{id});
+  if (!closed.lacks_members) return here_.multicast(0, n_cores, CloseShard{id});
   Writer out;
   closed.value.put(out);
   here_.multicast(0, n_cores, CloseFailedShard{id}, out.view());
@@ -490,8 +509,8 @@ void Flow::close_shard(DataId id, const Value* failure) {
   if (failure != nullptr) mine.failure = *failure;
   end_loops(mine);
   const std::uint64_t n_members = mine.n_members();
-  // Nobody says in which of them a member is missing, so all of them have failed: whoever reads one as
-  // a whole would take what is there for all that there is.
+  // If any member may be missing, so may those of the containers in it: whoever reads one of them as a
+  // whole would take what is there for all that there is.
   for (const auto& [word, writer] : std::exchange(mine.inner_writers, {}))
     give_back_writer(writer, failure);
   mine.take_all_waiting([&](const Value& key, RuleList waiting) {
@@ -512,7 +531,7 @@ void Flow::say_home(DataId id, Homeward::What what, std::uint64_t amount, CoreId
     case Homeward::What::readers:
       return give_back_reader_here({id, amount});
     case Homeward::What::writers:
-      return give_back_writer_here({id, amount}, nullptr);
+      return give_back_writer_here({id, amount}, nullptr, FailedPart::any_member);
     case Homeward::What::counted:
       return count_shards(id, amount, n_cores);
     case Homeward::What::freed:

@@ -63,8 +63,10 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
   const Action& action = action_at(rule->action);
   if (!action.takes_failures) {
     for (std::size_t i = 0; i < rule->args().size(); ++i) {
-      if (!rule->args()[i].value.is_failed()) continue;
-      const Value failure = rule->args()[i].value;
+      // What comes along with a rule, for those that it makes, is no input of it.
+      const Arg& arg = rule->args()[i];
+      if (arg.mode != Arg::Mode::value || !arg.value.is_failed()) continue;
+      const Value failure = arg.value;
       return skip(std::move(rule), i, failure);
     }
   }

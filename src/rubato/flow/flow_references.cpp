@@ -23,10 +23,10 @@ void Flow::give_back_reader_here(Ref reader) {
   free_if_unused(reader.id, mine);
 }
 
-void Flow::give_back_writer(Ref writer, const Value* failure) {
+void Flow::give_back_writer(Ref writer, const Value* failure, FailedPart part) {
   if (writer.weight == 0) return;
   if (is_here(writer.id)) {
-    give_back_writer_here(writer, failure);
+    give_back_writer_here(writer, failure, part);
   } else if (failure == nullptr && writer.id.is_spread()) {
     homeward_.add(writer.id, Homeward::What::writers, writer.weight, 0);
   } else if (failure == nullptr) {
@@ -34,7 +34,7 @@ void Flow::give_back_writer(Ref writer, const Value* failure) {
   } else {
     Writer out;
     failure->put(out);
-    here_.post(writer.id.home(), FailWriter{writer}, out.view());
+    here_.post(writer.id.home(), FailWriter{writer, part}, out.view());
   }
 }
 

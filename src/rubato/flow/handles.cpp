@@ -42,7 +42,8 @@ void reply(Flow& flow, Rule& rule) {
 }
 
 // NOLINTNEXTLINE(cert-err58-cpp): before main, like all actions
-const ActionId kReply = register_action({"wait", &reply, true, true});
+const ActionId kReply =
+    register_action({.name = "wait", .run = &reply, .takes_failures = true, .in_place = true});
 
 }  // namespace
 

@@ -46,14 +46,17 @@ struct GiveBackReader {
 };
 struct GiveBackWriter {
   Ref writer;
-  void apply(CoreContext& /*here*/) const { Flow::here().give_back_writer_here(writer, nullptr); }
+  void apply(CoreContext& /*here*/) const {
+    Flow::here().give_back_writer_here(writer, nullptr, FailedPart::any_member);
+  }
 };
 struct FailWriter {
   Ref writer;
+  FailedPart part;
   void apply(CoreContext& /*here*/, ByteView bytes) const {
     Reader in(bytes);
     const Value failure = Value::get(in);
-    Flow::here().give_back_writer_here(writer, &failure);
+    Flow::here().give_back_writer_here(writer, &failure, part);
   }
 };
 
@@ -97,6 +100,7 @@ struct InsertText {
 };
 struct InsertAt {
   Ref writer;
+  Insertion what;
   PortablePlace at;
   void apply(CoreContext& /*here*/, ByteView bytes) const {
     Reader in(bytes);
@@ -104,7 +108,7 @@ struct InsertAt {
     Keys keys;
     while (!in.at_end())
       keys.push_back(Value::get(in));
-    Flow::here().insert_at_here(writer, std::move(keys), value, at);
+    Flow::here().put_at_here(writer, what, std::move(keys), value, at);
   }
 };
 struct AssignWhole {

@@ -37,9 +37,26 @@ std::uint32_t number_of(const Rule& rule) {
 void run_statement(Flow& /*flow*/, Rule& rule) {
   Interpreter::here().run_statement(rule);
 }
+void run_failed(Flow& /*flow*/, Rule& rule) {
+  Interpreter::here().run_failed(rule);
+}
+
+// NOLINTBEGIN(cert-err58-cpp): before main, like all actions
+// The statement has been counted when it was found that it cannot run.
+const ActionId kFailed = register_action({.name = "failed statement",
+                                          .run = &run_failed,
+                                          .takes_failures = true,
+                                          .describe = &describe_statement,
+                                          .number = &number_of,
+                                          .describe_input = &describe_input,
+                                          .counts_itself = true,
+                                          .part = TaskPart::step});
+// NOLINTEND(cert-err58-cpp)
+
 ActionId register_statement(std::string_view name, TaskPart part) {
   return register_action({.name = name,
                           .run = &run_statement,
+                          .when_failed = kFailed,
                           .describe = &describe_statement,
                           .number = &number_of,
                           .describe_input = &describe_input,
@@ -114,6 +131,12 @@ void submit_dry_statement(Flow& flow, StatementId id, std::vector<Arg> args,
   flow.submit(make_rule(kDryStatement, id, std::move(args), options, at));
 }
 
+void submit_failing(Flow& flow, StatementId id, std::vector<Arg> args, const Value& failure,
+                    PortablePlace at) {
+  args.push_back({Arg::Mode::value, {}, failure, nullptr});
+  flow.submit(make_rule(kFailed, id, std::move(args), {}, at));
+}
+
 void submit_function(Flow& flow, std::uint32_t callable, std::vector<Arg> args, PortablePlace at) {
   flow.submit(make_rule(kFunction, std::uint64_t{callable}, std::move(args), {}, at));
 }
@@ -134,6 +157,17 @@ void submit_put(Flow& flow, Arg writer, Arg value, PortablePlace at) {
   args.push_back(std::move(writer));
   args.push_back(std::move(value));
   flow.submit(make_rule(kPut, std::uint64_t{0}, std::move(args), {}, at));
+}
+
+std::vector<const tic::Expr*> targets_of(const tic::Statement& statement) {
+  if (const auto* assign = std::get_if<tic::Assign>(&statement.form)) return {&assign->target};
+  if (const auto* insert = std::get_if<tic::Insert>(&statement.form)) return {&insert->member};
+  std::vector<const tic::Expr*> all;
+  if (const auto* rule = std::get_if<tic::Rule>(&statement.form)) {
+    for (const tic::Expr& output : rule->outputs)
+      all.push_back(&output);
+  }
+  return all;
 }
 
 bool is_task_of_its_own(const tic::Statement& statement) {

@@ -9,8 +9,16 @@
 namespace rubato::flow {
 
 // How far a statement is. What a declaration does is done for each of its names by itself: from
-// `name` on, the file of that number there is given its name; from `value` on, a variable its value.
-enum class Stage : std::uint32_t { begin, round, ready, name, value = std::uint32_t{1} << 31 };
+// `name` on, the file of that number there is given its name; from `value` on, a variable its value. One
+// that has failed waits for the keys of what it was to set.
+enum class Stage : std::uint32_t {
+  begin,
+  round,
+  ready,
+  failing,
+  name,
+  value = std::uint32_t{1} << 31
+};
 [[nodiscard]] constexpr bool is_value(Stage stage) noexcept {
   return stage >= Stage::value;
 }
@@ -48,6 +56,9 @@ void submit_statement(Flow& flow, StatementId id, TaskPart part, std::vector<Arg
 // The same; the statement meets inputs that have failed, too.
 void submit_dry_statement(Flow& flow, StatementId id, std::vector<Arg> args,
                           const RuleOptions& options, PortablePlace at);
+// The statement has failed, since an input of it has; args are as those of the others.
+void submit_failing(Flow& flow, StatementId id, std::vector<Arg> args, const Value& failure,
+                    PortablePlace at);
 void submit_function(Flow& flow, std::uint32_t callable, std::vector<Arg> args, PortablePlace at);
 [[nodiscard]] std::unique_ptr<Rule> range_rule(const ScriptRange& range, std::vector<Arg> args,
                                                PortablePlace at);
@@ -56,6 +67,8 @@ void attach_each(Flow& flow, std::uint32_t number, std::vector<Arg> args, Portab
 // When the value is there: it is set, or inserted under the keys of the writer.
 void submit_put(Flow& flow, Arg writer, Arg value, PortablePlace at);
 
+// What the statement itself sets; not what the blocks in it set.
+[[nodiscard]] std::vector<const tic::Expr*> targets_of(const tic::Statement& statement);
 // Statements that are tasks of their own: calls of leaves and programs, and loops.
 [[nodiscard]] bool is_task_of_its_own(const tic::Statement& statement);
 // The variable that is given its name or value. REQUIRES: is_declared(stage).

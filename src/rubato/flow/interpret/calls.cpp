@@ -210,7 +210,7 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
     make_inner(output, environment);
   std::vector<Arg> args;
   const auto add_value = [&](Value value) {
-    args.push_back({Arg::Mode::value, {}, std::move(value), nullptr});
+    args.push_back(Environment::packed(std::move(value)));
   };
   const std::vector<const Expr*> inputs = inputs_of(call);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -218,7 +218,9 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
     const tic::Type& type = callable.inputs[i].type;
     const Value* known = tic::is_operand(e) ? known_value(e, environment) : nullptr;
     const bool is_open = tic::is_operand(e) && (known == nullptr || known->is_reference());
-    Value value = is_open ? Value() : input_of(e, type, environment);
+    // As one that is open, and fails later.
+    const bool has_failed = known != nullptr && known->is_failed() && !is_dry();
+    Value value = is_open ? Value() : has_failed ? *known : input_of(e, type, environment);
     const bool is_made = value.is_reference();  // by the expression, for the function alone
     add_value(is_made ? Value() : std::move(value));
     if (is_open) {
@@ -270,10 +272,8 @@ void Interpreter::run_function(Rule& rule) {
     } else {
       compiled_.arguments().dry_run->note_unknown("function " + callable.name, unknown);
     }
-    for (std::size_t i = callable.inputs.size(); i < n_parameters; ++i) {
-      Ref& writer = environment.slot(static_cast<int>(i)).writer.ref;
-      flow_.give_back_writer(std::exchange(writer, {}), &failure);
-    }
+    for (std::size_t i = callable.inputs.size(); i < n_parameters; ++i)
+      fail_variable(static_cast<int>(i), environment, failure, rule.at);
   }
 }
 
@@ -371,7 +371,9 @@ void Interpreter::call_leaf(const CompiledStatement& statement, const tic::Rule&
 void Interpreter::run_put(Flow& flow, Rule& rule) {
   Arg& writer = rule.args()[0];
   Value value = rule.args()[1].take_value();
-  if (writer.has_keys()) {
+  if (writer.has_keys() && value.is_failed() && !Interpreter::here().is_dry()) {
+    flow.fail_member(writer.ref, *writer.keys, value, rule.at);
+  } else if (writer.has_keys()) {
     flow.insert_at(writer.ref, *writer.keys, std::move(value), rule.at);
   } else if (value.is_failed()) {
     flow.give_back_writer(std::exchange(writer.ref, {}), &value);

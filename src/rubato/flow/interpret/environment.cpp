@@ -45,11 +45,16 @@ void Environment::pack_slot(Slot& from, bool may_write, std::vector<Arg>& to) {
     if (!way.keys.empty()) arg.keys = std::make_unique<Keys>(way.keys);
     to.push_back(std::move(arg));
   };
-  to.push_back({Arg::Mode::value, {}, from.value, nullptr});
+  to.push_back(packed(from.value));
   add_way(from.reader, Arg::Mode::reader);
   Way none;
   add_way(may_write ? from.writer : none, Arg::Mode::writer);
   to.push_back(pack_name(from));
+}
+
+Arg Environment::packed(Value value) {
+  const Arg::Mode mode = value.is_failed() ? Arg::Mode::reader : Arg::Mode::value;
+  return {mode, {}, std::move(value), nullptr};
 }
 
 Arg Environment::pack_name(Slot& from) {

@@ -55,6 +55,8 @@ class Environment {
   // Shares of the variables that a statement needs, for its rule; and the other way round.
   void pack(const CompiledStatement& statement, std::vector<Arg>& to);
   void pack_slot(Slot& slot, bool may_write, std::vector<Arg>& to);
+  // One that has failed is no input of the rule that it goes along with: who needs it does not run.
+  [[nodiscard]] static Arg packed(Value value);
   // A file's name, as the last argument of its slot.
   [[nodiscard]] Arg pack_name(Slot& slot);
   // Reads from args[at] on, and moves `at` behind.

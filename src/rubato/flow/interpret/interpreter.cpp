@@ -226,7 +226,8 @@ bool Interpreter::collect_name(const Expr& file, const Environment& environment,
   const auto* name = file.as<tic::NameRef>();
   if (name == nullptr) return false;
   const Slot& slot = environment.slot(name->variable);
-  if (slot.name.kind() != Kind::none || slot.is_known()) return true;
+  if (slot.name.kind() != Kind::none) return true;
+  if (slot.is_known()) return !slot.value.is_failed();
   if (slot.named.id) to.push_back({&file, Arg::Mode::wait, true});
   return static_cast<bool>(slot.named.id);
 }
@@ -264,9 +265,11 @@ void Interpreter::collect_keys(const Expr& e, const Environment& environment,
   }
 }
 
-bool Interpreter::has_known_keys(const Expr& operand, const Environment& environment) const {
+// It is open, and its keys are known.
+bool Interpreter::may_wait_for(const Operand& operand, const Environment& environment) const {
+  if (is_known(operand, environment)) return false;
   std::vector<Operand> needs;
-  collect_keys(operand, environment, needs);
+  collect_keys(*operand.expression, environment, needs);
   return std::ranges::all_of(needs, [&](const Operand& o) { return is_known(o, environment); });
 }
 
@@ -302,6 +305,8 @@ Arg Interpreter::read_argument(const Expr& operand, Arg::Mode mode,
 void Interpreter::start(const CompiledStatement& statement, Environment& environment, Stage stage) {
   try {
     const std::vector<Operand> operands = operands_of(statement, environment, stage);
+    if (const Value* const failure = failure_among(operands, environment))
+      return skip_statement(statement, environment, *failure, stage);
     const auto is_open = [&](const Operand& o) { return !is_known(o, environment); };
     const bool waits = std::ranges::any_of(operands, is_open);
     if (waits || (stage == Stage::begin && is_task_of_its_own(*statement.statement))) {
@@ -314,7 +319,7 @@ void Interpreter::start(const CompiledStatement& statement, Environment& environ
 }
 
 void Interpreter::defer(const CompiledStatement& statement, Environment& environment,
-                        const std::vector<Operand>& operands, Stage stage) {
+                        const std::vector<Operand>& operands, Stage stage, const Value& failure) {
   // What may be wrong first: then nobody has references of it yet.
   RuleOptions options;
   const auto* rule = std::get_if<tic::Rule>(&statement.statement->form);
@@ -338,8 +343,7 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
       const int file = tic::root_variable(*operand.expression);
       args.push_back(
           {Arg::Mode::wait, flow_.share(environment.slot(file).named, false), {}, nullptr});
-    } else if (!is_known(operand, environment) &&
-               has_known_keys(*operand.expression, environment)) {
+    } else if (may_wait_for(operand, environment)) {
       args.push_back(read_argument(*operand.expression, operand.mode, environment));
     } else {
       args.emplace_back();
@@ -347,6 +351,7 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
   }
   const StatementId id{statement.number, stage};
   const PortablePlace at = place(*statement.statement);
+  if (stage == Stage::failing) return submit_failing(flow_, id, std::move(args), failure, at);
   if (is_dry()) return submit_dry_statement(flow_, id, std::move(args), options, at);
   submit_statement(flow_, id, part_of(*statement.statement, stage), std::move(args), options, at);
 }
@@ -366,17 +371,23 @@ TaskPart Interpreter::part_of(const tic::Statement& statement, Stage stage) cons
   return TaskPart::step;
 }
 
-void Interpreter::run_statement(Rule& rule) {
-  const StatementId id = statement_of(rule);
-  const CompiledStatement& statement = compiled_.statement(id.number);
-  const Stage stage = id.stage;
-  Environment environment(flow_, *statement.frame);
+std::size_t Interpreter::unpack_statement(const CompiledStatement& statement, Stage stage,
+                                          Rule& rule, Environment& environment) {
   std::size_t at = 0;
   environment.unpack(statement, rule.args(), at);
   for (const int variable : own_variables(*statement.statement, stage)) {
     environment.forget(variable);  // others of its declaration may need it, too
     Environment::unpack_slot(environment.slot(variable), rule.args(), at);
   }
+  return at;
+}
+
+void Interpreter::run_statement(Rule& rule) {
+  const StatementId id = statement_of(rule);
+  const CompiledStatement& statement = compiled_.statement(id.number);
+  const Stage stage = id.stage;
+  Environment environment(flow_, *statement.frame);
+  std::size_t at = unpack_statement(statement, stage, rule, environment);
   const Stage next = stage == Stage::ready ? Stage::begin : stage;
   const std::vector<Operand> operands = operands_of(statement, environment, next);
   for (const Operand& operand : operands) {
@@ -393,38 +404,6 @@ void Interpreter::run_statement(Rule& rule) {
     if (team_ != nullptr) team_->fail(error.what());
     fail(statement, environment, error.what());
   }
-}
-
-// What the statement was to write has failed; others go on.
-void Interpreter::fail(const CompiledStatement& statement, Environment& environment,
-                       const std::string& what, Stage stage) const {
-  const tic::Statement& failed = *statement.statement;
-  const std::string who = is_name(stage)
-                              ? "the name of file '" + declared_at(failed, stage).name + "'"
-                              : "'" + describe(statement.number) + "'";
-  const tic::Place where = is_declared(stage) ? declared_at(failed, stage).place : failed.place;
-  const std::string whole = who + " of " + place_text(compiled_, where);
-  const std::string unknown = is_dry() ? unknown_in(what) : "";
-  if (!unknown.empty()) {
-    compiled_.arguments().dry_run->note_unknown(whole, unknown);
-    return fail_targets(statement, environment, unknown_value(unknown), stage);
-  }
-  const std::string text = (is_name(stage) ? "" : "task ") + whole + ": " + what;
-  flow_.note_failed_body(text);
-  fail_targets(statement, environment, Value::failed(text), stage);
-}
-
-void Interpreter::fail_targets(const CompiledStatement& statement, Environment& environment,
-                               const Value& failure, Stage stage) const {
-  const auto fail_slot = [&](int variable) {
-    flow_.give_back_writer(flow_.share(environment.slot(variable).writer.ref, true), &failure);
-  };
-  for (std::size_t i = 0; i < statement.needs.size(); ++i) {
-    if (statement.writes[i]) fail_slot(statement.needs[i]);
-  }
-  for (const int variable :
-       own_variables(*statement.statement, is_declared(stage) ? stage : Stage::begin))
-    fail_slot(variable);
 }
 
 }  // namespace rubato::flow

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class Interpreter {
 
   // --- of actions
   void run_statement(Rule& rule);
+  // The same of one that has an input which failed.
+  void run_failed(Rule& rule);
   void run_function(Rule& rule);
   void run_range(Rule& rule);
   void run_each(Rule& rule);
@@ -62,7 +65,10 @@ class Interpreter {
   void start(const CompiledStatement& statement, Environment& environment,
              Stage stage = Stage::begin);
   void defer(const CompiledStatement& statement, Environment& environment,
-             const std::vector<Operand>& operands, Stage stage);
+             const std::vector<Operand>& operands, Stage stage, const Value& failure = {});
+  // Returns at which argument its operands begin.
+  [[nodiscard]] static std::size_t unpack_statement(const CompiledStatement& statement, Stage stage,
+                                                    Rule& rule, Environment& environment);
   [[nodiscard]] std::vector<Operand> operands_of(const CompiledStatement& statement,
                                                  const Environment& environment, Stage stage) const;
   void collect_rule(const tic::Rule& rule, const Environment& environment,
@@ -81,16 +87,30 @@ class Interpreter {
   // The same as the last argument of a parameter of a function.
   [[nodiscard]] static Arg name_argument(const tic::Expr& e, Environment& environment);
   [[nodiscard]] bool is_known(const Operand& operand, const Environment& environment) const;
-  [[nodiscard]] bool has_known_keys(const tic::Expr& operand, const Environment& environment) const;
+  [[nodiscard]] bool may_wait_for(const Operand& operand, const Environment& environment) const;
   [[nodiscard]] Keys keys_of(const tic::Expr& operand, Environment& environment) const;
   [[nodiscard]] Arg read_argument(const tic::Expr& operand, Arg::Mode mode,
                                   Environment& environment) const;
   [[nodiscard]] TaskPart part_of(const tic::Statement& statement, Stage stage) const;
   void run_body_of(const CompiledStatement& loop, const tic::Block& body, Environment& environment);
-  void fail_targets(const CompiledStatement& statement, Environment& environment,
-                    const Value& failure, Stage stage = Stage::begin) const;
+
+  // --- what has failed (failures.cpp)
   void fail(const CompiledStatement& statement, Environment& environment, const std::string& what,
             Stage stage = Stage::begin) const;
+  void skip_statement(const CompiledStatement& statement, Environment& environment, Value failure,
+                      Stage stage);
+  void fail_along_keys(const CompiledStatement& statement, Environment& environment,
+                       const Value& failure, Stage stage);
+  void fail_targets(const CompiledStatement& statement, Environment& environment,
+                    const Value& failure, Stage stage = Stage::begin) const;
+  void fail_target(const tic::Expr& target, Environment& environment, const Value& failure) const;
+  void fail_variable(int variable, Environment& environment, const Value& failure,
+                     PortablePlace at) const;
+  void fail_container(Ref& writer, Keys keys, const Value& failure, PortablePlace at) const;
+  [[nodiscard]] const Value* failure_among(const std::vector<Operand>& operands,
+                                           const Environment& environment) const;
+  [[nodiscard]] std::optional<Value> key_if_known(const tic::Expr& key,
+                                                  Environment& environment) const;
 
   // --- what statements do
   void perform(const CompiledStatement& statement, Environment& environment, Stage stage);

@@ -4,11 +4,15 @@
 // Each expression and statement is made as its text and, beside it, as a function that does the same
 // on a map of values, in the order in which it was made. The text's statements are shuffled, since
 // their order says nothing.
+//
+// Scripts that may fail have divisions by zero, as values and as keys. Then the direct evaluation
+// says, too, how many statements fail and how many do not run since they need what failed.
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,30 +21,81 @@
 
 namespace rubato::flow::random_scripts {
 
-using Numbers = std::map<std::int64_t, std::int64_t>;
+struct Failed {};  // thrown where an expression has no value, and the value of who needed it
 using Words = std::map<std::int64_t, std::string>;
-using Anything = std::variant<std::int64_t, double, std::string, bool, Numbers, Words>;
+struct Numbers {
+  std::map<std::int64_t, std::optional<std::int64_t>> members;  // without a value: it has failed
+  bool lacks_members = false;  // and any of those that are not there may have
+};
+struct Rows {
+  std::map<std::int64_t, Numbers> members;
+  bool lacks_members = false;
+};
+using Anything =
+    std::variant<std::int64_t, double, std::string, bool, Numbers, Words, Rows, Failed>;
 using Values = std::map<std::string, Anything>;
+
+// Throws Failed if it has.
+template <class T>
+const T& get(const Values& values, const std::string& name) {
+  if (std::holds_alternative<Failed>(values.at(name))) throw Failed();
+  return std::get<T>(values.at(name));
+}
+
+// What came of a script.
+struct Outcome {
+  std::string lines;
+  std::uint64_t n_failed = 0;
+  std::uint64_t n_skipped = 0;
+};
+
+using Operands = std::vector<std::string>;  // names, and members as they are written
 
 template <class T>
 struct Made {
   std::string text;
   std::function<T(const Values&)> value;
-  std::vector<std::string> names = {};  // that it reads
-  [[nodiscard]] bool is_name() const { return names.size() == 1 && names[0] == text; }
+  Operands operands = {};
+  [[nodiscard]] bool is_name() const { return operands.size() == 1 && operands[0] == text; }
 };
-// Prints into its second argument.
+using Run = std::function<void(Values&, Outcome&)>;
 struct MadeStatement {
   std::string text;
-  std::function<void(Values&, std::string&)> run;
+  Run run;
 };
+
+[[nodiscard]] Operands both(Operands a, const Operands& b);
+// The variables that they are, or are members of; each once.
+[[nodiscard]] Operands roots_of(const Operands& operands);
+// Whether all of them have values.
+[[nodiscard]] bool are_there(const Operands& operands, const Values& values);
+[[nodiscard]] bool is_whole(const Numbers& numbers);
+// `insert to[key] = value`.
+void insert(Numbers& to, const Made<std::int64_t>& key, const Made<std::int64_t>& value,
+            const Values& v, Outcome& out);
+// A statement that does `f` if it has its inputs; false if it has not done it.
+template <class F>
+bool perform(Outcome& out, bool has_inputs, const F& f) {
+  if (!has_inputs) {
+    ++out.n_skipped;
+    return false;
+  }
+  try {
+    f();
+    return true;
+  } catch (const Failed&) {
+    ++out.n_failed;
+    return false;
+  }
+}
 
 class ScriptMaker {
  public:
-  explicit ScriptMaker(std::uint64_t seed) : random_(seed) {}
+  explicit ScriptMaker(std::uint64_t seed, bool may_fail = false)
+      : random_(seed), may_fail_(may_fail) {}
 
-  // And what it prints, in some order of the lines.
-  std::string make(std::string& out);
+  // And what comes of it, with the lines in some order.
+  std::string make(Outcome& out);
 
  private:
   // Names that can be read, by the types of their values.
@@ -49,13 +104,18 @@ class ScriptMaker {
   };
   struct Function {
     std::string name;
-    std::function<std::int64_t(std::int64_t, double, const std::string&, std::string&)> call;
+    std::function<Anything(std::int64_t, const Anything&, const std::string&, Outcome&)> call;
+  };
+  // function f(integer n) to (container<integer, integer> r)
+  struct RowFunction {
+    std::string name;
+    std::function<Numbers(std::int64_t, Outcome&)> call;
   };
   // Statements of a block while it is made; those that declare come first in the text.
   struct Block {
     std::vector<std::string> declared;
     std::vector<std::string> texts;
-    std::vector<std::function<void(Values&, std::string&)>> runs;
+    std::vector<Run> runs;
   };
 
   [[nodiscard]] std::int64_t below(std::int64_t n) { return random_.between(0, n - 1); }
@@ -83,9 +143,21 @@ class ScriptMaker {
   void add_call(Block& to, Scope& scope);
   std::string function();
 
+  // --- where scripts may fail (random_rows_test.cpp)
+  Made<std::int64_t> key(const std::string& variable, const Scope& scope);
+  std::string row_function();
+  void add_rows(Block& to, const Scope& scope);
+  void add_filled_rows(Block& to, const Scope& scope, const std::string& rows);
+  void add_called_rows(Block& to, const Scope& scope, const std::string& rows);
+  void add_late_row(Block& to, const Scope& scope, const std::string& rows);
+  void add_row_readers(Block& to, const std::string& rows);
+  void add_copies(Block& to, const std::string& rows);
+
   RandomStream random_;
+  bool may_fail_;
   int n_names_ = 0;
   std::vector<Function> functions_;
+  std::vector<RowFunction> row_functions_;
 };
 
 }  // namespace rubato::flow::random_scripts

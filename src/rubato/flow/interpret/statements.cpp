@@ -96,6 +96,11 @@ std::vector<Interpreter::Operand> Interpreter::operands_of(const CompiledStateme
                                                            const Environment& environment,
                                                            Stage stage) const {
   std::vector<Operand> all;
+  if (stage == Stage::failing) {
+    for (const Expr* target : targets_of(*statement.statement))
+      collect_keys(*target, environment, all);
+    return all;
+  }
   if (is_name(stage)) {
     collect(*declared_at(*statement.statement, stage).mapped, environment, all);
     return all;
@@ -347,7 +352,8 @@ void Interpreter::run_each(Rule& rule) {
   environment.unpack(statement, rule.args(), at);
   const auto run_body = [&](const Value& key, Value value) {
     if (value.is_failed() && is_dry()) return fail(statement, environment, value.as_text());
-    if (value.is_failed()) return fail_targets(statement, environment, flow_.told(rule, 0, value));
+    // The statements that need it do not run, others of the body do.
+    if (value.is_never_set()) value = flow_.told(rule, 0, value);
     if (loop.key) environment.slot(loop.key->variable).value = key;
     bind_member(loop.value.variable, std::move(value), environment);
     run_body_of(statement, loop.body, environment);

@@ -71,6 +71,9 @@ struct Arg {
 class Flow;
 struct Rule;
 
+using ActionId = std::uint32_t;
+inline constexpr ActionId kNoAction = UINT32_MAX;
+
 // What a rule is to people, who count tasks.
 enum class TaskPart : std::uint8_t {
   task,
@@ -85,8 +88,11 @@ struct Action {
   // Takes what it needs out of rule.args; what is left there is given back.
   void (*run)(Flow& flow, Rule& rule) = nullptr;
   bool takes_failures = false;  // runs even if an input failed
-  bool in_place = false;        // does not wait: runs at once where its last input is closed
-  bool is_start = false;        // gives others work: the same if a task has that, which may wait
+  // What becomes of a rule of this action if an input has failed, with the failure as that argument
+  // and others as they are; kNoAction: what it was to write has failed. It takes failures.
+  ActionId when_failed = kNoAction;
+  bool in_place = false;  // does not wait: runs at once where its last input is closed
+  bool is_start = false;  // gives others work: the same if a task has that, which may wait
   // What people call this one; null: its options' name.
   std::string (*describe)(const Rule& rule) = nullptr;
   // What tells those apart that describe() gives different names; null: their options' names.
@@ -97,7 +103,6 @@ struct Action {
   bool is_loop = false;        // part of a loop, which the throttle may put aside
   TaskPart part = TaskPart::task;
 };
-using ActionId = std::uint32_t;
 [[nodiscard]] ActionId register_action(const Action& action);
 // Throws Error for an id that is none.
 [[nodiscard]] const Action& action_at(ActionId id);

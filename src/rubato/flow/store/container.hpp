@@ -92,6 +92,18 @@ class Part {
   std::unique_ptr<Many> many_;
 };
 
+// What is put at a member's keys.
+enum class Insertion : std::uint8_t {
+  member,
+  inner,          // a container, if there is none yet
+  whole,          // what follows is all of the container there
+  failed_member,  // the reason why the member has none
+  failed_inner,   // the reason why any member of the container there may be missing
+};
+[[nodiscard]] constexpr bool is_failure(Insertion what) noexcept {
+  return what >= Insertion::failed_member;
+}
+
 // A loop over a container, on one core.
 struct ShardLoop {
   std::unique_ptr<Rule> body;

@@ -14,6 +14,12 @@ enum class Closing : std::uint8_t {
   counted,  // when nobody may write it any more
 };
 
+// What of a container has failed.
+enum class FailedPart : std::uint8_t {
+  any_member,    // whoever was to set one did not run: what is not there may be that
+  some_members,  // those that are there as failures, or are in a container that says so
+};
+
 struct Datum {
   enum class State : std::uint8_t { unused, open, closing, closed, freeing };
 
@@ -22,6 +28,8 @@ struct Datum {
   Closing closing = Closing::set;
   bool is_container = false;
   bool is_needed = false;  // by somebody who was told that it was never set
+  // Of a container that has failed: any member may be missing; else those that failed say so.
+  bool lacks_members = false;
   std::uint32_t n_shards_open =
       0;  // that have not said how many members they have; then, that are not freed
   std::uint64_t readers = 0;  // weight that is out
@@ -31,6 +39,13 @@ struct Datum {
   RuleList waiting;
   PortablePlace made_at;
   PortablePlace set_at;
+
+  // While it is open: the first reason stays, but one for any member comes before one for some.
+  void note_failure(const Value& failure, FailedPart part) {
+    const bool comes_first = part == FailedPart::any_member && !lacks_members;
+    if (value.kind() == Kind::none || comes_first) value = failure;
+    if (part == FailedPart::any_member) lacks_members = true;
+  }
 };
 
 // The data of a core. A datum does not move while it is used.
