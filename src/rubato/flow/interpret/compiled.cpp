@@ -1,7 +1,6 @@
 #include "rubato/flow/interpret/compiled.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/leaf_runs.hpp"
@@ -14,22 +13,6 @@ namespace {
 using tic::Block;
 using tic::Expr;
 using tic::Statement;
-
-// The blocks directly in a statement.
-void for_each_block(const Statement& statement, const std::function<void(const Block&)>& visit) {
-  const auto visit_form = [&](const auto& form) {
-    if constexpr (requires { form.cases; }) {
-      for (const tic::Case& each : form.cases)
-        visit(each.body);
-    } else if constexpr (requires { form.body; }) {
-      visit(form.body);
-    }
-    if constexpr (requires { form.otherwise; }) {
-      if (form.otherwise) visit(*form.otherwise);
-    }
-  };
-  std::visit(visit_form, statement.form);
-}
 
 // All variables that a statement names, and those that it writes, blocks included.
 class Uses {
@@ -46,7 +29,7 @@ class Uses {
   }
   void add(const Statement& statement) {
     std::visit([&](const auto& form) { add_form(form); }, statement.form);
-    for_each_block(statement, [&](const Block& block) { add(block); });
+    tic::for_each_block(statement, [&](const Block& block) { add(block); });
   }
 
  private:
@@ -158,6 +141,9 @@ Compiled::Compiled(const std::string& text, const std::string& file_name, Script
   add_block(program_.main.body, program_.main, -1);
   for (std::size_t i = 0; i < statements_.size(); ++i) {
     if (loops_[i] >= 0) statements_[i].loop = &statements_[static_cast<std::size_t>(loops_[i])];
+  }
+  for (const auto& [frame, variable] : written_) {
+    if (frame->variables[static_cast<std::size_t>(variable)].mapped) writes_named_files_ = true;
   }
 }
 
@@ -302,8 +288,8 @@ void Compiled::add_statement(const Statement& statement, const tic::Frame& frame
   statements_.push_back(std::move(compiled));
   loops_.push_back(loop);
   const bool is_loop = std::holds_alternative<tic::Loop>(statement.form);
-  for_each_block(statement,
-                 [&](const Block& block) { add_block(block, frame, is_loop ? number : loop); });
+  tic::for_each_block(
+      statement, [&](const Block& block) { add_block(block, frame, is_loop ? number : loop); });
 }
 
 }  // namespace rubato::flow

@@ -57,6 +57,8 @@ class Compiled {
   [[nodiscard]] bool is_written(const tic::Frame& frame, int variable) const {
     return written_.contains({&frame, variable});
   }
+  // Whether the script names files that it writes.
+  [[nodiscard]] bool writes_named_files() const noexcept { return writes_named_files_; }
   // Containers that are fields of a variable, or fields of these, into which a statement of its frame
   // inserts: by the numbers of the fields, the outermost last.
   [[nodiscard]] const std::set<std::vector<int>>& filled_fields(const tic::Frame& frame,
@@ -85,6 +87,7 @@ class Compiled {
   std::map<const tic::Statement*, std::uint32_t> numbers_;
   std::vector<int> loops_;  // [statements_]: the number of the loop around, or -1
   std::set<std::pair<const tic::Frame*, int>> written_;
+  bool writes_named_files_ = false;
   std::map<std::pair<const tic::Frame*, int>, std::set<std::vector<int>>> filled_;
 };
 

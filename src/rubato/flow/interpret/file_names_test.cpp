@@ -288,6 +288,90 @@ for i in [1:5] {
   EXPECT_EQ(content_of(folder / "12-3"), "3");
 }
 
+TEST(FileNames, of_inputs_are_no_names_of_outputs) {
+  const TempFolder folder;
+  static_cast<void>(folder.file("a", "old"));
+  const auto error_of = [&](const std::string& text) -> std::string {
+    try {
+      static_cast<void>(run_text(1, in_folder(folder, text)));
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  const std::string same = error_of(R"(
+file out "FOLDER/a"
+file old ("FOLDER/x/../" ++ arg("of", "a"))
+when { } then {out} from {put "new"}
+print(read(old))
+)");
+  EXPECT_EQ(same.substr(same.find("test.tic")),
+            "test.tic:12:6: found the name " + folder.path() +
+                "/x/../a for 'old', which nothing here writes, and for 'out' of "
+                "test.tic:11:6, which is written; expected 'out' in place of 'old', or "
+                "another name for one of them");
+  EXPECT_NE(error_of(R"(
+file old "FOLDER/a"
+for i in [1:2] { file out "FOLDER/a"
+  when { } then {out} from {put ("" ++ i)} }
+print(read(old))
+)")
+                .find("test.tic:11:6: found the name"),
+            std::string::npos);
+  EXPECT_EQ(content_of(folder / "a"), "old");
+  // Of two branches one; devices; inputs among themselves.
+  const std::string good = R"(
+integer n
+when { } then {n} from {thrice 1}
+if n == 3 { file old "FOLDER/a"
+  print(read(old)) } else { file out "FOLDER/a"
+  when { } then {out} from {put "new"} }
+file null "/dev/null" nothing "/dev/null" b "FOLDER/b"
+when { } then {null} from {put "x"}
+print("nothing", read(nothing))
+file one ("FOLDER/" ++ substring("a" ++ n, 0, 1)) two ("FOLDER/" ++ substring("a" ++ n, 0, 1))
+when {one two} then {b} from {put (read(one) ++ read(two))}
+)";
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Ran ran = run_text(seed, in_folder(folder, good));
+    EXPECT_EQ(ran.result.text(), "") << "seed " << seed;
+    EXPECT_EQ(ran.out, "nothing \nold\n");
+    EXPECT_EQ(content_of(folder / "b"), "oldold");
+  }
+}
+
+TEST(FileNames, of_inputs_that_turn_out_to_be_those_of_outputs_fail_what_comes_second) {
+  const auto run_both = [](std::uint64_t seed, const std::string& text, const std::string& out,
+                           const std::string& file, const std::string& told) {
+    const TempFolder folder;
+    static_cast<void>(folder.file("9", "old"));
+    const Ran ran = run_text(seed, in_folder(folder, R"(
+integer n m
+when { } then {n} from {thrice 3}
+)" + text + R"(
+when {m} then {out} from {put "new"}
+print(read(old))
+print(read(out))
+)"));
+    ASSERT_EQ(ran.out, out) << "seed " << seed;
+    ASSERT_EQ(files_of(folder), "9: " + file);
+    ASSERT_EQ(ran.result.n_failures, 1U) << ran.result.text();
+    ASSERT_NE(ran.result.text().find(told), std::string::npos) << ran.result.text();
+    ASSERT_EQ(ran.result.n_data_held, 0U) << "seed " << seed;
+  };
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    run_both(seed, "file old (\"FOLDER/\" ++ n) out (\"FOLDER/\" ++ n)\nm = length(read(old))",
+             "old\n", "old\n",
+             "which file 'old' of test.tic:13:6, an input, has, expected one of its own");
+    run_both(seed,
+             "m = n\nfile out (\"FOLDER/\" ++ n)\n"
+             "file old (\"FOLDER/\" ++ (n + 0 * length(read(out))))",
+             "new\n", "new\n",
+             "which file 'out' of test.tic:14:6 has, that is written, expected that file in its "
+             "place");
+  }
+}
+
 TEST(FileNames, that_wait_for_their_own_file_are_told_before_the_run) {
   try {
     static_cast<void>(run_text(1, std::string(kCallables) + R"(

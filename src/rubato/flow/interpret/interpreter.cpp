@@ -177,6 +177,12 @@ void Interpreter::perform_name(const tic::Declared& declared, Environment& envir
                 ": found \"\", expected a name for '" + declared.name + "'; without one, `file " +
                 declared.name + "` is a temporary file");
   }
+  if (compiled_.writes_named_files() &&
+      !compiled_.is_written(environment.frame(), declared.variable)) {
+    claim_file_name(name,
+                    "file '" + declared.name + "' of " + place_text(compiled_, declared.place),
+                    NameUse::read);
+  }
   const Ref writer = std::exchange(slot.writer.ref, {});
   slot.name = Value::text(Kind::file, name);
   flow_.set(writer, slot.name, place(declared));
@@ -193,7 +199,8 @@ void Interpreter::claim_names(const tic::Rule& rule, const Environment& environm
     const tic::Variable& declared =
         environment.frame().variables[static_cast<std::size_t>(name->variable)];
     claim_file_name(file.as_text(),
-                    "file '" + declared.name + "' of " + place_text(compiled_, declared.place));
+                    "file '" + declared.name + "' of " + place_text(compiled_, declared.place),
+                    NameUse::write);
   }
 }
 

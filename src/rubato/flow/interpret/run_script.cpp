@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "rubato/flow/interpret/file_names.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
 
 namespace rubato::flow {
@@ -98,6 +99,7 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
   if (problem) throw Error(*problem);  // it would be the same on all cores
   Interpreter::here().compiled().check_types(options.workers);
   Interpreter::here().compiled().check_leaves();
+  check_file_names(Interpreter::here().compiled(), Flow::here());
   here.finish([&] {
     here.multicast(0, here.core(), LoadScript{}, script);
     const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());

@@ -1,5 +1,5 @@
 #pragma once
-// What expressions and statements read, for whoever waits on it.
+// What expressions and statements read, for whoever waits on it; and the blocks of statements.
 
 #include "rubato/flow/tic/syntax.hpp"
 
@@ -53,6 +53,23 @@ void for_each_read(const Expr& e, const F& f) {
   } else if (e.as<MemberRef>() != nullptr || e.as<FieldRef>() != nullptr) {
     for_each_key_read(e, f);
   }
+}
+
+// Calls visit(const Block&) for the blocks directly in a statement.
+template <class F>
+void for_each_block(const Statement& statement, const F& visit) {
+  const auto visit_form = [&](const auto& form) {
+    if constexpr (requires { form.cases; }) {
+      for (const Case& each : form.cases)
+        visit(each.body);
+    } else if constexpr (requires { form.body; }) {
+      visit(form.body);
+    }
+    if constexpr (requires { form.otherwise; }) {
+      if (form.otherwise) visit(*form.otherwise);
+    }
+  };
+  std::visit(visit_form, statement.form);
 }
 
 // The variable that a name, a member or a field belongs to. REQUIRES: is_operand(e), resolved.
