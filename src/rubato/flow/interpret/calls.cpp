@@ -181,8 +181,9 @@ void Interpreter::perform_rule(const CompiledStatement& statement, const tic::Ru
     as_call.place = call.place;
     as_call.name = call.callee;
     as_call.builtin = call.index;
-    std::vector<const Expr*> arguments = inputs_of(call);
-    return evaluate_call(as_call, arguments, environment);
+    evaluate_call(as_call, inputs_of(call), environment);
+    if (!rule.outputs.empty()) set_target(rule.outputs[0], Value::done(), environment);
+    return;
   }
   const tic::Callable& callable =
       compiled_.program().callables[static_cast<std::size_t>(call.index)];

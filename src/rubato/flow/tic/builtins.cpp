@@ -8,7 +8,7 @@
 namespace rubato::flow::tic {
 namespace {
 
-constexpr std::array<Builtin, 47> kBuiltins{{
+constexpr std::array<Builtin, 48> kBuiltins{{
     {"int", BuiltinId::to_integer, "i", "integer"},
     {"int", BuiltinId::to_integer, "f", "integer"},
     {"int", BuiltinId::to_integer, "s", "integer"},
@@ -52,10 +52,11 @@ constexpr std::array<Builtin, 47> kBuiltins{{
     {"n_args", BuiltinId::n_args, "", "integer"},
     {"n_nodes", BuiltinId::n_nodes, "", "integer"},
     {"n_cores", BuiltinId::n_cores, "", "integer"},
+    {"closed", BuiltinId::closed, "v*", "void"},
     {"arithmetic", BuiltinId::arithmetic, "sx*", "float"},
-    {"print", BuiltinId::print, "v*", ""},
-    {"trace", BuiltinId::trace, "v*", ""},
-    {"assert", BuiltinId::assert_that, "bs?", ""},
+    {"print", BuiltinId::print, "v*", "void", true},
+    {"trace", BuiltinId::trace, "v*", "void", true},
+    {"assert", BuiltinId::assert_that, "bs?", "void", true},
 }};
 
 bool fits_letter(char letter, const std::vector<Type>& types, std::size_t at, bool widens) {
@@ -148,7 +149,8 @@ std::span<const Builtin> builtins() noexcept {
 }
 
 Type Builtin::result_type() const {
-  for (const Kind kind : {Kind::integer, Kind::floating, Kind::string, Kind::boolean}) {
+  for (const Kind kind :
+       {Kind::integer, Kind::floating, Kind::string, Kind::boolean, Kind::void_type}) {
     if (result == kind_name(kind)) return type_of(kind);
   }
   if (result == "container<integer, file>") return container_of(Kind::integer, type_of(Kind::file));

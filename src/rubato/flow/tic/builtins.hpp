@@ -47,6 +47,7 @@ enum class BuiltinId : std::uint8_t {
   n_args,
   n_nodes,      // of the run
   n_cores,      // of the run
+  closed,       // a void, once its arguments are closed
   arithmetic,   // a template of operators and its operands; only as the action of a rule
   print,        // one line: the values with spaces between
   trace,        // the same with the place in the script in front
@@ -60,9 +61,10 @@ struct Builtin {
   std::string_view name;
   BuiltinId id;
   std::string_view parameters;
-  std::string_view result;  // "" for a procedure, or the type as it is written
+  std::string_view result;  // the type as it is written
+  // It does something: a statement of its own, or a rule; an output of that is done when it is.
+  bool is_procedure = false;
 
-  [[nodiscard]] bool is_procedure() const noexcept { return result.empty(); }
   [[nodiscard]] Type result_type() const;
 };
 

@@ -146,6 +146,16 @@ TEST(TicChecker, names_types_that_do_not_fit) {
       "strings or two booleans");
   EXPECT_EQ(errors_of("print(abs(true))"),
             "a.tic:1:7: found abs(boolean), expected abs(integer) or abs(float)");
+  EXPECT_EQ(errors_of("void v = closed(1)\nvoid w\nwhen {v} then {w} from {print v}\nprint(w)"),
+            "none");
+  EXPECT_EQ(errors_of("integer x\nwhen { } then {x} from {print 1}\nprint(x)"),
+            "a.tic:2:25: found void 'print(1)', expected integer for 'x'");
+  EXPECT_EQ(errors_of("void v w\nwhen { } then {v w} from {print 1}\nprint(v, w)"),
+            "a.tic:2:27: found 2 outputs of print, expected none, or a void that is closed when it "
+            "is done");
+  EXPECT_EQ(errors_of("void v = print(1)\nprint(v)"),
+            "a.tic:1:10: found 'print' in an expression, expected a statement, or a rule: when "
+            "{..} then {..} from {print ..}");
   EXPECT_EQ(errors_of("container<string, integer> c\nprint(c[1])"),
             "a.tic:2:9: found integer '1', expected string for the key; string(x) converts");
   EXPECT_EQ(errors_of("foreach v in 3 { }"),

@@ -119,7 +119,10 @@ Type Checker::form(Expr& e, CallExpr& c) {
   static_cast<void>(e);
   call(c);
   const Builtin& b = builtins()[static_cast<std::size_t>(c.builtin)];
-  if (b.is_procedure()) fail(c.place, "'" + c.name + "', which has no value", "a function");
+  if (b.is_procedure) {
+    fail(c.place, "'" + c.name + "' in an expression",
+         "a statement, or a rule: when {..} then {..} from {" + c.name + " ..}");
+  }
   return b.result_type();
 }
 

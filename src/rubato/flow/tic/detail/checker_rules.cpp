@@ -130,22 +130,21 @@ void Checker::call_of_builtin(Rule& r, RuleCall& c) {
   } else {
     call(as_call);
     c.index = as_call.builtin;
-    const Builtin& b = builtins()[static_cast<std::size_t>(c.index)];
-    if (!b.is_procedure()) value.type = b.result_type();
+    value.type = builtins()[static_cast<std::size_t>(c.index)].result_type();
     value.height = 2;
     value.form = std::move(as_call);
   }
   for (const Argument& a : c.arguments) {
     if (a.output < 0) covered(r, a.value);
   }
-  const bool procedure = builtins()[static_cast<std::size_t>(c.index)].is_procedure();
-  if (r.outputs.size() != (procedure ? 0 : 1)) {
+  const bool procedure = builtins()[static_cast<std::size_t>(c.index)].is_procedure;
+  if (r.outputs.size() != 1 && !(procedure && r.outputs.empty())) {
     fail(c.place, std::to_string(r.outputs.size()) + " outputs of " + c.callee,
-         procedure ? "none" : "one");
+         procedure ? "none, or a void that is closed when it is done" : "one");
   }
-  if (procedure) return;
-  expect_type(r.outputs[0].type, value, "'" + expression_text(r.outputs[0]) + "'");
-  c.value = Box<Expr>(std::move(value));
+  if (!r.outputs.empty())
+    expect_type(r.outputs[0].type, value, "'" + expression_text(r.outputs[0]) + "'");
+  if (!procedure) c.value = Box<Expr>(std::move(value));
 }
 
 // {arithmetic "(+)*(+)" a b c d}: the template becomes (a+b)*(c+d).

@@ -220,7 +220,7 @@ void Checker::form(Statement& s, Wait& w) {
 
 void Checker::form(Statement& s, CallExpr& c) {
   call(c);
-  if (!builtins()[static_cast<std::size_t>(c.builtin)].is_procedure()) {
+  if (!builtins()[static_cast<std::size_t>(c.builtin)].is_procedure) {
     fail(s.place, "the value of " + c.name + ", which nobody uses", "x = " + c.name + "(..)");
   }
 }
