@@ -62,12 +62,12 @@ bool Dataflow::more_work() const {
   };
   if (plan_.policy.pieces && std::ranges::any_of(links_, sends)) return true;
   if (own_min_ >= end_) return !ready_packs_.empty();
-  if (!ready_parts_.empty()) return true;
   if (!ready_packs_.empty() || !ready_replica_.empty()) return true;
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     if (may_unpack(links_[i], i) || pieces_fit(links_[i])) return true;
   }
   const Tick limit = own_limit();
+  if (!ready_parts_.empty() && (as_they_come_ || ready_parts_.top().tick <= limit)) return true;
   return std::ranges::any_of(lanes_, [&](const Lane& lane) {
     return !lane.ready.empty() || !lane.fresh.empty() ||
            (limit > gated_limit_ && !lane.gated.empty());
@@ -182,11 +182,12 @@ bool Dataflow::take_fresh(Lane& lane, Tick limit, Ready& unit) {
 }
 
 // Where tiles are cut for a wavefront, runs down its diagonal in one go: each unit lacks nothing
-// but the fragment of the one before. That is less bookkeeping for each of many small tiles.
+// but the fragment of the one before. That is less bookkeeping for each of many small tiles. Under
+// policy pieces the earlier tick goes first, unless nobody waits for this node.
 void Dataflow::start_own(const Ready& unit, Tick limit, core::Work& work) {
   work = {step_own, unit.region, unit.tick, nullptr};
   cell(unit.region, unit.tick + 1).status = Status::running;
-  if (plan_.skew == 1) return;
+  if (plan_.skew == 1 || (plan_.policy.pieces && !plan_.neighbours.empty())) return;
   Job* job = new_job(kNoNeighbour, unit.tick);
   work.detail = job;
   job->chain.push_back(unit.region);

@@ -160,29 +160,45 @@ void Dataflow::queue_part(RegionId region, Tick t) {
 
 bool Dataflow::take_part(core::Work& work) {
   const Tick limit = own_limit();
-  while (!ready_parts_.empty()) {
-    const Ready top = ready_parts_.top();
-    ready_parts_.pop();
-    Part& part = parts_[top.region];
+  const auto start = [&](const Ready& ready) {
+    Part& part = parts_[ready.region];
     part.queued = false;
-    const Cell& unit = cell(top.region, top.tick);
-    // It may have run meanwhile; what is beyond the limit comes back with its next input.
-    if (top.tick > limit || top.tick < floor_ || unit.status != Status::present ||
-        cell(top.region, top.tick + 1).status != Status::absent)
-      continue;
-    const auto inputs = plan_.inputs[top.region];
+    // It may have run meanwhile: then the region's next unit has not been queued.
+    Tick next = std::max(ready.tick, floor_);
+    while (next + 1 < floor_ + window_ && cell(ready.region, next + 1).status != Status::absent)
+      ++next;
+    if (next != ready.tick) {
+      if (next + 1 < floor_ + window_) queue_part(ready.region, next);
+      return false;
+    }
+    const Cell& unit = cell(ready.region, ready.tick);
+    const auto inputs = plan_.inputs[ready.region];
     const std::size_t n_present = inputs.size() - unit.missing_own - unit.missing_replica;
-    if (n_present == inputs.size() || (part.tick == top.tick && part.n_present == n_present))
-      continue;
-    Job* job = new_job(kNoNeighbour, top.tick);
+    if (n_present == inputs.size() || (part.tick == ready.tick && part.n_present == n_present))
+      return false;
+    Job* job = new_job(kNoNeighbour, ready.tick);
     std::ranges::copy_if(inputs, std::back_inserter(job->chain), [&](RegionId input) {
-      return cell(input, top.tick).status == Status::present;
+      return cell(input, ready.tick).status == Status::present;
     });
-    part = {top.tick, n_present, false, true};
-    work = {interact_own, top.region, top.tick, job};
+    part = {ready.tick, n_present, false, true};
+    work = {interact_own, ready.region, ready.tick, job};
     return true;
+  };
+  std::vector<Ready> gated;  // beyond the limit for now; in their order nothing else is before that
+  bool taken = false;
+  while (!taken && !ready_parts_.empty()) {
+    const Ready top = ready_parts_.top();
+    if (top.tick > limit && !as_they_come_) break;
+    ready_parts_.pop();
+    if (top.tick > limit) {
+      gated.push_back(top);
+    } else {
+      taken = start(top);
+    }
   }
-  return false;
+  for (const Ready& part : gated)
+    ready_parts_.push(part);
+  return taken;
 }
 
 void Dataflow::finish_part(RegionId region, Tick t) {
