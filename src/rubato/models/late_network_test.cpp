@@ -30,6 +30,7 @@ template <class P>
 Reached expect_reference_when_late(std::unique_ptr<tick::App> (*make)(),
                                    Settings (*settings)(RandomStream&), std::uint64_t first_seed) {
   Reached reached;
+  tick::testing::LateCounts counts;
   for (std::uint64_t seed = first_seed;
        seed < first_seed + n_seeds() && !::testing::Test::HasFailure(); ++seed) {
     RandomStream random(seed, 41);
@@ -44,8 +45,7 @@ Reached expect_reference_when_late(std::unique_ptr<tick::App> (*make)(),
     const auto problem = app->build();
     const auto& typed = dynamic_cast<const P&>(*problem);
     const auto reference = tick::run_reference(typed.model(), typed.model().everything(), c.ticks);
-    const Tick epoch = random.between(0, 2) == 0 ? random.between(1, 8) : 0;
-    tick::testing::expect_equal_when_late(typed, c, epoch, seed, reference);
+    tick::testing::expect_equal_when_late(typed, c, seed, reference, counts);
     reached.n_runs_of_many += c.n_nodes > 1 ? 1 : 0;
     reached.n_stopped += reference.ticks < c.ticks ? 1 : 0;
   }

@@ -105,39 +105,15 @@ TEST(DataflowProperty, runs_whose_pieces_move_equal_the_reference) {
   EXPECT_GT(4 * n_moved, static_cast<std::int64_t>(n_seeds()));
 }
 
-// Policy auto, with choices at random: another policy, pieces that move and pieces that do not.
+// Policy auto, mostly with choices at random: another policy, pieces that move and pieces that do not.
 TEST(DataflowProperty, runs_whose_policy_changes_at_epochs_equal_the_reference) {
   using testing::PieceSwarm;
   std::int64_t n_changes = 0;
   for (std::uint64_t seed = 8000; seed < 8000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
-    const SwarmModel::Options world = random_world(seed, random);
-    testing::RunCase c = testing::random_run(random);
-    c.n_nodes += 1;
-    if (c.policy.barrier) c.policy = Policy{};
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + testing::describe(c));
-    const ProblemOf<PieceSwarm, FragmentStore<PieceSwarm>> problem{PieceSwarm(world)};
-    SharingOptions sharing;
-    sharing.tune = true;
-    sharing.epoch = random.between(1, 8);
-    sharing.balance = Balance::none;
-    if (random.between(0, 2) != 0) {
-      sharing.balance = Balance::persistence;
-      sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(random.between(0, 25));
-    }
-    for (int i = 0; i < 3; ++i) {
-      const Policy policy = testing::random_run(random).policy;
-      if (!policy.barrier) sharing.candidates.push_back(policy);
-    }
-    if (seed % 8 != 0) {
-      sharing.chooses = [seed](Tick epoch) {
-        return hash_words(seed, static_cast<std::uint64_t>(epoch));
-      };
-    }
-    n_changes += testing::expect_equal_epochs(
-                     problem, c, sharing, seed,
-                     run_reference(problem.model(), problem.model().everything(), c.ticks))
-                     .n_epochs;
+    const ProblemOf<PieceSwarm, FragmentStore<PieceSwarm>> problem{
+        PieceSwarm(random_world(seed, random))};
+    n_changes += testing::expect_equal_auto(problem, random, seed);
   }
   EXPECT_GT(n_changes, static_cast<std::int64_t>(n_seeds()));
 }
@@ -156,16 +132,33 @@ TEST(DataflowProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
 }
 
 TEST(DataflowProperty, late_networks_do_not_show_in_the_state) {
+  testing::LateCounts counts;
   for (std::uint64_t seed = 3000; seed < 3000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 1);
     const SwarmModel::Options world = random_world(seed, random);
     const testing::RunCase c = testing::random_run(random);
     const ProblemOf<SwarmModel, FragmentStore<SwarmModel>> problem{SwarmModel(world)};
     const SwarmModel& model = problem.model();
-    const Tick epoch = seed % 3 == 0 ? random.between(1, 8) : 0;
-    testing::expect_equal_when_late(problem, c, epoch, seed,
-                                    run_reference(model, model.everything(), c.ticks));
+    testing::expect_equal_when_late(problem, c, seed,
+                                    run_reference(model, model.everything(), c.ticks), counts);
   }
+  // Its queries are boxes, which join to none, and it has no sizes: what goes with those is below.
+  EXPECT_GT(counts.n_epochs, static_cast<std::int64_t>(n_seeds()));
+}
+
+TEST(DataflowProperty, late_networks_do_not_show_in_the_state_of_pieces) {
+  using testing::PieceSwarmInParts;
+  testing::LateCounts counts;
+  for (std::uint64_t seed = 9000; seed < 9000 + n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 1);
+    const ProblemOf<PieceSwarmInParts, FragmentStore<PieceSwarmInParts>> problem{
+        PieceSwarmInParts(random_world(seed, random))};
+    const testing::RunCase c = testing::random_run(random);
+    const auto& model = problem.model();
+    testing::expect_equal_when_late(problem, c, seed,
+                                    run_reference(model, model.everything(), c.ticks), counts);
+  }
+  counts.expect_all_in(n_seeds());
 }
 
 }  // namespace

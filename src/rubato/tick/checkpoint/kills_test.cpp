@@ -1,5 +1,5 @@
-// Epochs, moves of the balancer, pieces, checkpoints and kills, all of them in one run: random models
-// under random policies and networks die at random moments, go on from the newest checkpoint on the
+// Epochs, moves of the balancer, pieces, policy auto, checkpoints and kills, all of them in one run:
+// random models of all kinds under random policies and networks die at random moments, go on from the newest checkpoint on the
 // disk as something else, and end as the serial reference does.
 
 #include <iostream>
@@ -11,8 +11,10 @@
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/graph/testing/mixing.hpp"
+#include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/random_case.hpp"
+#include "rubato/tick/testing/grid_cases.hpp"
 #include "rubato/tick/testing/killed_run.hpp"
 #include "rubato/tick/testing/piece_swarm.hpp"
 
@@ -45,15 +47,20 @@ class KillsProperty : public ::testing::Test {
     EXPECT_GE(100 * counts_.of_resumed, at_least(15));
     EXPECT_GE(100 * counts_.before_any_checkpoint, at_least(5));
     EXPECT_GE(100 * counts_.torn, at_least(5));
+    EXPECT_GE(100 * counts_.of_auto, at_least(15));
     if (n >= 50) {
-      EXPECT_GT(counts_.pieces_moved, 0);
+      EXPECT_GT(counts_.n_epochs, 0);
+      EXPECT_GT(counts_.epochs_of_auto, 0);
+      EXPECT_EQ(counts_.pieces_moved > 0, have_pieces_);
     }
   }
 
   template <class P>
-  void expect_equal(const P& problem, Tick ticks, RandomStream& random) {
+  void expect_equal(const P& problem, Tick ticks, RandomStream& random,
+                    Policy (*policy)(RandomStream&) = testing::random_policy) {
     const auto& model = problem.model();
-    testing::KilledRun<P>(problem, ticks, folder_, random, counts_)
+    have_pieces_ |= problem.has_pieces();
+    testing::KilledRun<P>(problem, ticks, folder_, random, counts_, policy)
         .expect_equal(run_reference(model, model.everything(), ticks));
   }
 
@@ -65,13 +72,14 @@ class KillsProperty : public ::testing::Test {
   }
 
   KillCounts counts_;
+  bool have_pieces_ = false;  // some of the models
   const std::string folder_ = scratch() + "/rubato-kills-" + std::to_string(::getpid());
 };
 
 TEST_F(KillsProperty, general_models_end_as_the_reference_however_often_they_are_killed) {
   using testing::PieceSwarm;
   using testing::PieceSwarmInParts;
-  for_all_seeds(100'000, 100, [&](std::uint64_t seed, RandomStream& random) {
+  for_all_seeds(100'000, 70, [&](std::uint64_t seed, RandomStream& random) {
     const auto world = testing::random_world(seed, random);
     const Tick ticks = random.between(4, 40);
     if (seed % 2 == 0) {
@@ -89,7 +97,7 @@ using Bugs = ProblemOf<PointsModel<points::testing::Swarm<T, D>>,
                        PointsStore<points::testing::Swarm<T, D>>, PointsCosts>;
 
 TEST_F(KillsProperty, points_end_as_the_reference_however_often_they_are_killed) {
-  for_all_seeds(200'000, 60, [&](std::uint64_t seed, RandomStream& random) {
+  for_all_seeds(200'000, 50, [&](std::uint64_t seed, RandomStream& random) {
     const points::testing::Case c = points::testing::random_case(seed);
     const Tick ticks = random.between(4, 20);
     if (seed % 16 != 0) {
@@ -106,7 +114,7 @@ TEST_F(KillsProperty, points_end_as_the_reference_however_often_they_are_killed)
 TEST_F(KillsProperty, graphs_end_as_the_reference_however_often_they_are_killed) {
   using testing::Mixing;
   using Model = GraphModel<Mixing>;
-  for_all_seeds(300'000, 100, [&](std::uint64_t seed, RandomStream& random) {
+  for_all_seeds(300'000, 80, [&](std::uint64_t seed, RandomStream& random) {
     const Tick ticks = random.between(4, 40);
     if (seed % 4 != 0) {
       expect_equal(
@@ -115,6 +123,44 @@ TEST_F(KillsProperty, graphs_end_as_the_reference_however_often_they_are_killed)
     } else {
       expect_equal(ProblemOf<Model, FragmentStore<Model>>(testing::random_model(seed)), ticks,
                    random);
+    }
+  });
+}
+
+template <class U>
+using AnewGrid = ProblemOf<testing::CutAnew<U>, GridStore<U>, GridStoreOptions>;
+template <class U>
+using OwnGrid = ProblemOf<GridModel<U>, GridStore<U>, GridStoreOptions>;
+
+// Rounds that are rare keep versions of several of them in use.
+Policy random_grid_policy(RandomStream& random) {
+  return random.between(0, 3) == 0 ? testing::with_rare_rounds(random).policy
+                                   : testing::random_policy(random);
+}
+
+// Of all numbers of dimensions; cut anew by chance, or by how fast nodes are.
+TEST_F(KillsProperty, grids_end_as_the_reference_however_often_they_are_killed) {
+  using testing::CutAnew;
+  using testing::random_grid;
+  for_all_seeds(400'000, 60, [&](std::uint64_t seed, RandomStream& random) {
+    const Tick ticks = random.between(4, 30);
+    const std::int64_t tile_cells = random.between(1, 60);
+    const Tick skew = random.between(1, 5);
+    const auto check = [&](const auto& problem) {
+      expect_equal(problem, ticks, random, random_grid_policy);
+    };
+    if (seed % 8 == 0) {
+      using User = testing::MixingGrid<3, 1, 1, false>;
+      check(OwnGrid<User>(GridModel<User>(random_grid<3, 1, 1, false>(random), tile_cells, skew)));
+    } else if (seed % 4 == 1) {
+      using User = testing::MixingGrid<1, 1, 2, false>;
+      check(AnewGrid<User>(CutAnew<User>(random_grid<1, 1, 2, false>(random), tile_cells, skew)));
+    } else if (seed % 4 == 2) {
+      using User = testing::MixingGrid<2, 2, 1, true>;
+      check(OwnGrid<User>(GridModel<User>(random_grid<2, 2, 1, true>(random), tile_cells, skew)));
+    } else {
+      using User = testing::MixingGrid<2, 1, 1, false>;
+      check(AnewGrid<User>(CutAnew<User>(random_grid<2, 1, 1, false>(random), tile_cells, skew)));
     }
   });
 }

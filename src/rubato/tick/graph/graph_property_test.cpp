@@ -90,6 +90,18 @@ TEST(GraphProperty, runs_whose_pieces_move_equal_the_reference) {
   EXPECT_GT(n_moved, static_cast<std::int64_t>(n_seeds()));
 }
 
+// Policy auto, mostly with choices at random.
+TEST(GraphProperty, runs_whose_policy_changes_at_epochs_equal_the_reference) {
+  using P = ProblemOf<GraphModel<Mixing>, GraphStore<Mixing>, GraphStoreOptions>;
+  std::int64_t n_changes = 0;
+  for (std::uint64_t seed = 14'000; seed < 14'000 + n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 16);
+    const P problem(random_model(seed));
+    n_changes += testing::expect_equal_auto(problem, random, seed);
+  }
+  EXPECT_GT(n_changes, static_cast<std::int64_t>(n_seeds()));
+}
+
 TEST(GraphProperty, general_stores_of_pieces_equal_the_reference) {
   using P = ProblemOf<GraphModel<Mixing>, FragmentStore<GraphModel<Mixing>>>;
   for (std::uint64_t seed = 12'000; seed < 12'000 + n_seeds() && !HasFailure(); ++seed) {
@@ -164,13 +176,15 @@ TEST(GraphProperty, the_index_of_regions_finds_exactly_those_that_a_list_meets) 
 
 TEST(GraphProperty, late_networks_do_not_show_in_the_state) {
   using P = ProblemOf<GraphModel<Mixing>, GraphStore<Mixing>, GraphStoreOptions>;
+  testing::LateCounts counts;
   for (std::uint64_t seed = 9000; seed < 9000 + n_seeds() && !HasFailure(); ++seed) {
     const testing::RunCase c = testing::random_run(seed);
     const P problem(random_model(seed));
     const auto& model = problem.model();
-    testing::expect_equal_when_late(problem, c, 0, seed,
-                                    run_reference(model, model.everything(), c.ticks));
+    testing::expect_equal_when_late(problem, c, seed,
+                                    run_reference(model, model.everything(), c.ticks), counts);
   }
+  counts.expect_all_in(n_seeds());
 }
 
 // Stepping only what a query selects, in the context of its R_D, is stepping it in full

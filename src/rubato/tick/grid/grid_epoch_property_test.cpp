@@ -120,6 +120,20 @@ TEST(GridProperty, runs_that_are_cut_anew_by_other_policies_equal_the_reference_
   expect_moves(n_bytes, n_seeds() / 4);
 }
 
+// Policy auto, mostly with choices at random.
+TEST(GridProperty, runs_of_policy_auto_equal_the_reference) {
+  using User = MixingGrid<2, 1, 1, false>;
+  using P = ProblemOf<CutAnew<User>, GridStore<User>, GridStoreOptions>;
+  std::int64_t n_changes = 0;
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 24);
+    const P problem(CutAnew<User>(testing::random_grid<2, 1, 1, false>(random),
+                                  random.between(1, 60), random.between(1, 5)));
+    n_changes += testing::expect_equal_auto(problem, random, seed);
+  }
+  EXPECT_GT(n_changes, static_cast<std::int64_t>(n_seeds()));
+}
+
 // Under the model's own repartition: some nodes of the driver are much slower than others.
 TEST(GridProperty, runs_that_are_cut_anew_by_the_speed_of_nodes_equal_the_reference) {
   using User = MixingGrid<2, 1, 1, false>;

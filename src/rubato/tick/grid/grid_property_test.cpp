@@ -138,6 +138,7 @@ TEST(GridProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
 TEST(GridProperty, late_networks_do_not_show_in_the_state) {
   using User = MixingGrid<2, 1, 2, false>;
   using P = ProblemOf<GridModel<User>, GridStore<User>, GridStoreOptions>;
+  testing::LateCounts counts;
   for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 12);
     GridStoreOptions options;
@@ -148,10 +149,11 @@ TEST(GridProperty, late_networks_do_not_show_in_the_state) {
     testing::RunCase c = seed % 2 == 0 ? testing::random_run(random) : with_rare_rounds(random);
     c.n_nodes = std::min(c.n_nodes, 4U);
     const auto& model = problem.model();
-    const Tick epoch = seed % 3 == 0 ? 1 + static_cast<Tick>(seed % 6) : 0;
-    testing::expect_equal_when_late(problem, c, epoch, seed,
-                                    run_reference(model, model.everything(), c.ticks));
+    testing::expect_equal_when_late(problem, c, seed,
+                                    run_reference(model, model.everything(), c.ticks), counts);
   }
+  EXPECT_GT(counts.n_epochs, static_cast<std::int64_t>(n_seeds() / 4));
+  EXPECT_GT(counts.epochs_of_auto, static_cast<std::int64_t>(n_seeds() / 8));
 }
 
 }  // namespace

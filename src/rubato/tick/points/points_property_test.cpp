@@ -115,15 +115,14 @@ std::int64_t expect_reference_with_moves(const Case& c, std::uint64_t seed) {
 }
 
 template <class T, int D>
-void expect_reference_when_late(const Case& c, std::uint64_t seed) {
+void expect_reference_when_late(const Case& c, std::uint64_t seed, testing::LateCounts& counts) {
   SCOPED_TRACE(describe(c, seed));
   using M = PointsModel<Swarm<T, D>>;
   const ProblemOf<M, PointsStore<Swarm<T, D>>, PointsCosts> problem{
       M(Swarm<T, D>(c.world), c.options)};
   const M& model = problem.model();
-  const Tick epoch = seed % 3 == 0 ? 1 + static_cast<Tick>(seed % 6) : 0;
-  testing::expect_equal_when_late(problem, {c.policy, c.n_nodes, c.n_cores, c.ticks}, epoch, seed,
-                                  run_reference(model, model.everything(), c.ticks));
+  testing::expect_equal_when_late(problem, {c.policy, c.n_nodes, c.n_cores, c.ticks}, seed,
+                                  run_reference(model, model.everything(), c.ticks), counts);
 }
 
 template <class T, int D>
@@ -215,13 +214,33 @@ TEST(PointsProperty, runs_whose_pieces_move_equal_the_reference) {
   EXPECT_GT(n_moved, static_cast<std::int64_t>(n_seeds()));
 }
 
+// Policy auto, mostly with choices at random.
+TEST(PointsProperty, runs_whose_policy_changes_at_epochs_equal_the_reference) {
+  using M = PointsModel<Swarm<float, 2>>;
+  std::int64_t n_changes = 0;
+  for_all_seeds(
+      110'000,
+      [&](const Case& c, std::uint64_t seed) {
+        RandomStream random(seed, 7);
+        const ProblemOf<M, PointsStore<Swarm<float, 2>>, PointsCosts> problem{
+            M(Swarm<float, 2>(c.world), c.options)};
+        n_changes += testing::expect_equal_auto(problem, random, seed);
+      },
+      n_seeds() / 2);
+  EXPECT_GT(n_changes, static_cast<std::int64_t>(n_seeds() / 2));
+}
+
 TEST(PointsProperty, runs_that_begin_with_a_saved_state_equal_the_reference) {
   for_all_seeds(70'000, expect_reference_when_resumed<float, 2>, n_seeds() / 2);
   for_all_seeds(80'000, expect_reference_when_resumed<double, 3>, n_seeds() / 8);
 }
 
 TEST(PointsProperty, late_networks_do_not_show_in_the_state) {
-  for_all_seeds(60'000, expect_reference_when_late<float, 2>);
+  testing::LateCounts counts;
+  for_all_seeds(60'000, [&](const Case& c, std::uint64_t seed) {
+    expect_reference_when_late<float, 2>(c, seed, counts);
+  });
+  counts.expect_all_in(n_seeds());
 }
 
 }  // namespace

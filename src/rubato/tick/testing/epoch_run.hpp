@@ -12,6 +12,7 @@
 #include "rubato/tick/problem.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tick/testing/property.hpp"
+#include "rubato/tick/testing/random_sharing.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 
 namespace rubato::tick::testing {
@@ -72,12 +73,35 @@ EpochOutcome<typename P::State> expect_equal_epochs(
   EXPECT_TRUE(outcome.state == reference.state);
   const Tick n_epochs = reference.ticks > 0 ? (reference.ticks - 1) / sharing.epoch : 0;
   using M = std::remove_cvref_t<decltype(problem.model())>;
-  if (sharing.balance == Balance::repartition && HasStateSamples<M>) {
+  if (sharing.balance == Balance::repartition && HasStateSamples<M> && !sharing.tune) {
     EXPECT_EQ(outcome.n_epochs, n_epochs);
   } else {
     EXPECT_LE(outcome.n_epochs, n_epochs);
   }
   return outcome;
+}
+
+// A run of policy auto; returns at how many epochs something changed. `P` is a ProblemOf that tunes.
+template <class P>
+std::int64_t expect_equal_auto(const P& problem, RandomStream& random, std::uint64_t seed) {
+  RunCase c = random_run(random);
+  c.n_nodes += 1;
+  SharingOptions sharing;
+  sharing.balance = Balance::none;
+  if (problem.has_pieces() && random.between(0, 2) != 0) {
+    sharing.balance = Balance::persistence;
+    sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(random.between(0, 25));
+  } else if (problem.repartitions() && random.between(0, 1) != 0) {
+    sharing.balance = Balance::repartition;
+  }
+  make_auto(sharing, c, random);
+  while (c.n_nodes > 1 && !can_be_cut(problem, c, sharing))
+    --c.n_nodes;
+  SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(c) + ", " + describe(sharing));
+  const auto& model = problem.model();
+  return expect_equal_epochs(problem, c, sharing, seed,
+                             run_reference(model, model.everything(), c.ticks))
+      .n_epochs;
 }
 
 }  // namespace rubato::tick::testing

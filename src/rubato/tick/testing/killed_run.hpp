@@ -1,9 +1,10 @@
 #pragma once
 // A run that is killed at random moments, and gone on with: each life of it goes on from the newest
 // checkpoint that the one before has left whole on the disk, on other numbers of nodes, with another
-// policy, other pieces, epochs and balance, on another network, until one gets to the end. That must
-// be the reference's, to the bit.
+// policy, which may be auto, other pieces, epochs and balance, on another network, until one gets to
+// the end. That must be the reference's, to the bit.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "rubato/tick/testing/late_run.hpp"
 #include "rubato/tick/testing/mortal_engine.hpp"
 #include "rubato/tick/testing/property.hpp"
+#include "rubato/tick/testing/random_sharing.hpp"
 
 namespace rubato::tick::testing {
 
@@ -26,7 +28,11 @@ struct KillCounts {
   std::int64_t before_any_checkpoint = 0;  // the next life begins at tick 0
   std::int64_t of_resumed = 0;             // of a life that was itself gone on with
   std::int64_t torn = 0;                   // checkpoints that were not whole
-  std::int64_t pieces_moved = 0;           // in lives that have got to the end
+  std::int64_t of_auto = 0;                // of lives under policy auto
+  // In lives that have got to the end:
+  std::int64_t pieces_moved = 0;
+  std::int64_t n_epochs = 0;        // at which something moved
+  std::int64_t epochs_of_auto = 0;  // at which its policy or who owns what changed
 
   [[nodiscard]] std::string text() const {
     return std::to_string(kills) + " kills in " + std::to_string(runs) + " runs; " +
@@ -35,24 +41,33 @@ struct KillCounts {
            " of all nodes at once, " + std::to_string(before_any_checkpoint) +
            " before a checkpoint was whole, " + std::to_string(of_resumed) +
            " of runs that had gone on from one, " + std::to_string(torn) +
-           " checkpoints left half written; " + std::to_string(pieces_moved) +
-           " pieces moved in last lives";
+           " checkpoints left half written, " + std::to_string(of_auto) +
+           " under policy auto; in last lives " + std::to_string(pieces_moved) + " pieces moved, " +
+           std::to_string(n_epochs) + " epochs, " + std::to_string(epochs_of_auto) +
+           " of them of auto";
   }
 };
 
-// `P` is a ProblemOf, `folder` where its checkpoints go.
+// Of a life, unless that is auto.
+inline Policy random_policy(RandomStream& random) {
+  const Policy policy = random_run(random).policy;
+  return random.between(0, 2) == 0 ? random_pieces(random) : policy;
+}
+
+// `P` is a ProblemOf, `folder` where its checkpoints go, `policy` gives those of its lives.
 template <class P>
 class KilledRun {
  public:
   using State = typename P::State;
 
   KilledRun(const P& problem, Tick ticks, std::string folder, RandomStream& random,
-            KillCounts& counts)
+            KillCounts& counts, Policy (*policy)(RandomStream&) = random_policy)
       : problem_(problem),
         ticks_(ticks),
         folder_(std::move(folder)),
         random_(random),
-        counts_(counts) {
+        counts_(counts),
+        policy_(policy) {
     std::filesystem::remove_all(folder_);
   }
   KilledRun(const KilledRun&) = delete;
@@ -83,10 +98,8 @@ class KilledRun {
   };
 
   static std::string describe(const Life& life) {
-    const SharingOptions& sharing = life.sharing;
-    return testing::describe(life.run) + ", " + std::to_string(sharing.n_pieces) + " pieces, " +
-           name_of(sharing.balance) + " each " + std::to_string(sharing.epoch) +
-           " ticks, checkpoints each " + std::to_string(life.checkpoint.every) + " ticks or " +
+    return testing::describe(life.run) + ", " + testing::describe(life.sharing) +
+           ", checkpoints each " + std::to_string(life.checkpoint.every) + " ticks or " +
            std::to_string(life.checkpoint.interval) + " ns, from tick " +
            std::to_string(life.begin.tick) + ", " + life.profile + ", " +
            (life.death.after == kNoTick ? "lives"
@@ -107,18 +120,10 @@ class KilledRun {
     Life life;
     life.begin = newest();
     life.run = random_run(random_);
-    if (random_.between(0, 2) == 0) life.run.policy = random_pieces(random_);
+    life.run.policy = policy_(random_);
     life.run.ticks = ticks_;
-    SharingOptions& sharing = life.sharing;
-    sharing.epoch = random_.between(0, 5) == 0 ? 0 : random_.between(1, 6);
-    if (problem_.has_pieces() && random_.between(0, 3) != 0) {
-      sharing.n_pieces = life.run.n_nodes * static_cast<std::uint32_t>(random_.between(1, 5)) +
-                         static_cast<std::uint32_t>(random_.between(0, 9));
-      const auto balance = random_.between(0, 5);
-      if (balance == 0) sharing.balance = Balance::none;
-      if (balance >= 2) sharing.balance = Balance::persistence;
-    }
-    while (life.run.n_nodes > 1 && !can_be_cut(life))
+    life.sharing = random_sharing(problem_, life.run, random_);
+    while (life.run.n_nodes > 1 && !can_be_cut(problem_, life.run, life.sharing))
       --life.run.n_nodes;
     life.profile = random_profile(random_);
     CheckpointOptions& checkpoint = life.checkpoint;
@@ -133,15 +138,6 @@ class KilledRun {
     }
     if (dies) life.death = random_death(life);
     return life;
-  }
-
-  [[nodiscard]] bool can_be_cut(const Life& life) const {
-    try {
-      (void)problem_.partition(life.run.n_nodes, life.sharing.n_pieces);
-      return true;
-    } catch (const Error&) {
-      return false;
-    }
   }
 
   [[nodiscard]] Death random_death(const Life& life) {
@@ -187,6 +183,8 @@ class KilledRun {
       const RunResult result = simulate(problem_, life.run.policy, ticks_, options);
       end_ = result.ticks;
       counts_.pieces_moved += result.pieces_moved();
+      counts_.n_epochs += result.n_epochs();
+      counts_.epochs_of_auto += result.tuned ? result.n_epochs() : 0;
       return true;
     } catch (const Error& error) {
       if (!fate.dead || error.code() != ExitCode::node_lost) {
@@ -203,6 +201,7 @@ class KilledRun {
     ++counts_.kills;
     counts_.while_moving += fate.was_moving ? 1 : 0;
     counts_.of_all_nodes += life.death.all ? 1 : 0;
+    counts_.of_auto += life.sharing.tune ? 1 : 0;
     counts_.of_resumed += life.begin.path.empty() ? 0 : 1;
     counts_.before_any_checkpoint += newest().path.empty() ? 1 : 0;
   }
@@ -239,6 +238,7 @@ class KilledRun {
   const std::string folder_;
   RandomStream& random_;
   KillCounts& counts_;
+  Policy (*const policy_)(RandomStream&);
   State state_;
   Tick end_ = 0;
 };

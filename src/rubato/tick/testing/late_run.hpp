@@ -2,6 +2,7 @@
 // A whole run in the simulator, in virtual time, on a network that is late in a way drawn from the
 // seed: delays, spikes, stalls, a slow wire, hosts of different speed.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,7 @@
 #include "rubato/tick/problem.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tick/testing/property.hpp"
+#include "rubato/tick/testing/random_sharing.hpp"
 
 namespace rubato::tick::testing {
 
@@ -31,20 +33,40 @@ inline std::string random_profile(RandomStream& random) {
   return text + ",packet-bytes=600,span=100";
 }
 
-// The state of all nodes at the end equals the reference, bit for bit. `P` is a ProblemOf. With an
-// epoch, models that can be cut again are.
+// Of all runs of a test so far.
+struct LateCounts {
+  std::int64_t n_epochs = 0;  // at which something moved
+  std::int64_t pieces_moved = 0;
+  std::int64_t epochs_of_auto = 0;  // at which its policy or who owns what changed
+
+  // Of a model that can be cut into pieces, and has auto.
+  void expect_all_in(std::uint64_t n_runs) const {
+    if (::testing::Test::HasFailure()) return;
+    const auto n = static_cast<std::int64_t>(n_runs);
+    EXPECT_GT(n_epochs, n / 4);
+    EXPECT_GT(pieces_moved, n / 4);
+    EXPECT_GT(epochs_of_auto, n / 8);
+  }
+};
+
+// The state of all nodes at the end equals the reference, bit for bit, with epochs, pieces, balance
+// and policy auto at random, as far as the model has them. `P` is a ProblemOf.
 template <class P>
-void expect_equal_when_late(const P& problem, const RunCase& c, Tick epoch, std::uint64_t seed,
-                            const ReferenceRun<typename P::State>& reference) {
+void expect_equal_when_late(const P& problem, RunCase c, std::uint64_t seed,
+                            const ReferenceRun<typename P::State>& reference, LateCounts& counts) {
   RandomStream random(seed, 21);
   const std::string profile = random_profile(random);
-  SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(c) + ", " + profile);
+  const SharingOptions sharing = random_sharing(problem, c, random);
+  while (c.n_nodes > 1 && !can_be_cut(problem, c, sharing))
+    --c.n_nodes;
+  SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(c) + ", " + describe(sharing) +
+               ", " + profile);
   SimulationOptions options;
   options.n_nodes = c.n_nodes;
   options.n_cores = c.n_cores;
   options.profile = net::parse_profile(profile);
   options.seed = seed;
-  options.sharing.epoch = epoch;
+  options.sharing = sharing;
   for (std::uint32_t node = 0; node < c.n_nodes; ++node)
     options.slowdowns.push_back(1 + 3 * random.unit());
   typename P::State state;
@@ -56,6 +78,9 @@ void expect_equal_when_late(const P& problem, const RunCase& c, Tick epoch, std:
   ASSERT_NO_THROW((result = simulate(problem, c.policy, c.ticks, options)));
   EXPECT_EQ(result.ticks, reference.ticks);
   EXPECT_TRUE(state == reference.state);
+  counts.n_epochs += result.n_epochs();
+  counts.pieces_moved += result.pieces_moved();
+  counts.epochs_of_auto += result.tuned ? result.n_epochs() : 0;
 }
 
 }  // namespace rubato::tick::testing
