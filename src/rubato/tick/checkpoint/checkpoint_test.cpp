@@ -391,7 +391,7 @@ TEST_F(CheckpointFiles, what_is_damaged_gives_way_to_a_run_from_an_older_one) {
   EXPECT_TRUE(damage.starts_with(part + ": expected " + std::to_string(whole.size()) + " bytes"))
       << damage;
   EXPECT_EQ(damage_of(older), "");
-  EXPECT_NE(said().find("; the one before it is there: --resume " + older), std::string::npos)
+  EXPECT_NE(said().find("; the one before it is whole: --resume " + older), std::string::npos)
       << said();
   // Another run does not touch it; one that goes on from the older one has it out of its way.
   EXPECT_THROW((void)prepare_checkpoints(folder_, ""), Error);
@@ -421,6 +421,51 @@ TEST_F(CheckpointFiles, a_job_goes_on_from_its_own_newest_without_damage) {
   EXPECT_NE(passed[0].find("No such file"), std::string::npos) << passed[0];
   replace(manifest_path(older), "else");
   EXPECT_EQ(find_checkpoint_of_job(folder_, "a", passed), "");
+}
+
+TEST_F(CheckpointFiles, a_changed_byte_is_damage_like_a_missing_one) {
+  const std::string older = checkpoint_path(folder_, 4);
+  for (const std::string& path : {older, path_}) {
+    Manifest manifest = read_manifest(manifest_path(path));
+    manifest.job = "a";
+    write_manifest(manifest_path(path), manifest);
+  }
+  const std::string part = part_path(path_, 1);
+  const std::string whole = content(part);
+  for (std::size_t n = 0; n < whole.size(); n += 1 + whole.size() / 40) {
+    std::string changed = whole;
+    changed[n] = static_cast<char>(changed[n] ^ 0x10);
+    replace(part, changed);
+    EXPECT_TRUE(damage_of(path_).starts_with(part + ": ")) << n << ": " << damage_of(path_);
+    EXPECT_NE(said().find("; the one before it is whole: --resume " + older), std::string::npos)
+        << n << ": " << said();
+    std::vector<std::string> passed;
+    EXPECT_EQ(find_checkpoint_of_job(folder_, "a", passed), older) << n;
+    EXPECT_EQ(passed, std::vector<std::string>{damage_of(path_)}) << n;
+  }
+  // The last of them is in the middle of a piece.
+  EXPECT_NE(said().find(": expected the checksum "), std::string::npos) << said();
+  // An older one that is damaged as well is nothing to advise.
+  const std::string before = part_path(older, 0);
+  std::string changed = content(before);
+  changed.back() = static_cast<char>(changed.back() ^ 1);
+  replace(before, changed);
+  EXPECT_EQ(said().find("--resume"), std::string::npos) << said();
+  std::vector<std::string> passed;
+  EXPECT_EQ(find_checkpoint_of_job(folder_, "a", passed), "");
+  EXPECT_EQ(passed.size(), 2U);
+}
+
+// A run that goes on from the older one has what is newer and changed out of its way.
+TEST_F(CheckpointFiles, a_changed_checkpoint_is_renamed_by_a_run_from_an_older_one) {
+  const std::string part = part_path(path_, 2);
+  std::string changed = content(part);
+  changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
+  replace(part, changed);
+  EXPECT_THROW((void)prepare_checkpoints(folder_, ""), Error);
+  (void)prepare_checkpoints(folder_, checkpoint_path(folder_, 4));
+  EXPECT_FALSE(fs::exists(path_));
+  EXPECT_EQ(list_checkpoints(folder_).size(), 1U);
 }
 
 TEST_F(CheckpointFiles, a_folder_is_one_run_s_as_long_as_that_lives) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "rubato/io/number.hpp"
+#include "rubato/tick/checkpoint/part_file.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -96,23 +97,11 @@ std::string checkpoint_path(const std::string& folder, Tick tick) {
 }
 
 std::string damage_of(const std::string& path) {
-  Manifest manifest;
   try {
-    manifest = read_manifest(manifest_path(path));
+    return CheckpointSource(path, read_manifest(manifest_path(path))).damage();
   } catch (const Error& error) {
     return error.what();
   }
-  for (std::uint32_t part = 0; part < manifest.parts.size(); ++part) {
-    const std::string file = part_path(path, part);
-    std::error_code failed;
-    const std::uintmax_t n_bytes = fs::file_size(file, failed);
-    if (failed) return file + ": " + failed.message();
-    if (n_bytes != manifest.parts[part].n_bytes) {
-      return file + ": expected " + std::to_string(manifest.parts[part].n_bytes) +
-             " bytes, found " + std::to_string(n_bytes) + ": the file is cut or was changed";
-    }
-  }
-  return "";
 }
 
 std::string find_checkpoint_of_job(const std::string& folder, const std::string& job,
@@ -120,11 +109,16 @@ std::string find_checkpoint_of_job(const std::string& folder, const std::string&
   const std::vector<CheckpointEntry> all = list_checkpoints(folder);
   for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
     if (!entry->whole) continue;
-    if (std::string damage = damage_of(entry->path); !damage.empty()) {
-      passed.push_back(std::move(damage));
-    } else if (read_manifest(manifest_path(entry->path)).job == job) {
-      return entry->path;
+    std::string damage;
+    try {
+      const CheckpointSource source(entry->path, read_manifest(manifest_path(entry->path)));
+      if (source.manifest().job != job) continue;
+      damage = source.damage();
+    } catch (const Error& error) {
+      damage = error.what();
     }
+    if (damage.empty()) return entry->path;
+    passed.push_back(std::move(damage));
   }
   return "";
 }

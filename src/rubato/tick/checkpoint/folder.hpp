@@ -18,8 +18,8 @@ struct CheckpointEntry {
 // Those in `folder`, by ascending tick; none if there is no such folder.
 [[nodiscard]] std::vector<CheckpointEntry> list_checkpoints(const std::string& folder);
 
-// What is missing of the whole checkpoint at `path`: its manifest cannot be read, or a part is not
-// there or not as long as it was. "" if nothing is; reads no part.
+// What is wrong with the whole checkpoint at `path`: its manifest or a part cannot be read, is cut, or
+// has a byte that was changed. "" if nothing is. Reads all parts.
 [[nodiscard]] std::string damage_of(const std::string& path);
 
 // The folder of the checkpoint of that tick.
@@ -29,7 +29,8 @@ struct CheckpointEntry {
 // Throws Error if there is none, saying what is there.
 [[nodiscard]] CheckpointEntry find_checkpoint(const std::string& path);
 // The path of the newest one in `folder` that `job` has written and that has no damage; "": none.
-// `passed` gets what is wrong with newer ones, a sentence each.
+// `passed` gets what is wrong with newer ones, a sentence each. Reads all parts of what it returns and
+// passes, so that all nodes that read the same files find the same one.
 [[nodiscard]] std::string find_checkpoint_of_job(const std::string& folder, const std::string& job,
                                                  std::vector<std::string>& passed);
 

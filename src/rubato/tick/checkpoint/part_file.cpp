@@ -1,6 +1,8 @@
 #include "rubato/tick/checkpoint/part_file.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -35,6 +37,12 @@ std::string_view text_of(ByteView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+std::string digits(std::uint64_t checksum) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(checksum));
+  return text.data();
+}
+
 // Reads a part from its beginning; every read is within the bytes that the file must have.
 class PartReader {
  public:
@@ -63,6 +71,11 @@ class PartReader {
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
   [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
   [[noreturn]] void fail(const std::string& what) const { throw Error(path_ + ": " + what); }
+  [[noreturn]] void fail_changed(const std::string& what, std::uint64_t expected,
+                                 std::uint64_t found) const {
+    fail(what + ": expected the checksum " + digits(expected) + ", found " + digits(found) +
+         ": the file was changed");
+  }
 
  private:
   std::string path_;
@@ -116,9 +129,19 @@ void CheckpointSource::for_each(const std::function<void(ByteView piece)>& f) co
   } catch (const Error& error) {
     const std::string older = is_in_f ? "" : older_checkpoint(folder_, manifest_.tick);
     if (older.empty()) throw;
-    throw Error(std::string(error.what()) + "; the one before it is there: --resume " + older,
+    throw Error(std::string(error.what()) + "; the one before it is whole: --resume " + older,
                 error.code());
   }
+}
+
+std::string CheckpointSource::damage() const {
+  try {
+    for (std::uint32_t part = 0; part < manifest_.parts.size(); ++part)
+      read_part(part, [](ByteView /*piece*/) {});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 void CheckpointSource::read_part(std::uint32_t part, const std::function<void(ByteView)>& f) const {
@@ -140,10 +163,9 @@ void CheckpointSource::read_part(std::uint32_t part, const std::function<void(By
     const auto piece = in.get<PieceHead>();
     const std::uint64_t at = file.offset();
     file.read(bytes, piece.n_bytes);
-    if (piece_hash(bytes) != piece.hash) {
-      file.fail("the piece at offset " + std::to_string(at) +
-                " does not fit its checksum: the file was changed");
-    }
+    const std::uint64_t found = piece_hash(bytes);
+    if (found != piece.hash)
+      file.fail_changed("the piece at offset " + std::to_string(at), piece.hash, found);
     hashes.put(piece.hash);
     try {
       f(bytes);
@@ -151,8 +173,12 @@ void CheckpointSource::read_part(std::uint32_t part, const std::function<void(By
       throw error.in(path);
     }
   }
-  if (tuple_hash(expected.n_pieces, hashes.view()) != expected.hash || file.left() != 0) {
-    file.fail("the pieces are not those that the manifest has: the file was changed");
+  const std::uint64_t found = tuple_hash(expected.n_pieces, hashes.view());
+  if (found != expected.hash)
+    file.fail_changed("the pieces are not those of the manifest", expected.hash, found);
+  if (file.left() != 0) {
+    file.fail("expected no bytes after offset " + std::to_string(file.offset()) + ", found " +
+              std::to_string(file.left()) + ": the file was changed");
   }
 }
 

@@ -41,8 +41,10 @@ class CheckpointSource final : public StateSource {
   [[nodiscard]] Tick tick() const override { return manifest_.tick; }
   [[nodiscard]] Tick ends_at() const override { return manifest_.ends_at; }
   // Reads part after part, and holds one piece at a time. Throws Error that names the file: it is
-  // not there, cut, changed, or of another run.
+  // not there, cut, changed, or of another run; and an older checkpoint beside it that is whole.
   void for_each(const std::function<void(ByteView piece)>& f) const override;
+  // What is wrong with the parts, as for_each() would find it; "" if nothing is. Reads all of them.
+  [[nodiscard]] std::string damage() const;
 
  private:
   void read_part(std::uint32_t part, const std::function<void(ByteView)>& f) const;

@@ -166,6 +166,35 @@ TEST_P(JobFaults, a_job_that_lost_nodes_goes_on_from_its_checkpoints_with_the_sa
   std::filesystem::remove_all(folder);
 }
 
+// As the job starts again after a lost node: all nodes find the byte, and the same older checkpoint.
+TEST_P(JobFaults, a_job_that_starts_again_passes_by_a_checkpoint_with_a_changed_byte) {
+  const std::string folder = scratch("changed");
+  const std::string words =
+      "heat --width 64 --height 64 --checkpoint-every 20 --checkpoint " + folder;
+  before_run_ = "export RUBATO_RUN_ID=20261125-120000-0a1b2c; ";
+  start_run(words + " --ticks 60");
+  ASSERT_EQ(end().first, 0) << output();
+  const std::string part = folder + "/tick-00000060/part-00001";
+  {
+    std::fstream file(part, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(-8, std::ios::end);
+    const int byte = file.peek();
+    file.seekp(-8, std::ios::end);
+    file.put(static_cast<char>(byte ^ 1));
+    ASSERT_TRUE(file.good());
+  }
+  before_run_ += "export RUBATO_RESTARTED=1; ";
+  start_run(words + " --ticks 100");
+  ASSERT_EQ(end().first, 0) << output();
+  EXPECT_NE(output().find(part + ": the piece at offset "), std::string::npos) << output();
+  EXPECT_NE(output().find("; going on from " + folder + "/tick-00000040"), std::string::npos)
+      << output();
+  const Answer alone = call({"run", "heat", "--width", "64", "--height", "64", "--ticks", "100"});
+  EXPECT_EQ(checksum_in(output()), checksum_in(alone.out));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/damaged-tick-00000060"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_P(JobFaults, a_signal_to_the_launcher_saves_the_run_and_ends_it_with_75) {
   for (const int signal : {SIGTERM, SIGUSR1}) {
     const std::string folder = scratch("saved");
