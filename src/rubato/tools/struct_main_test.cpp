@@ -216,6 +216,24 @@ TEST(StructApp, a_grid_has_its_members_as_parameters) {
   EXPECT_NE(checksum_of(from_0, 2, 7), checksum_of(from_0, 2, 6));
 }
 
+// Cut into pieces, which go to the node that has time.
+TEST(StructApp, a_grid_runs_under_the_systems_of_pieces) {
+  StructApp<Count> app("count");
+  const std::uint64_t checksum = checksum_of(app, 1, 30);
+  for (const char* name : {"oritick", "comtick", "asytick", "asytick-plb"}) {
+    tick::System system = tick::System::parse(name);
+    system.sharing.n_pieces = 12;
+    if (system.sharing.epoch > 0) system.sharing.epoch = 5;
+    tick::SimulationOptions options;
+    options.n_nodes = 3;
+    options.sharing = system.sharing;
+    options.slowdowns = {1, 4, 1};
+    const auto result = tick::simulate(*app.build(), system.policy, 30, options);
+    EXPECT_EQ(result.checksum, checksum) << name;
+    EXPECT_EQ(result.pieces_moved() > 0, system.sharing.moves()) << name;
+  }
+}
+
 TEST(StructApp, points_need_no_parameters) {
   StructApp<Dots> app("dots");
   tick::Parameters parameters;

@@ -1,13 +1,18 @@
 #include "rubato/tick/grid/blocks.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace rubato::tick {
 
+namespace {
+
+// The box that a node with one box of its own holds, which may lie beyond the edge of a periodic
+// world, so that its strips are few and long.
 template <int D>
-BlockLayout<D>::BlockLayout(const Space<std::int64_t, D>& space, const CellBox& own,
-                            const CellBox& inner, std::int64_t reach, std::int64_t radius,
-                            Time time)
-    : radius_(radius), shifts_(periodic_shifts(space)) {
-  CellBox window = own;
+Box<std::int64_t, D> window_around(const Space<std::int64_t, D>& space,
+                                   const Box<std::int64_t, D>& own, std::int64_t reach) {
+  Box<std::int64_t, D> window = own;
   for (std::size_t d = 0; d < D; ++d) {
     const std::int64_t extent = space.world.width(d);
     if (own.width(d) == extent) continue;
@@ -23,15 +28,47 @@ BlockLayout<D>::BlockLayout(const Space<std::int64_t, D>& space, const CellBox& 
       window.high[d] = window.low[d] + extent;
     }
   }
-  if (inner.empty()) {
-    add_strip(window, time);
-    return;
+  return window;
+}
+
+}  // namespace
+
+template <int D>
+BlockLayout<D>::BlockLayout(const Space<std::int64_t, D>& space, const Held& held,
+                            std::int64_t radius, Time time)
+    : radius_(radius), shifts_(periodic_shifts(space)), boxes_(Items()), grown_(Items()) {
+  const bool has_replicas = !(held.inner == held.own);
+  for (const CellBox& box : held.inner.boxes())
+    add_block(box);
+  Cells outer = held.all;
+  if (held.own.boxes().size() == 1)
+    outer = Cells(window_around(space, held.own.boxes().front(), held.reach));
+  outer = Cells::of_disjoint(outer.minus(held.inner).boxes());
+  for (const CellBox& box : outer.boxes()) {
+    if (has_replicas) {
+      add_strip(box, time);
+    } else {
+      add_block(box);
+    }
   }
-  add_block(inner);
-  std::vector<CellBox> strips;
-  subtract(window, inner, strips);
-  for (const CellBox& strip : strips)
-    add_strip(strip, time);
+  boxes_ = tree_of(&BlockShape<D>::box);
+  grown_ = tree_of(&BlockShape<D>::grown);
+}
+
+template <int D>
+auto BlockLayout<D>::tree_of(CellBox BlockShape<D>::*box) const -> Tree {
+  Items items;
+  for (std::uint32_t i = 0; i < blocks_.size(); ++i)
+    items.push_back({blocks_[i].*box, i});
+  return Tree(std::move(items));
+}
+
+template <int D>
+std::vector<std::uint32_t> BlockLayout<D>::found(const Tree& tree, const CellBox& box) {
+  std::vector<std::uint32_t> ids;
+  if (!box.empty()) tree.find(box, ids);
+  std::ranges::sort(ids);
+  return ids;
 }
 
 template <int D>
@@ -74,10 +111,9 @@ std::vector<Piece<D>> BlockLayout<D>::locate(const BoxSet<std::int64_t, D>& set)
   std::vector<Piece<D>> pieces;
   for (const CellBox& box : set.boxes()) {
     for (const auto& shift : shifts_) {
-      for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
-        const CellBox part = box.moved(shift).intersect(blocks_[i].box);
-        if (!part.empty()) pieces.push_back({i, part, shift});
-      }
+      const CellBox image = box.moved(shift);
+      for (const std::uint32_t i : found(boxes_, image))
+        pieces.push_back({i, image.intersect(blocks_[i].box), shift});
     }
   }
   return pieces;
@@ -88,9 +124,8 @@ std::vector<Export<D>> BlockLayout<D>::exports(const Piece<D>& piece) const {
   std::vector<Export<D>> result;
   const CellBox world = piece.in_world();
   for (const auto& shift : shifts_) {
-    for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
+    for (const std::uint32_t i : found(grown_, world.moved(shift))) {
       const CellBox shown = world.moved(shift).intersect(blocks_[i].grown);
-      if (shown.empty()) continue;
       std::vector<CellBox> margins;
       subtract(shown, blocks_[i].box, margins);
       for (const CellBox& margin : margins) {

@@ -1,14 +1,18 @@
 #pragma once
-// Blocks: where the cells of one node lie. The node's window, its own box and the replicas around
-// it, is cut into an inner block, whose cells no replica reads and which keeps two versions, and
-// strips along the borders with neighbours, which keep those of all rounds of the dataflow's window:
-// the replicas and one radius of own cells.
+// Blocks: where the cells of one node lie. What the node holds, its own cells and what it knows of
+// others', is cut into blocks, boxes of cells which keep some versions each.
 //
 // Two versions are enough where cells are stepped tick by tick: a unit overwrites the last version
 // but one, whose readers are its own inputs (stencils are symmetric) and have their next version by
-// then. A message breaks that: it puts cells k ticks ahead, while those of the round before are
-// still to be stepped. So each round of a strip has versions of its own: that of the message, and
-// two to step on from it, in memory that stays in the cache.
+// then. Cells of others are no different, as long as none are stepped here: who sends the version
+// after next has got what their readers here made of the last one. So without replicas all blocks
+// keep two: one, or what the pieces of a node fill together, and thin ones beside them.
+//
+// With replicas a message puts cells k ticks ahead, while those of the round before are still to be
+// stepped. So own cells that replicas read, within one radius of the border, and the replicas lie in
+// strips of their own, which keep those of all rounds of the dataflow's window. Each round of a
+// strip has versions of its own: that of the message, and two to step on from it, in memory that
+// stays in the cache.
 //
 // A block has a margin of one radius around it, so that a kernel finds all neighbours of a cell at
 // fixed distances. Cells that lie in the margin of another block (or of the same one, around a
@@ -21,6 +25,7 @@
 #include <vector>
 
 #include "rubato/tick/geometry/box.hpp"
+#include "rubato/tick/geometry/box_tree.hpp"
 
 namespace rubato::tick {
 
@@ -108,16 +113,23 @@ class BlockLayout {
  public:
   using CellBox = Box<std::int64_t, D>;
 
+  using Cells = BoxSet<std::int64_t, D>;
+
+  // What a node holds; all of it lies in the space's world.
+  struct Held {
+    const Cells& own;
+    const Cells& inner;  // what of `own` no replica reads: all of it if there are none
+    const Cells& all;    // `own` among them
+    std::int64_t reach;  // how far from `own` the others are
+  };
   // Rounds every `period` ticks; no cell is read any more `window` ticks later.
   struct Time {
     std::int64_t period = 1;
     std::int64_t window = 2;
   };
 
-  // `own` lies in the space's world; `inner` is what of it no replica reads; `reach` is how far
-  // the replicas go.
-  BlockLayout(const Space<std::int64_t, D>& space, const CellBox& own, const CellBox& inner,
-              std::int64_t reach, std::int64_t radius, Time time);
+  BlockLayout(const Space<std::int64_t, D>& space, const Held& held, std::int64_t radius,
+              Time time);
 
   [[nodiscard]] const std::vector<BlockShape<D>>& blocks() const noexcept { return blocks_; }
   // Where the cells of a set lie; each cell once. Cells that the node does not hold are left out.
@@ -126,12 +138,20 @@ class BlockLayout {
   [[nodiscard]] std::vector<Export<D>> exports(const Piece<D>& piece) const;
 
  private:
+  using Tree = BoxTree<std::int64_t, D>;
+  using Items = std::vector<typename Tree::Item>;
+
   void add_block(const CellBox& box);
   void add_strip(const CellBox& box, Time time);
+  [[nodiscard]] Tree tree_of(CellBox BlockShape<D>::*box) const;
+  // Ascending.
+  [[nodiscard]] static std::vector<std::uint32_t> found(const Tree& tree, const CellBox& box);
 
   std::int64_t radius_;
   std::vector<std::array<std::int64_t, D>> shifts_;
   std::vector<BlockShape<D>> blocks_;
+  Tree boxes_;  // of the blocks, and with their margins
+  Tree grown_;
 };
 
 // Calls f(low, n) for each row of the box: `low` its first cell, n its cells along x.

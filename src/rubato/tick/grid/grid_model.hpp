@@ -166,6 +166,13 @@ class GridModel {
     return parts;
   }
 
+  // HasPieces in tick/model.hpp: boxes of cells in the order of Hilbert's curve.
+  [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const {
+    const auto boxes = cut_along_curve(space_.world, n);
+    return {boxes.begin(), boxes.end()};
+  }
+  [[nodiscard]] Query join(std::span<const Query> queries) const;
+
   // Cut again by what nodes have taken (HasRepartition in tick/model.hpp): each gets work in
   // proportion to its speed, which is the work that it had over the time that it took.
   //
@@ -188,13 +195,16 @@ class GridModel {
   static constexpr double kWaiting = 1.0 / 3;
   struct Load {
     std::uint64_t node = 0;
-    CellBox own;
+    double work = 0;  // of its own cells
     double busy = 0;
     double passed = 0;
   };
   using Samples = std::vector<Load>;  // ascending by node, each once
   [[nodiscard]] Samples sample(const NodeLoad<Query>& load) const {
-    return {{load.node, load.own.boxes().front(), load.busy, load.passed}};
+    double work = 0;
+    for (const CellBox& box : load.own.boxes())
+      work += work_of(box);
+    return {{load.node, work, load.busy, load.passed}};
   }
   void merge_samples(Samples& into, const Samples& from) const;
   void write_samples(Writer& writer, const Samples& samples) const { writer.put_vector(samples); }
@@ -205,11 +215,12 @@ class GridModel {
     return static_cast<double>(box.volume());
   }
 
-  // Of a star on a single box, exact: a cross. Of a star on a cross, the next layer out, its boxes
-  // grown on all sides: more than is needed, and two or three boxes instead of a staircase at each
-  // corner.
+  // Of a star on a single box, exact: a cross. Of a star on a cross, the next layer out, or on pieces
+  // that are no box together, their boxes grown on all sides: more than is needed, and two or three
+  // boxes instead of a staircase at each corner.
   [[nodiscard]] Query read_dependencies(const Query& q) const {
-    if (!kReadsStar<U> || q.boxes().size() != 1) return space_.grown(q, U::kRadius);
+    if (q.boxes().size() != 1) return Query::of_disjoint(space_.grown(q, U::kRadius).boxes());
+    if (!kReadsStar<U>) return space_.grown(q, U::kRadius);
     Query cross;
     for (std::size_t d = 0; d < kD; ++d) {
       const Query arm = space_.grown_along(q, d, U::kRadius);
@@ -248,6 +259,8 @@ class GridModel {
   // The ticks that inner bands are sized for (Plan::skew), where the node's cells fit no cache.
   [[nodiscard]] Tick skew(const Query& own, const Policy& policy) const;
   [[nodiscard]] std::vector<Query> replica_tiles(const RegionQuery<Query>& region) const;
+  // What of a node's own cells is more than a radius from those of others.
+  [[nodiscard]] Query without_border(const Query& own) const;
   // `box` less `by` cells at each side where the world goes on beyond it.
   [[nodiscard]] CellBox shrunk_where_neighbours(const CellBox& own, std::int64_t by) const;
 

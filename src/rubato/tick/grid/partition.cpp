@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rubato/base/error.hpp"
+#include "rubato/tick/geometry/curve.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -150,6 +151,48 @@ std::vector<std::int64_t> grid_factors(std::int64_t n, const std::vector<std::in
   if (nearest > 0) text += "; the nearest number that goes is " + std::to_string(nearest);
   throw Error(text, ExitCode::usage);
 }
+
+template <int D>
+std::vector<Box<std::int64_t, D>> cut_along_curve(const Box<std::int64_t, D>& world,
+                                                  std::uint32_t n) {
+  std::array<std::int64_t, D> extent{};
+  for (std::size_t d = 0; d < D; ++d)
+    extent[d] = world.width(d);
+  const auto counts = piece_counts(extent, n);
+  std::int64_t n_pieces = 1;
+  for (const std::int64_t count : counts)
+    n_pieces *= count;
+  struct Piece {
+    std::uint64_t place = 0;
+    Box<std::int64_t, D> box;
+  };
+  std::vector<Piece> pieces;
+  for (std::int64_t i = 0; i < n_pieces; ++i) {
+    std::array<std::int64_t, D> at{};
+    Piece piece;
+    std::int64_t rest = i;
+    for (std::size_t d = 0; d < D; ++d) {
+      at[d] = rest % counts[d];
+      rest /= counts[d];
+      piece.box.low[d] = world.low[d] + extent[d] * at[d] / counts[d];
+      piece.box.high[d] = world.low[d] + extent[d] * (at[d] + 1) / counts[d];
+    }
+    piece.place = place_of_piece(at, counts);
+    pieces.push_back(piece);
+  }
+  std::ranges::stable_sort(pieces, {}, &Piece::place);
+  std::vector<Box<std::int64_t, D>> boxes;
+  for (const Piece& piece : pieces)
+    boxes.push_back(piece.box);
+  return boxes;
+}
+
+template std::vector<Box<std::int64_t, 1>> cut_along_curve<1>(const Box<std::int64_t, 1>&,
+                                                              std::uint32_t);
+template std::vector<Box<std::int64_t, 2>> cut_along_curve<2>(const Box<std::int64_t, 2>&,
+                                                              std::uint32_t);
+template std::vector<Box<std::int64_t, 3>> cut_along_curve<3>(const Box<std::int64_t, 3>&,
+                                                              std::uint32_t);
 
 template <int D>
 std::vector<Box<std::int64_t, D>> cut_by_weights(

@@ -1,6 +1,6 @@
 #pragma once
 // Cutting a box of cells into n boxes, with short borders: the grid form of PART; evenly, or by
-// what each of n nodes can do.
+// what each of n nodes can do; and into pieces, which no node needs to have a part in.
 
 #include <array>
 #include <cstdint>
@@ -45,7 +45,20 @@ template <int D>
   return boxes;
 }
 
-// The same order and the same factors, but the i-th box has a part of the work in `world` that is
+// n boxes or a few more that are disjoint and cover `world`, nearly cubes; fewer only where there are
+// fewer cells. Along Hilbert's curve: a stretch of them is compact.
+template <int D>
+[[nodiscard]] std::vector<Box<std::int64_t, D>> cut_along_curve(const Box<std::int64_t, D>& world,
+                                                                std::uint32_t n);
+
+extern template std::vector<Box<std::int64_t, 1>> cut_along_curve<1>(const Box<std::int64_t, 1>&,
+                                                                     std::uint32_t);
+extern template std::vector<Box<std::int64_t, 2>> cut_along_curve<2>(const Box<std::int64_t, 2>&,
+                                                                     std::uint32_t);
+extern template std::vector<Box<std::int64_t, 3>> cut_along_curve<3>(const Box<std::int64_t, 3>&,
+                                                                     std::uint32_t);
+
+// The order and the factors of cut_evenly(), but the i-th box has a part of the work in `world` that is
 // in proportion to weights[i], as far as whole cells go: slabs along the last dimension, each of
 // them cut by itself along the one before, and so on. So each node keeps its place when weights
 // change, and most of its cells and neighbours. No box is thinner than a cell.

@@ -207,6 +207,48 @@ TEST(GridPartition, a_cut_that_would_gain_little_stays) {
   }
 }
 
+// What nodes have to know of others, all together, for one node's stretch of pieces each over that
+// for boxes.
+template <int D>
+double borders_of_stretches(const std::array<std::int64_t, D>& extent, std::uint32_t n_pieces,
+                            std::uint32_t n_nodes) {
+  using Query = BoxSet<std::int64_t, D>;
+  Space<std::int64_t, D> space;
+  space.world.high = extent;
+  const auto outside = [&](const std::vector<Query>& queries) {
+    std::int64_t sum = 0;
+    std::int64_t own = 0;
+    for (const Query& query : queries) {
+      sum += space.grown(query, 1).minus(query).volume();
+      own += query.volume();
+    }
+    EXPECT_EQ(own, space.world.volume());
+    return static_cast<double>(sum);
+  };
+  const auto pieces = cut_along_curve<D>(space.world, n_pieces);
+  EXPECT_GE(pieces.size(), n_pieces);
+  std::vector<Query> stretches(n_nodes);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    stretches[i * n_nodes / pieces.size()].add(pieces[i]);
+  const auto boxes = cut_evenly<D>(space.world, n_nodes);
+  return outside(stretches) / outside({boxes.begin(), boxes.end()});
+}
+
+TEST(GridPartition, stretches_of_pieces_have_borders_nearly_as_short_as_boxes) {
+  for (std::uint32_t n = 2; n <= 24; ++n) {
+    EXPECT_LT(borders_of_stretches<2>({240, 180}, 256, n), 1.8) << n;
+    EXPECT_LT(borders_of_stretches<2>({300, 1000}, 1024, n), 1.8) << n;
+    EXPECT_LT(borders_of_stretches<3>({40, 24, 12}, 512, n), 1.8) << n;
+  }
+  for (const std::uint32_t n : {2U, 4U, 8U, 16U})
+    EXPECT_EQ(borders_of_stretches<2>({512, 512}, 1024, n), 1) << n;
+}
+
+TEST(GridPartition, a_world_of_fewer_cells_has_fewer_pieces) {
+  EXPECT_EQ((cut_along_curve<2>({{0, 0}, {3, 2}}, 100).size()), 6U);
+  EXPECT_EQ((cut_along_curve<3>({{0, 0, 0}, {5, 1, 1}}, 4).size()), 4U);
+}
+
 TEST(GridPartition, parts_that_do_not_go_into_the_nodes_are_refused) {
   try {
     (void)grid_factors(4, {800, 600}, {3, 0});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rubato/base/error.hpp"
+#include "rubato/tick/geometry/curve.hpp"
 #include "rubato/tick/grid/partition.hpp"
 #include "rubato/tick/points/detail/cell_window.hpp"
 
@@ -279,31 +280,6 @@ std::uint64_t morton(const Index<D>& at) {
   return code;
 }
 
-// How many pieces along each dimension: their number grows where they are longest.
-template <int D>
-Index<D> piece_counts(const Index<D>& n_cells, std::uint32_t n) {
-  Index<D> counts;
-  counts.fill(1);
-  const auto length = [&](std::size_t d) {
-    return counts[d] < n_cells[d] ? static_cast<double>(n_cells[d]) / static_cast<double>(counts[d])
-                                  : 0;
-  };
-  const auto product = [&] {
-    std::int64_t all = 1;
-    for (const std::int64_t count : counts)
-      all *= count;
-    return all;
-  };
-  while (product() < n) {
-    std::size_t longest = 0;
-    for (std::size_t d = 1; d < D; ++d)
-      longest = length(d) > length(longest) ? d : longest;
-    if (length(longest) == 0) break;
-    ++counts[longest];
-  }
-  return counts;
-}
-
 }  // namespace
 
 template <int D>
@@ -311,7 +287,7 @@ std::vector<UnitBox<D>> pieces_of(const UnitBox<D>& units, std::uint32_t n) {
   Index<D> n_cells;
   for (std::size_t d = 0; d < D; ++d)
     n_cells[d] = units.width(d) / kUnitsPerCell;
-  const Index<D> counts = piece_counts<D>(n_cells, n);
+  const Index<D> counts = piece_counts(n_cells, n);
   std::vector<std::pair<std::uint64_t, UnitBox<D>>> pieces;
   Index<D> at{};
   while (true) {

@@ -65,18 +65,18 @@ struct Outcome {
   std::int64_t interactions = 0;
 };
 
-// Runs `model` on c.n_nodes virtual nodes, each with a StoreType, in an order drawn from the seed.
+// Runs `model` on c.n_nodes virtual nodes that own what `cut` says, each with a StoreType, in an order
+// drawn from the seed.
 template <class StoreType, Model M>
-Outcome<typename M::State> run_shuffled(const M& model, const RunCase& c, std::uint64_t seed) {
+Outcome<typename M::State> run_shuffled(const M& model, const Cut<typename M::Query>& cut,
+                                        const RunCase& c, std::uint64_t seed) {
   using Query = typename M::Query;
-  const std::vector<Query> parts = model.part(c.n_nodes);
   std::vector<std::unique_ptr<TypedPlan<Query>>> plans;
   std::vector<std::unique_ptr<StoreType>> stores;
   std::vector<std::unique_ptr<Dataflow>> flows;
   std::vector<core::Engine*> engines;
   for (std::uint32_t node = 0; node < c.n_nodes; ++node) {
-    plans.push_back(std::make_unique<TypedPlan<Query>>(
-        build_plan(model, std::span<const Query>(parts), node, c.policy)));
+    plans.push_back(std::make_unique<TypedPlan<Query>>(build_plan(model, cut, node, c.policy)));
     stores.push_back(std::make_unique<StoreType>(model, *plans.back()));
     flows.push_back(std::make_unique<Dataflow>(plans.back()->plan, *stores.back(),
                                                Dataflow::Options{c.ticks, c.n_cores}));
@@ -103,13 +103,22 @@ Outcome<typename M::State> run_shuffled(const M& model, const RunCase& c, std::u
 }
 
 template <class StoreType, Model M>
-Outcome<typename M::State> expect_equal_run(const M& model, const RunCase& c, std::uint64_t seed,
+Outcome<typename M::State> expect_equal_run(const M& model, const Cut<typename M::Query>& cut,
+                                            const RunCase& c, std::uint64_t seed,
                                             const ReferenceRun<typename M::State>& reference) {
   Outcome<typename M::State> outcome;
-  EXPECT_NO_THROW((outcome = run_shuffled<StoreType>(model, c, seed)));
+  EXPECT_NO_THROW((outcome = run_shuffled<StoreType>(model, cut, c, seed)));
   EXPECT_EQ(outcome.end, reference.ticks);
   EXPECT_TRUE(outcome.state == reference.state);
   return outcome;
+}
+
+// Of nodes that own the model's parts.
+template <class StoreType, Model M>
+Outcome<typename M::State> expect_equal_run(const M& model, const RunCase& c, std::uint64_t seed,
+                                            const ReferenceRun<typename M::State>& reference) {
+  return expect_equal_run<StoreType>(model, Cut<typename M::Query>{model.part(c.n_nodes), {}, {}},
+                                     c, seed, reference);
 }
 
 }  // namespace rubato::tick::testing

@@ -91,6 +91,21 @@ TEST_F(Resume, what_4_nodes_have_saved_goes_on_with_the_same_bits_on_1_3_and_7) 
   }
 }
 
+TEST_F(Resume, what_pieces_have_saved_goes_on_with_and_without_them) {
+  const std::vector<std::string> heat = {"heat", "--width", "70", "--height",
+                                         "50",   "--ticks", "30"};
+  const std::string whole = checksum_of(run(heat));
+  EXPECT_EQ(checksum_of(run(heat, {"--simulate", "4", "--policy", "asytick-plb", "--pieces", "40",
+                                   "--epoch", "5", "--slowdown", "4@1", "--ns-per-cell", "2000",
+                                   "--checkpoint-every", "9", "--checkpoint", folder_})),
+            whole);
+  const std::vector<std::string> again = {"heat", "--resume", folder_ + "/tick-00000018"};
+  EXPECT_EQ(checksum_of(run(again, {"--simulate", "3", "--policy", "k3m2d2"})), whole);
+  EXPECT_EQ(checksum_of(run(again, {"--simulate", "7", "--policy", "asytick", "--pieces", "21"})),
+            whole);
+  EXPECT_EQ(checksum_of(run(again, {"--cores", "2", "--policy", "asytick"})), whole);
+}
+
 TEST_F(Resume, a_stop_condition_ends_a_resumed_run_at_the_same_tick) {
   const std::vector<std::string> words = {"heat", "--width", "40",  "--height",
                                           "30",   "--edge",  "20",  "--tolerance",

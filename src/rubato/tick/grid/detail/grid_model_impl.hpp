@@ -54,7 +54,7 @@ auto GridModel<U>::part(std::uint32_t n, const Samples& loads) const -> std::vec
   }
   std::vector<double> speeds;
   for (const Load& load : loads) {
-    speeds.push_back(work_of(load.own) / load.busy);
+    speeds.push_back(load.work / load.busy);
     if (!(speeds.back() > 0) || !std::isfinite(speeds.back())) return {};  // nothing was measured
   }
   const Load& slowest = *std::ranges::max_element(loads, {}, &Load::busy);
@@ -213,11 +213,26 @@ auto GridModel<U>::shrunk_where_neighbours(const CellBox& own, std::int64_t by) 
 }
 
 template <GridUser U>
+auto GridModel<U>::without_border(const Query& own) const -> Query {
+  if (own.boxes().size() == 1)
+    return Query(shrunk_where_neighbours(own.boxes().front(), U::kRadius));
+  return Query::of_disjoint(space_.shrunk(own, U::kRadius).boxes());
+}
+
+template <GridUser U>
+auto GridModel<U>::join(std::span<const Query> queries) const -> Query {
+  std::vector<CellBox> boxes;
+  for (const Query& query : queries)
+    boxes.insert(boxes.end(), query.boxes().begin(), query.boxes().end());
+  return Query::of_disjoint(std::move(boxes));
+}
+
+template <GridUser U>
 Tick GridModel<U>::skew(const Query& own, const Policy& policy) const {
-  if (own.boxes().front() == space_.world) return kSkew;
+  if (own.volume() == space_.world.volume()) return kSkew;
   constexpr std::int64_t kCellsInCache = (1 << 20) / (2 * kCellBytes);
   if (tile_cells_ > 0) return skew_;
-  if (own.boxes().front().volume() < kCellsInCache) return 1;
+  if (own.volume() < kCellsInCache) return 1;
   return std::min<Tick>(policy.depth + 1, kSkew);
 }
 
@@ -229,7 +244,7 @@ std::int64_t GridModel<U>::tile_cells_of(const Query& own, const Policy& policy)
   if (tile_cells_ > 0) return tile_cells_;
   const Tick n_ticks = skew(own, policy);
   if (n_ticks == 1) return 32768;
-  const bool alone = own.boxes().front() == space_.world;
+  const bool alone = own.volume() == space_.world.volume();
   const std::int64_t cache_bytes = alone ? 3 << 19 : 1 << 19;
   return cache_bytes / (n_ticks * kCellBytes);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 
 #include "rubato/core/signals.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
@@ -14,10 +15,10 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, Tick 
                         GridStoreOptions options)
     : model_(model), typed_(typed), begin_(begin), options_(options) {
   const Policy& policy = typed.plan.policy;
-  const std::int64_t reach = (policy.replica_layers + 1) * U::kRadius;
-  const CellBox& own = typed.own.boxes().front();
-  const BlockLayout<kD> layout(model.space(), own, model.shrunk_where_neighbours(own, U::kRadius),
-                               reach, U::kRadius, {policy.period, typed.plan.window()});
+  const Query inner = policy.replica_layers == 0 ? typed.own : model.without_border(typed.own);
+  const BlockLayout<kD> layout(
+      model.space(), {typed.own, inner, typed.held, (policy.replica_layers + 1) * U::kRadius},
+      U::kRadius, {policy.period, typed.plan.window()});
   for (const auto& shape : layout.blocks()) {
     const std::size_t field_bytes = static_cast<std::size_t>(shape.n_cells) * sizeof(Value);
     Block block{shape, {}, apart(field_bytes * U::kFields), {}};
@@ -53,10 +54,12 @@ void GridStore<U>::check_first_numbers() const {
 
 template <GridUser U>
 double GridStore<U>::nominal_cells(const CellBox& box, bool is_own) const {
-  const CellBox& own = typed_.own.boxes().front();
   double cells = 1;
   for (std::size_t d = 0; d < kD; ++d) {
-    const bool is_long = is_own || 2 * box.width(d) > own.width(d);
+    const auto width = [d](const CellBox& own) { return own.width(d); };
+    const std::int64_t narrowest =
+        std::ranges::min(typed_.own.boxes() | std::views::transform(width));
+    const bool is_long = is_own || 2 * box.width(d) > narrowest;
     cells *= static_cast<double>(box.width(d)) * (is_long ? options_.scale : 1);
   }
   return cells;
