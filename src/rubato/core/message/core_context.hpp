@@ -262,8 +262,8 @@ class CoreContext {
   void allow_native(std::uint32_t n_more) { native_.allow(n_more); }
   // f says what waits here beside tasks, for the text of a deadlock; "" if nothing does.
   void explain_waiting(std::function<std::string()> f) { reasons_.push_back(std::move(f)); }
-  // Tasks of this core that have not begun; and those that cores of the node may take, or took and
-  // did not say so yet.
+  // Tasks of this core that have not begun; and those that cores of the node may take, or that other
+  // cores have got and did not say so yet.
   [[nodiscard]] std::size_t n_pooled() const noexcept {
     return pool_.size() + bound_.size() + sent_.size();
   }

@@ -21,7 +21,7 @@ struct Beg {
   void apply(CoreContext& here) const { here.beggars_.push_back(here.source()); }
 };
 
-// A core of this node has taken that many of what was shared, and counts them from now on.
+// Another core has that many of what was shared, or was sent to it, and counts them from now on.
 struct Took {
   std::uint64_t n;
   void apply(CoreContext& here) const {
@@ -30,6 +30,12 @@ struct Took {
       if (held.look) held.look();
     }
   }
+};
+
+// Behind so many pooled tasks, which another node has given away.
+struct Gave {
+  std::uint64_t n;
+  void apply(CoreContext& here) const { here.post(here.source(), Took{n}); }
 };
 
 // Somewhere there are pooled tasks, so that idle cores are to ask for some.
@@ -194,15 +200,19 @@ void CoreContext::give_to_beggar() {
   const std::size_t n_shares = std::max<std::size_t>(2, lifelines_.size() / 3 + 1);
   const CoreId to = beggars_.back();
   beggars_.pop_back();
+  std::uint64_t n = 0;
   for (const detail::TaskChunkPtr& chunk :
        pool_.size() <= kDealtMost ? deal(pool_, n_shares) : pool_.take_half(kGivenMost)) {
     applied_scope_ = chunk->finish;
     chunk->kind->send(*this, to, chunk->bytes, chunk->n);
     // They are messages from now on, which are counted as such.
     if (chunk->finish != 0) finishes_.end(chunk->finish, chunk->n);
-    counters_.n_given += chunk->n;
+    n += chunk->n;
   }
+  counters_.n_given += n;
+  pool_.note_sent(n);
   applied_scope_ = 0;
+  post(to, Gave{n});
   hurry(to);
 }
 

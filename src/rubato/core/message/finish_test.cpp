@@ -255,6 +255,67 @@ TEST(PooledTasks, WorkOfOneCoreIsSpreadOverAllNodes) {
   }
 }
 
+// Of all cores of a simulated job: what has not begun is in a pool, or counts as lent.
+struct InPools {
+  std::vector<CoreContext*> cores;
+  std::int64_t n_made = 0;
+  std::int64_t n_begun = 0;
+  std::int64_t n_nowhere_most = 0;
+
+  void look() {
+    std::int64_t n = 0;
+    for (const CoreContext* core : cores)
+      n += static_cast<std::int64_t>(core->n_pooled() + core->n_lent());
+    n_nowhere_most = std::max(n_nowhere_most, n_made - n_begun - n);
+  }
+};
+InPools
+    in_pools;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): records know no more
+
+struct Counted {
+  std::uint64_t unused = 0;
+  void run(CoreContext& here) const {
+    ++in_pools.n_begun;
+    in_pools.look();
+    here.charge(20 * kMicrosecond);
+  }
+};
+
+TEST(PooledTasks, ThatGoElsewhereCountWhereTheyWereUntilTheyAreThere) {
+  net::SimOptions network_options;
+  network_options.n_nodes = 3;
+  network_options.profile = net::parse_profile("const");
+  net::SimNetwork network(network_options);
+  in_pools = {};
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<Engine*> engines;
+  for (NodeId node = 0; node < 3; ++node) {
+    nodes.push_back(std::make_unique<Node>(JobShape{node, 3, 2}, MessageOptions{}));
+    engines.push_back(&nodes.back()->engine);
+    nodes.back()->engine.set_on_start([](CoreContext& here) {
+      in_pools.cores.push_back(&here);
+      if (here.core() != 0) return;
+      here.finish([&] {
+        for (int i = 0; i < 4'000; ++i) {
+          ++in_pools.n_made;
+          here.spawn_pooled(Counted{});
+        }
+      });
+    });
+  }
+  SimHost host(network, {.n_cores = 2});
+  host.run(engines);
+  EXPECT_EQ(in_pools.cores.size(), 6U);
+  EXPECT_EQ(in_pools.n_begun, 4'000);
+  EXPECT_EQ(in_pools.n_nowhere_most, 0);
+  EXPECT_GT(nodes[0]->engine.counters().n_given, 500U);
+  EXPECT_GT(nodes[0]->engine.counters().n_stolen, 100U);
+  std::size_t n_lent = 0;
+  for (const CoreContext* core : in_pools.cores)
+    n_lent += core->n_lent();
+  EXPECT_EQ(n_lent, 0U);
+}
+
 // How many of ten tasks have ended when an error leaves their scope.
 std::uint64_t n_ended_before_error(CoreContext& here) {
   std::uint64_t n = 0;

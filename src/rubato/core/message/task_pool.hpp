@@ -87,8 +87,10 @@ class TaskPool {
 
   [[nodiscard]] bool empty() const noexcept { return n_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return n_; }
-  // Records that it has shared, until it is told that another core has taken them.
+  // Records that it has shared or that went to other nodes, until it is told that another core has
+  // them.
   [[nodiscard]] std::size_t n_lent() const noexcept { return n_lent_; }
+  void note_sent(std::size_t n) noexcept { n_lent_ += n; }
   void note_gone(std::size_t n) noexcept { n_lent_ -= n; }
   // Of the records that are run next. REQUIRES: !empty().
   [[nodiscard]] std::uint32_t level() const noexcept { return level_of(top_->finish); }
