@@ -45,6 +45,8 @@ class Lexer {
   Lexer(std::string_view text, Diagnostics& errors) : text_(text), errors_(errors) {}
 
   std::vector<Token> run() {
+    // The mark that some editors put before UTF-8.
+    if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
     while (at_ < text_.size() && !errors_.full())
       step();
     start();

@@ -21,6 +21,12 @@ TEST(TicLexer, a_newline_or_a_semicolon_ends_a_statement) {
   EXPECT_EQ(words("a = 1\n\n# remark\nb = 2; c\n"), "a = 1 | b = 2 | c |");
 }
 
+TEST(TicLexer, a_mark_of_utf8_is_no_part_of_the_text) {
+  EXPECT_EQ(words("\xEF\xBB\xBF"
+                  "a = 1\r\nb = 2"),
+            "a = 1 | b = 2");
+}
+
 TEST(TicLexer, a_backslash_continues_a_line) {
   EXPECT_EQ(words("when {a} \\  \n {b}"), "when { a } { b }");
 }
