@@ -86,6 +86,11 @@ struct ReadyTask {
     put_function(rule, f);
   }
 };
+// One whose function was seen to make others.
+template <class F>
+struct ReadyMaker : ReadyTask<F> {
+  static constexpr bool kMakesMore = true;
+};
 inline constexpr std::size_t kReadyBytesMost = 128;
 
 // What a function makes of the arguments A.
@@ -174,8 +179,14 @@ class Async {
     if constexpr (sizeof...(A) == 0 && sizeof(F) <= detail::kReadyBytesMost) {
       if (is_plain() && !flow.throttle().is_of_worker()) {
         flow.note_made();
+        flow.throttle().note_maker();
         global::detail::check_travels(flow.core(), f_);
-        flow.core().spawn_pooled(detail::ReadyTask<F>{output, at_, f_});
+        const detail::ReadyTask<F> task{output, at_, f_};
+        if (flow.makes_more(Does::kId)) {
+          flow.core().spawn_pooled(detail::ReadyMaker<F>{task});
+        } else {
+          flow.core().spawn_pooled(task);
+        }
         flow.throttle().note_ready();
         return Future<R>(Ref{output, kWholeWeight});
       }

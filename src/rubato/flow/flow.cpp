@@ -50,6 +50,7 @@ void Flow::begin_again() {
   data_ = DatumTable();
   shards_.clear();
   last_shard_ = nullptr;
+  makes_more_.clear();
   counters_ = {};
   unset_ = {};
   failures_.clear();
@@ -320,7 +321,15 @@ void Flow::run(Rule& rule) {
     const CoreWatch::Span span(*watch_, rule);
     perform(action, rule);
   }
+  // What becomes a task when it has its inputs, as one other, is no maker.
+  if (frame.has_made() && action.part == TaskPart::task && !makes_more(rule.action)) [[unlikely]]
+    note_makes_more(rule.action);
   frame.settle();
+}
+
+void Flow::note_makes_more(ActionId action) {
+  if (makes_more_.size() <= action) makes_more_.resize(action + 1);
+  makes_more_[action] = true;
 }
 
 void Flow::perform(const Action& action, Rule& rule) {

@@ -178,6 +178,11 @@ class Flow final : public core::Combiner {
   }
   // Null if nobody wants to see what this core does.
   [[nodiscard]] CoreWatch* watch() noexcept { return watch_; }
+  // Whether runs of that action were seen to make tasks, here: they begin behind those that do not.
+  [[nodiscard]] bool makes_more(ActionId action) const noexcept {
+    return action < makes_more_.size() && makes_more_[action];
+  }
+  [[nodiscard]] bool is_maker(const Rule& rule) const;
   // A task that is no run of a rule of its own begins (Action::counts_itself).
   void note_run() noexcept { ++counters_.n_run; }
   // Another rule with the same arguments, which shares the references; it has all its inputs.
@@ -307,9 +312,11 @@ class Flow final : public core::Combiner {
   void submit_queued(std::unique_ptr<Rule> rule);
   [[nodiscard]] QueueId emptied_by(const Rule& rule) const;
   void label_running(const Rule& rule);
+  void note_makes_more(ActionId action);
   void add_ready_to(ReadyQueue& queue, std::unique_ptr<Rule> rule);
   [[nodiscard]] std::unique_ptr<Rule> pop_best_here();
   void skip(std::unique_ptr<Rule> rule, std::size_t argument, const Value& failure);
+  void fail_targets_of(std::unique_ptr<Rule> rule, const Value& failure);
   [[nodiscard]] std::unique_ptr<Rule> empty_copy(const Rule& rule, std::uint32_t n_args_more) const;
   void close(DataId id, Datum& closed, const Value& value, PortablePlace at);
   void close_counted(DataId id, Datum& closed);
@@ -366,6 +373,7 @@ class Flow final : public core::Combiner {
   Journal* journal_ = nullptr;
   std::deque<std::unique_ptr<Rule>> woken_;  // that go on when this one is done with
   bool is_waking_ = false;
+  std::vector<bool> makes_more_;  // [ActionId]
   FlowCounters counters_;
   HeldPlaces unset_;
   std::vector<std::string> failures_;  // the first

@@ -9,7 +9,7 @@ namespace {
 // Of some thousand tasks that a core begins: if so many wait, others that are bound to it do not end.
 constexpr std::uint32_t kBoundTasks = 1024;
 
-// A rule that may run, in the pool of a core; a step of an interpreter, which makes others, or none.
+// A rule that may run, in the pool of a core; one that makes others, or a step of an interpreter.
 struct PooledRule {
   Rule* rule;
 
@@ -45,7 +45,7 @@ struct BestRuleOf {
 
 void TakeRule::apply(CoreContext& here, ByteView bytes) const {
   std::unique_ptr<Rule> rule = Rule::from_bytes(bytes);
-  if (action_at(rule->action).part == TaskPart::step) {
+  if (Flow::here().is_maker(*rule)) {
     here.take_given(PooledStep{{rule.release()}});
   } else {
     here.take_given(PooledRule{rule.release()});
@@ -84,11 +84,15 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
     here_.spawn_pooled(BestRuleOf{this});
   } else if (is_bound) {
     here_.spawn_bound(PooledRule{rule.release()});
-  } else if (action.part == TaskPart::step) {
+  } else if (is_maker(*rule)) {
     here_.spawn_pooled(PooledStep{{rule.release()}});
   } else {
     here_.spawn_pooled(PooledRule{rule.release()});
   }
+}
+
+bool Flow::is_maker(const Rule& rule) const {
+  return action_at(rule.action).part == TaskPart::step || makes_more(rule.action);
 }
 
 // A rule that cannot be where it is to be has failed.

@@ -138,6 +138,40 @@ TEST(Generation, OfOneTaskFollowsItsTasks) {
   }
 }
 
+// A task, and the next round as a task: in both orders, with arguments and without.
+void make_round(std::int64_t i) {
+  if (i == kRounds) return;
+  const auto next = [](std::int64_t k) { make_round(k); };
+  if (i % 2 == 0) static_cast<void>(async(next)(i + 1));
+  static_cast<void>(async([](std::int64_t k) { take_a_while(k); })(i));
+  if (i % 2 != 0) static_cast<void>(async(next)(i + 1));
+}
+void make_ready_round(std::int64_t i) {
+  if (i == kRounds) return;
+  const auto next = [i] { make_ready_round(i + 1); };
+  if (i % 2 == 0) static_cast<void>(async(next)());
+  static_cast<void>(async([i] { take_a_while(i); })());
+  if (i % 2 != 0) static_cast<void>(async(next)());
+}
+// A tree with a task at each of its nodes [first, last).
+void make_tree(std::int64_t first, std::int64_t last) {
+  if (first == last) return;
+  const std::int64_t middle = first + 1 + (last - first - 1) / 2;
+  const auto part = [](std::int64_t a, std::int64_t b) { make_tree(a, b); };
+  static_cast<void>(async([](std::int64_t k) { take_a_while(k); })(first));
+  static_cast<void>(async(part)(first + 1, middle));
+  static_cast<void>(async(part)(middle, last));
+}
+
+TEST(Generation, OfTasksThatMakeTheNextOneFollowsTheOthers) {
+  for (std::uint64_t seed = 0; seed < n_seeds(6); ++seed) {
+    for (void (*const begin)() :
+         {+[] { make_round(0); }, +[] { make_ready_round(0); }, +[] { make_tree(0, kRounds); }}) {
+      EXPECT_LT(queued_most_of(seed, [&] { return run(begin); }), 100U) << "seed " << seed;
+    }
+  }
+}
+
 // Its tasks need what it would make last: it goes on when nothing else does.
 TEST(Generation, GoesOnWhereTheTasksWaitForWhatIsMadeLast) {
   for (std::uint64_t seed = 0; seed < n_seeds(6); ++seed) {

@@ -81,8 +81,15 @@ void Throttle::Running::settle() {
 // may wait for it. A core goes on with others while one that is bound to it waits.
 void Throttle::mark(Rule& rule) {
   rule.made_on = here_.shape().node;
+  Running* const maker = running();
+  if (maker != nullptr) {
+    // What is cut off a loop is no task more, nor what runs in place.
+    const Action& action = action_at(rule.action);
+    const bool is_part = action.is_loop && maker->loop_ != 0;
+    if (!is_part && !action.in_place) maker->has_made_ = true;
+  }
   if (rule.loop != 0) return;
-  if (const Running* const maker = running(); maker != nullptr) {
+  if (maker != nullptr) {
     const QueueNumber empties = maker->empties_.number;
     rule.loop = maker->loop_ | (empties != kNoQueue && empties != kBoundQueue ? kOfWorker : 0);
   }

@@ -23,9 +23,9 @@
 // until all of the job is quiet, since what these are to set may be what others wait for: then as
 // many again may come. Tasks never wait for that: they may be about to set it.
 //
-// Steps of an interpreter begin when no task is left that one of them has made (PooledStep). A task that
-// makes very many that any core may run, and may run now, waits while kAtDataMost of them are in the
-// pool of its core; until half are left, or all of the job is quiet, as above.
+// Steps of an interpreter, and tasks whose functions make others, begin when no other task is left
+// (PooledStep). A task that makes very many that any core may run, and may run now, waits while
+// kAtDataMost are in the pool of its core; until half are left, or all of the job is quiet, as above.
 //
 // So a queue holds n_most rules and what is made until the last core has heard of it; and what tasks
 // of workers make for queues, which nothing bounds but the loop around all of it.
@@ -96,6 +96,8 @@ class Throttle final : public core::Combiner {
 
   // Of a rule that was just made: which loop it belongs to.
   void mark(Rule& rule);
+  // The running task makes another one.
+  void note_maker() noexcept;
   // A rule has gone to that queue.
   void note_put(QueueId queue);
   // The same of one that may come to it later; kAnyCore: whoever keeps it.
@@ -270,6 +272,7 @@ class Throttle::Running {
 
   // Waits if the rule has made too much. Before the end.
   void settle();
+  [[nodiscard]] bool has_made() const noexcept { return has_made_; }
 
  private:
   friend class Throttle;
@@ -281,11 +284,16 @@ class Throttle::Running {
   QueueId empties_;
   QueueId full_;              // that it has put something in
   std::uint32_t n_made_ = 0;  // while its core had many
+  bool has_made_ = false;
 };
 
 inline bool Throttle::is_of_worker() const noexcept {
   const Running* const me = running();
   return me != nullptr && (me->empties_.number != kNoQueue || (me->loop_ & kOfWorker) != 0);
+}
+
+inline void Throttle::note_maker() noexcept {
+  if (Running* const maker = running()) maker->has_made_ = true;
 }
 
 inline core::Worker* Throttle::task() const noexcept {
