@@ -402,14 +402,21 @@ void Flow::skip(std::unique_ptr<Rule> rule, std::size_t argument, const Value& f
   note_skipped(action.part == TaskPart::step && !failure.is_never_set());
   if (watch_ != nullptr) watch_->note_gone(*rule);
   const Value reason = told(*rule, argument, failure);
-  if (action.when_failed == kNoAction) return give_back(*rule, &reason);
   Arg& arg = rule->args()[argument];
   give_back_reader(std::exchange(arg.ref, {}));
   arg = {Arg::Mode::value, {}, reason, nullptr};
-  rule->action = action.when_failed;
-  rule->options = {};
-  rule->at_arg = static_cast<std::uint32_t>(rule->args().size());
-  dispatch(std::move(rule));
+  fail_targets_of(std::move(rule), reason);
+}
+
+void Flow::fail_targets_of(std::unique_ptr<Rule> rule, const Value& failure) {
+  const ActionId failed = action_at(rule->action).when_failed;
+  if (failed == kNoAction) return give_back(*rule, &failure);
+  std::unique_ptr<Rule> next = empty_copy(*rule, 1);
+  std::ranges::move(rule->args(), next->args().begin());
+  next->args().back().value = failure;
+  next->action = failed;
+  next->options = {};
+  dispatch(std::move(next));
 }
 
 Value Flow::told(const Rule& rule, std::size_t argument, const Value& failure) {

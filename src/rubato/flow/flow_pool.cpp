@@ -104,7 +104,7 @@ void Flow::put_in_pool(std::unique_ptr<Rule> rule) {
     std::string what = rule->text() + ": " + error.what();
     const Value failure = Value::failed(what);
     note_failed_body(std::move(what));
-    give_back(*rule, &failure);
+    fail_targets_of(std::move(rule), failure);
   }
 }
 

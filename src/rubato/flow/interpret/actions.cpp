@@ -56,11 +56,11 @@ const ActionId kFailed = register_action({.name = "failed statement",
 ActionId register_statement(std::string_view name, TaskPart part) {
   return register_action({.name = name,
                           .run = &run_statement,
-                          .when_failed = kFailed,
                           .describe = &describe_statement,
                           .number = &number_of,
                           .describe_input = &describe_input,
-                          .part = part});
+                          .part = part,
+                          .when_failed = kFailed});
 }
 
 // NOLINTBEGIN(cert-err58-cpp): before main, like all actions

@@ -63,15 +63,13 @@ void Interpreter::run_failed(Rule& rule) {
   const CompiledStatement& statement = compiled_.statement(id.number);
   Environment environment(flow_, *statement.frame);
   std::size_t at = unpack_statement(statement, id.stage, rule, environment);
-  Value failure;
   for (const Operand& operand : operands_of(statement, environment, id.stage)) {
     Arg& arg = rule.args()[at++];
     if (arg.is_waited_for()) continue;  // not met any more
     Value value = arg.take_value();
-    if (failure.kind() == Kind::none && value.is_failed()) failure = value;
     if (value.kind() != Kind::none) environment.known[operand.expression] = std::move(value);
   }
-  if (id.stage == Stage::failing) failure = rule.args()[at].value;
+  const Value failure = rule.args().back().value;
   fail_along_keys(statement, environment, failure, id.stage);
 }
 

@@ -88,11 +88,8 @@ struct Action {
   // Takes what it needs out of rule.args; what is left there is given back.
   void (*run)(Flow& flow, Rule& rule) = nullptr;
   bool takes_failures = false;  // runs even if an input failed
-  // What becomes of a rule of this action if an input has failed, with the failure as that argument
-  // and others as they are; kNoAction: what it was to write has failed. It takes failures.
-  ActionId when_failed = kNoAction;
-  bool in_place = false;  // does not wait: runs at once where its last input is closed
-  bool is_start = false;  // gives others work: the same if a task has that, which may wait
+  bool in_place = false;        // does not wait: runs at once where its last input is closed
+  bool is_start = false;        // gives others work: the same if a task has that, which may wait
   // What people call this one; null: its options' name.
   std::string (*describe)(const Rule& rule) = nullptr;
   // What tells those apart that describe() gives different names; null: their options' names.
@@ -102,6 +99,10 @@ struct Action {
   bool counts_itself = false;  // one run is not one task: it makes the spans of its tasks itself
   bool is_loop = false;        // part of a loop, which the throttle may put aside
   TaskPart part = TaskPart::task;
+  // What a rule of this action becomes if it cannot run, with the failure as one more argument, the
+  // last, and inputs that are not there yet as they are. kNoAction: what it was to write has failed.
+  // It takes failures, and is not counted again (counts_itself).
+  ActionId when_failed = kNoAction;
 };
 [[nodiscard]] ActionId register_action(const Action& action);
 // Throws Error for an id that is none.
