@@ -37,6 +37,27 @@ Members whole_members(const Ref& container, Environment& environment) {
   throw Error(failed->second.as_text());
 }
 
+// f() on a thread beside the cores: a disk may take long, and a core has more to do than to wait for it.
+template <class F>
+void beside_core(Environment& environment, core::NativeTime time, const F& f) {
+  Flow& flow = environment.flow();
+  if (!flow.core().may_wait()) return f();
+  flow.run_native(f, time);
+}
+
+// Why it cannot be read; "" if it was.
+std::string read_all(const std::string& path, std::string& text) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return "cannot read " + path + ": found a folder, expected a file";
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream all;
+  all << file.rdbuf();
+  if (!file) return "cannot read " + path;
+  text = all.str();
+  return "";
+}
+
 class BuiltinCall {
  public:
   BuiltinCall(const tic::CallExpr& call, const std::vector<Value>& values, const Members* computed,
@@ -216,14 +237,20 @@ class BuiltinCall {
       const std::string writer = dry->writer_of(path);
       if (!writer.empty()) throw Error(unknown_value(writer).as_text());
     }
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored))
-      fail("cannot read " + path + ": found a folder, expected a file");
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream all;
-    all << file.rdbuf();
-    if (!file) fail("cannot read " + path);
-    return all.str();
+    using core::NativeTime;
+    std::string all;
+    std::string problem;
+    bool is_file = false;
+    beside_core(environment_, NativeTime::brief, [&] {
+      std::error_code ignored;
+      is_file = std::filesystem::is_regular_file(path, ignored);
+      if (is_file) problem = read_all(path, all);
+    });
+    // Nobody may be there yet who writes to a pipe: look-ups do not wait for that.
+    if (!is_file)
+      beside_core(environment_, NativeTime::any, [&] { problem = read_all(path, all); });
+    if (!problem.empty()) fail(problem);
+    return all;
   }
 
   Value of_the_run(BuiltinId id) {
@@ -319,7 +346,11 @@ Members evaluate_members(const tic::Expr& e, const Compiled& compiled, Environme
     if (builtin.id == BuiltinId::split) {
       return numbered(split(values[0], values.size() > 1 ? values[1] : ""), Kind::string);
     }
-    if (builtin.id == BuiltinId::glob) return numbered(glob(values[0]), Kind::file);
+    if (builtin.id == BuiltinId::glob) {
+      std::vector<std::string> names;
+      beside_core(environment, core::NativeTime::brief, [&] { names = glob(values[0]); });
+      return numbered(names, Kind::file);
+    }
   }
   const Value* known = known_value(e, environment);
   if (known != nullptr && known->is_failed()) throw Error(known->as_text());

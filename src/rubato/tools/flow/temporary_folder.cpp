@@ -32,7 +32,7 @@ void remove(const std::string& folder) {
 
 fs::path usual_place() {
   std::error_code error;
-  const fs::path place = fs::temp_directory_path(error);
+  fs::path place = fs::temp_directory_path(error);
   if (!error) return place;
   const char* const named = ::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
   throw Error("TMPDIR: found " + std::string(named != nullptr ? named : "/tmp") +
