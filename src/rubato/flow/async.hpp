@@ -40,7 +40,7 @@ struct AsyncAction {
       if (rule.options.timeout != kNever) {
         if (!run_in_time(flow, rule, call)) return;
       } else {
-        rule.options.native ? flow.run_native(call) : call();
+        rule.options.native ? flow.run_native(call, rule.options.turn()) : call();
       }
       if (rule.args()[0].ref.id)
         flow.set(std::exchange(rule.args()[0].ref, {}), Value::done(), rule.at);
@@ -54,7 +54,8 @@ struct AsyncAction {
       if (run_in_time(flow, rule, [&] { result.emplace(call()); }))
         set_result<R>(flow, rule, *result);
     } else {
-      set_result<R>(flow, rule, rule.options.native ? flow.run_native(call) : call());
+      set_result<R>(flow, rule,
+                    rule.options.native ? flow.run_native(call, rule.options.turn()) : call());
     }
   }
   // NOLINTNEXTLINE(readability-identifier-naming): set before main, then constant

@@ -166,15 +166,14 @@ class Flow final : public core::Combiner {
   }
   // f() on a thread beside the cores, and its time for those who watch: CoreContext::run_native().
   template <class F>
-  auto run_native(F&& f, core::NativeTime time = core::NativeTime::any)
-      -> std::invoke_result_t<F&> {
-    if (watch_ == nullptr) return here_.run_native(f, time);
+  auto run_native(F&& f, core::NativeTurn turn = {}) -> std::invoke_result_t<F&> {
+    if (watch_ == nullptr) return here_.run_native(f, turn);
     CoreWatch::Native native(*watch_);
     const auto timed = [&]() -> std::invoke_result_t<F&> {
       const CoreWatch::Native::Timed span(native);
       return f();
     };
-    return here_.run_native(timed, time);
+    return here_.run_native(timed, turn);
   }
   // Null if nobody wants to see what this core does.
   [[nodiscard]] CoreWatch* watch() noexcept { return watch_; }

@@ -31,7 +31,7 @@ EndedIn run_in_time(Flow& flow, const TimeLimit& limit, const std::string& who,
     if (seen) timed.emplace(*seen);
     f();
   };
-  core::NativeCall call(run, limit.timeout);
+  core::NativeCall call(run, limit.timeout, limit.priority);
   if (call.wait_in_time()) {
     call.wait();
     call.rethrow();
@@ -51,7 +51,8 @@ bool run_in_time(Flow& flow, Rule& rule, const std::function<void()>& f) {
     flow.note_failed_body(std::move(what));
     flow.give_back(rule, &failure);
   };
-  return run_in_time(flow, {rule.options.timeout}, rule.text(), f, fail) == EndedIn::time;
+  return run_in_time(flow, {rule.options.timeout, 0, rule.options.priority}, rule.text(), f,
+                     fail) == EndedIn::time;
 }
 
 void check_no_timeout(const RuleOptions& options) {

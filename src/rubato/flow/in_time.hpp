@@ -29,8 +29,9 @@ enum class EndedIn : std::uint8_t {
 };
 
 struct TimeLimit {
-  Nanos timeout;       // from its begin on a thread
-  Nanos patience = 0;  // behind that, for work that ends when it is told to
+  Nanos timeout;              // from its begin on a thread
+  Nanos patience = 0;         // behind that, for work that ends when it is told to
+  std::int32_t priority = 0;  // among what waits for a thread
 };
 
 // f() on a thread beside the cores. When its time is over, fail(why) is called, by the task, which

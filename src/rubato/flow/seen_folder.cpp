@@ -33,7 +33,7 @@ void look(const std::string& folder, CoreId asked_by) {
     std::error_code ignored;
     return std::filesystem::is_directory(folder, ignored);
   };
-  if (here.run_native(is_there, core::NativeTime::brief)) return;
+  if (here.run_native(is_there, {core::NativeTime::brief})) return;
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   const std::string name = "node " + std::to_string(here.shape().node) + " on " + host.data();

@@ -2,10 +2,13 @@
 
 #include "rubato/core/message/native_call.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -149,12 +152,46 @@ TEST(NativeWork, brief_and_allowed_ones_go_on_beside_a_long_one) {
       spawn([&] {
         CoreContext::here().run_native([&] { other.set_value(30); });
         CoreContext::here().allow_native(0);
-        CoreContext::here().run_native([&] { brief.set_value(12); }, core::NativeTime::brief);
+        CoreContext::here().run_native([&] { brief.set_value(12); }, {core::NativeTime::brief});
       });
     });
   };
   run_here(1, main, 1);
   EXPECT_EQ(sum, 42);
+}
+
+// One thread, which is busy until all others wait for it.
+TEST(NativeWork, begins_by_priority_and_then_by_age) {
+  const std::vector<std::int32_t> priorities{0, 2, -1, 2, 0, 5, 0};
+  std::vector<std::size_t> came;
+  std::vector<std::size_t> begun;
+  std::atomic<bool> is_busy{false};
+  std::promise<void> all_wait;
+  const auto main = [&] {
+    CoreContext::here().finish([&] {
+      spawn([&] {
+        CoreContext::here().run_native([&] {
+          is_busy = true;
+          all_wait.get_future().wait();
+        });
+      });
+      while (!is_busy)
+        CoreContext::here().tasks().yield();
+      for (std::size_t i = 0; i < priorities.size(); ++i) {
+        spawn([&, i] {
+          came.push_back(i);
+          CoreContext::here().run_native([&] { begun.push_back(i); },
+                                         {core::NativeTime::any, priorities[i]});
+        });
+      }
+      while (came.size() < priorities.size())
+        CoreContext::here().tasks().yield();
+      all_wait.set_value();
+    });
+  };
+  run_here(1, main, 1);
+  std::ranges::stable_sort(came, std::greater(), [&](std::size_t i) { return priorities[i]; });
+  EXPECT_EQ(begun, came);
 }
 
 }  // namespace

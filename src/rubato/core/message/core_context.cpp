@@ -346,11 +346,12 @@ bool CoreContext::is_quiet() const noexcept {
 // --- native work
 // --------------------------------------------------------------------------------------
 
-void CoreContext::do_native(std::function<void()> call, NativeTime time) {
+void CoreContext::do_native(std::function<void()> call, NativeTurn turn) {
   check_may_block();
   if (!native_.has_threads()) return call();
   detail::NativeWork work(std::move(call));
-  work.is_brief = time == NativeTime::brief;
+  work.is_brief = turn.time == NativeTime::brief;
+  work.priority = turn.priority;
   begin_native(work);
   wait_for_native(work);
   if (work.error) std::rethrow_exception(work.error);

@@ -246,12 +246,12 @@ class CoreContext {
   // f must not use the runtime. With no such threads, as simulate() has it, it runs at once. At
   // most MessageOptions::n_native_threads run at the same time on a node, and one more that is brief.
   template <class F>
-  auto run_native(F&& f, NativeTime time = NativeTime::any) -> std::invoke_result_t<F&> {
+  auto run_native(F&& f, NativeTurn turn = {}) -> std::invoke_result_t<F&> {
     if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
-      do_native(std::ref(f), time);
+      do_native(std::ref(f), turn);
     } else {
       std::optional<std::invoke_result_t<F&>> result;
-      do_native([&] { result.emplace(f()); }, time);
+      do_native([&] { result.emplace(f()); }, turn);
       return std::move(*result);
     }
   }
@@ -489,7 +489,7 @@ class CoreContext {
   }
   // Of a task that has left its core (beside.hpp), which comes back. Ends the job if there is none.
   static CoreContext& come_home() noexcept;
-  void do_native(std::function<void()> call, NativeTime time);
+  void do_native(std::function<void()> call, NativeTurn turn);
   void send_beside();
   void begin_native(detail::NativeWork& work);
   // Until it has ended, or is due.

@@ -2,10 +2,11 @@
 
 namespace rubato::core {
 
-NativeCall::NativeCall(std::function<void()> f, Nanos timeout)
+NativeCall::NativeCall(std::function<void()> f, Nanos timeout, std::int32_t priority)
     : core_(CoreContext::here()), work_(std::move(f)) {
   core_.check_may_block();
   work_.timeout = timeout;
+  work_.priority = priority;
   if (!core_.native_.has_threads()) {
     run_here();
   } else {

@@ -12,6 +12,7 @@
 // looks every some 100 us, unless a task keeps the core longer. With no threads, as in the
 // simulator, the work has run at once, and took what its core was charged with.
 
+#include <cstdint>
 #include <functional>
 
 #include "rubato/core/message/core_context.hpp"
@@ -20,8 +21,8 @@ namespace rubato::core {
 
 class NativeCall {
  public:
-  // Begins f, as CoreContext::run_native() does. Called by a task.
-  NativeCall(std::function<void()> f, Nanos timeout);
+  // Begins f, as CoreContext::run_native() does with that priority. Called by a task.
+  NativeCall(std::function<void()> f, Nanos timeout, std::int32_t priority = 0);
   NativeCall(const NativeCall&) = delete;
   NativeCall& operator=(const NativeCall&) = delete;
   // Waits until f has ended.

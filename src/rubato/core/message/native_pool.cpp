@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -88,7 +89,7 @@ void NativePool::add(NativeWork& work) {
   const std::lock_guard lock(mutex_);
   work.pool = this;
   auto& queue = queue_of(work);
-  queue.push_back(&work);
+  insert(queue, work);
   if (work.is_task) ++n_tasks_;
   // One more than may run, for what is brief; and those of tasks.
   if (n_idle_ >= waiting_.size() + brief_.size() + tasks_.size() ||
@@ -101,10 +102,18 @@ void NativePool::add(NativeWork& work) {
   } catch (const std::system_error&) {
     // One of those takes it; a task does not wait for programs of an hour.
     if (!threads_.empty() && !work.is_task) return;
-    queue.pop_back();
+    std::erase(queue, &work);
     if (work.is_task) --n_tasks_;
     throw;
   }
+}
+
+// From the back: most are of one priority.
+void NativePool::insert(std::deque<NativeWork*>& queue, NativeWork& work) {
+  auto at = queue.end();
+  while (at != queue.begin() && (*std::prev(at))->priority < work.priority)
+    --at;
+  queue.insert(at, &work);
 }
 
 NativeWork& NativePool::take_next() {

@@ -28,6 +28,13 @@ class Worker;
 // How long native work may take. What is brief, a look at a file, does not wait for what is not.
 enum class NativeTime : std::uint8_t { any, brief };
 
+// Which of the works that wait for a thread has the next one: what is brief, then the largest
+// priority, then the oldest.
+struct NativeTurn {
+  NativeTime time = NativeTime::any;
+  std::int32_t priority = 0;
+};
+
 // As many as the process has processors, for programs that compute; 4 at least, for some that wait.
 [[nodiscard]] std::uint32_t native_threads_of_process();
 
@@ -43,6 +50,7 @@ struct NativeWork {
   const NativePool* pool = nullptr;  // that has it
   std::exception_ptr error = nullptr;
   bool is_brief = false;
+  std::int32_t priority = 0;
   bool is_task = false;               // a task that has left its core (beside.hpp)
   Nanos timeout = kNever;             // from its begin
   std::atomic<bool> is_late = false;  // which is over; set by its core, read by the work
@@ -118,6 +126,8 @@ class NativePool {
   [[nodiscard]] std::deque<NativeWork*>& queue_of(const NativeWork& work) noexcept {
     return work.is_brief ? brief_ : work.is_task ? tasks_ : waiting_;
   }
+  // Behind all of its priority.
+  static void insert(std::deque<NativeWork*>& queue, NativeWork& work);
   [[nodiscard]] NativeWork& take_next();
   void drop_waiting();
 
@@ -128,7 +138,7 @@ class NativePool {
   std::condition_variable ended_;
   std::uint32_t n_most_;  // that run, of those that are not brief
   std::uint32_t n_long_ = 0;
-  std::deque<NativeWork*> waiting_;
+  std::deque<NativeWork*> waiting_;  // the next one first, as all three
   std::deque<NativeWork*> brief_;
   std::deque<NativeWork*> tasks_;  // one of a core at most, so that they need not wait for others
   std::uint32_t n_tasks_ = 0;      // those, and such that run

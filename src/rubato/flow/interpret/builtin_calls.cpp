@@ -42,7 +42,7 @@ template <class F>
 void beside_core(Environment& environment, core::NativeTime time, const F& f) {
   Flow& flow = environment.flow();
   if (!flow.core().may_wait()) return f();
-  flow.run_native(f, time);
+  flow.run_native(f, {time});
 }
 
 // Why it cannot be read; "" if it was.

@@ -76,16 +76,11 @@ void Interpreter::set_place(const tic::Options& options, Environment& environmen
 RuleOptions Interpreter::merged_options(const tic::Options& of_rule, Environment& environment,
                                         const tic::Options& of_callable, Environment& frame) const {
   RuleOptions result;
+  result.priority = priority_of(of_rule, environment, of_callable, frame);
   const auto with = [&](bool rule_says, bool callable_says, const auto& use) {
     if (rule_says) return use(of_rule, environment);
     if (callable_says) use(of_callable, frame);
   };
-  with(static_cast<bool>(of_rule.priority), static_cast<bool>(of_callable.priority),
-       [&](const tic::Options& from, Environment& in) {
-         const std::int64_t asked = evaluate(*from.priority, compiled_, in).as_integer();
-         result.priority =
-             static_cast<std::int32_t>(within("priority", asked, INT32_MIN, INT32_MAX));
-       });
   with(static_cast<bool>(of_rule.target), static_cast<bool>(of_callable.target),
        [&](const tic::Options& from, Environment& in) { set_place(from, in, result); });
   with(!of_rule.work_type.empty(), !of_callable.work_type.empty(),
@@ -113,6 +108,14 @@ RuleOptions Interpreter::task_options(const tic::Rule& rule, Environment& enviro
   options.as_team = callable.kind == tic::CallableKind::leaf &&
                     leaf_function(callable.name).run_by_team != nullptr;
   return options;
+}
+
+std::int32_t Interpreter::priority_of(const tic::Options& of_rule, Environment& environment,
+                                      const tic::Options& of_callable, Environment& frame) const {
+  if (!of_rule.priority && !of_callable.priority) return 0;
+  const Value asked = of_rule.priority ? evaluate(*of_rule.priority, compiled_, environment)
+                                       : evaluate(*of_callable.priority, compiled_, frame);
+  return static_cast<std::int32_t>(within("priority", asked.as_integer(), INT32_MIN, INT32_MAX));
 }
 
 std::uint32_t Interpreter::n_tries(const tic::Options& of_rule, Environment& environment,
@@ -311,6 +314,7 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
   // Once, and in no time of the leaf's own.
   if (journalled.find(function, callable, 0)) return true;
   const std::uint32_t n = n_tries(rule.options, environment, callable.options, *frame);
+  const std::int32_t priority = priority_of(rule.options, environment, callable.options, *frame);
   const std::vector<Value> outputs = leaf.outputs;
   bool is_whole = true;
   const auto give_up = [&](const std::string& why) {
@@ -328,9 +332,9 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
     try {
       EndedIn ended = EndedIn::time;
       if (timeout == kNever) {
-        flow_.run_native(run);
+        flow_.run_native(run, {core::NativeTime::any, priority});
       } else {
-        ended = run_in_time(flow_, {timeout, i < n ? kPatience : 0}, who, run, give_up);
+        ended = run_in_time(flow_, {timeout, i < n ? kPatience : 0, priority}, who, run, give_up);
       }
       if (ended == EndedIn::nothing) return false;
       if (ended == EndedIn::time) break;

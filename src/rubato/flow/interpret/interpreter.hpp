@@ -175,6 +175,8 @@ class Interpreter {
   // Of a try; kNever if nothing is said.
   [[nodiscard]] Nanos timeout_of(const tic::Options& of_rule, Environment& environment,
                                  const tic::Options& of_callable, Environment& frame) const;
+  [[nodiscard]] std::int32_t priority_of(const tic::Options& of_rule, Environment& environment,
+                                         const tic::Options& of_callable, Environment& frame) const;
   // How often it is to be tried; at least once.
   [[nodiscard]] std::uint32_t n_tries(const tic::Options& of_rule, Environment& environment,
                                       const tic::Options& of_callable, Environment& frame) const;

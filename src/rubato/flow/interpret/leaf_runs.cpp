@@ -198,12 +198,12 @@ bool JournalledLeaf::find(const LeafFunction& function, const tic::Callable& cal
                           std::uint32_t n_cores) {
   if (journal_ == nullptr) return false;
   task_ = flow_.run_native([&] { return identity_of(leaf_, function, callable, *journal_); },
-                           core::NativeTime::brief);
+                           {core::NativeTime::brief});
   if (!task_) return false;
   if (n_cores > 0) task_->add(Value::integer(n_cores));
   number_among_equals(*task_);
   const auto done =
-      flow_.run_native([&] { return journal_->find(*task_); }, core::NativeTime::brief);
+      flow_.run_native([&] { return journal_->find(*task_); }, {core::NativeTime::brief});
   if (!done) return false;
   for (std::size_t i = 0; i < leaf_.outputs.size(); ++i) {
     if (leaf_.outputs[i].kind() != Kind::file) leaf_.outputs[i] = done->at(i);
@@ -214,7 +214,7 @@ bool JournalledLeaf::find(const LeafFunction& function, const tic::Callable& cal
 void JournalledLeaf::add() const {
   const auto is_set = [](const Value& value) { return value.kind() != Kind::none; };
   if (!task_ || !std::ranges::all_of(leaf_.outputs, is_set)) return;
-  flow_.run_native([&] { journal_->add(*task_, leaf_.outputs); }, core::NativeTime::brief);
+  flow_.run_native([&] { journal_->add(*task_, leaf_.outputs); }, {core::NativeTime::brief});
 }
 
 // --- texts
@@ -294,7 +294,7 @@ void run_leaf_by_team(Flow& flow, TeamTask& team, const LeafFunction& function, 
   std::optional<LeafFiles> files;
   if (!is_done) {
     if (has_files(leaf)) {
-      if (team.is_first) flow.run_native([&] { files.emplace(leaf); }, core::NativeTime::brief);
+      if (team.is_first) flow.run_native([&] { files.emplace(leaf); }, {core::NativeTime::brief});
       const Bytes names = team.team.broadcast(packed(leaf.outputs));
       if (!team.is_first) unpack(names, leaf.outputs);
     }
@@ -303,7 +303,7 @@ void run_leaf_by_team(Flow& flow, TeamTask& team, const LeafFunction& function, 
   team.settle();
   if (!team.is_first || is_done) return;
   check_outputs(leaf, callable);
-  if (files) flow.run_native([&] { files->commit(); }, core::NativeTime::brief);
+  if (files) flow.run_native([&] { files->commit(); }, {core::NativeTime::brief});
   journalled.add();
 }
 

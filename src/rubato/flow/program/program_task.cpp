@@ -62,7 +62,7 @@ std::optional<JournalledTask> journalled(Flow& flow, const ProgramPlan& plan,
   Journal* const journal = flow.journal();
   if (journal == nullptr) return {};
   const auto identity = [&] { return program_detail::identity_of(plan, values, *journal); };
-  JournalledTask all{*journal, flow.run_native(identity, core::NativeTime::brief)};
+  JournalledTask all{*journal, flow.run_native(identity, {core::NativeTime::brief})};
   if (plan.failed.empty()) {
     given.number = number_among_equals(all.task);
   } else {
@@ -87,10 +87,12 @@ std::optional<std::string> run_to_end(Flow& flow, Rule& rule, ProgramPlan given,
     }
     const bool moves = plan.tries_elsewhere(rule.options, flow.core().shape().n_nodes);
     const std::optional<JournalledTask> task = journalled(flow, plan, values, given);
-    PlanEnd all = flow.run_native([&] {
-      return program_detail::run_plan(node.launcher(), plan, values, task ? &*task : nullptr,
-                                      moves);
-    });
+    PlanEnd all = flow.run_native(
+        [&] {
+          return program_detail::run_plan(node.launcher(), plan, values, task ? &*task : nullptr,
+                                          moves);
+        },
+        rule.options.turn());
     if (all.end.well()) {
       set_results(flow, rule, plan, std::move(all));
       return "";

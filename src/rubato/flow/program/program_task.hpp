@@ -22,7 +22,7 @@
 // Programs of a type of work run when a worker of it is free. Of others,
 // a node starts as many programs at once as it has processors, 4 at least
 // (MessageOptions::n_native_threads); a core that has kUnderWay of them, or twice the processors,
-// keeps others in line and deals them out to all nodes, so that tasks of other kinds go on. In the
+// keeps others in line, by priority, and deals them out to all nodes, so that tasks of other kinds go on. In the
 // simulator programs run in place, one after the other.
 
 #include <string>
@@ -40,7 +40,7 @@ namespace rubato::flow {
 struct ProgramTaskOptions {
   const char* name = "";      // of the task, for people; a literal
   CoreId core = kAnyCore;     // whose node is to run it
-  std::int32_t priority = 0;  // the largest first, among those that are ready on a core
+  std::int32_t priority = 0;  // the largest first, among those that are ready or in line on a core
   bool may_move = false;      // `core` is a wish
   WorkType type = {};         // a worker of that type runs it
   // Of one node: cores that a parallel program uses, or workers of `type`.

@@ -353,5 +353,27 @@ TEST(ProgramTask, of_a_loop_are_made_as_they_are_run) {
   EXPECT_LT(n_most, 450);
 }
 
+// What is on its way already has the threads; all that is in line waits for the urgent one.
+TEST(ProgramTask, of_a_larger_priority_begins_before_those_in_line) {
+  const TempFolder folder;
+  constexpr int kPrograms = 120;
+  const FlowResult result = run_flow_here(1, [&folder] {
+    const auto note = [&folder](int i, std::int32_t priority) {
+      return async_program({.priority = priority, .folder = folder.path()})(
+          "sh", "-c", "sleep 0.01; echo $0 >> begun", i);
+    };
+    for (int i = 0; i < kPrograms; ++i)
+      note(i, 0);
+    // It becomes ready when all others are in line.
+    const StartedProgram first = async_program({.priority = 1})("sleep", "0.1");
+    async([note] { note(-1, 1); })(first.done);
+  });
+  EXPECT_EQ(result.text(), "");
+  const std::string begun = "\n" + content_of(folder / "begun");
+  EXPECT_EQ(std::ranges::count(begun, '\n'), kPrograms + 2);
+  const std::string before = begun.substr(0, begun.find("\n-1\n"));
+  EXPECT_LT(std::ranges::count(before, '\n'), kPrograms * 2 / 3) << begun;
+}
+
 }  // namespace
 }  // namespace rubato::flow

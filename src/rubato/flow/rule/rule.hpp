@@ -116,7 +116,8 @@ inline constexpr CoreId kAnyCore = UINT32_MAX;
 struct RuleOptions {
   PortableText name = "";  // for people; a literal
   CoreId core = kAnyCore;  // where it is to run
-  // Other than 0: before those of 0, the largest first of those that are ready on a core.
+  // Other than 0: before those of 0, the largest first of those that are ready on a core, and of those
+  // that wait for a thread or a program's turn.
   std::int32_t priority = 0;
   bool native = false;    // takes long: a thread beside the cores runs it
   bool may_move = false;  // `core` is a wish: who has nothing to do may take it from there
@@ -128,6 +129,7 @@ struct RuleOptions {
   // Less: as native, and it has failed if it is not done so long after it began (in_time.hpp).
   Nanos timeout = kNever;
 
+  [[nodiscard]] core::NativeTurn turn() const noexcept { return {core::NativeTime::any, priority}; }
   [[nodiscard]] bool is_native() const noexcept { return native || timeout != kNever; }
   [[nodiscard]] bool needs_several() const noexcept { return n_cores != 1 || as_team; }
   // `core` is to run it, and has no workers to do that.

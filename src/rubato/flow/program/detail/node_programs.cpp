@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include <unistd.h>
 
@@ -54,15 +55,19 @@ void CorePrograms::keep(std::unique_ptr<Rule> rule) {
   const core::FinishId scope = core.scope();
   core.begin_in_scope(scope);
   Flow::here().throttle().note_queued(kProgramQueue, *rule, {.n_most = n_kept_most_});
-  waiting_.push_back({std::move(rule), scope});
+  // From the back: most are of one priority.
+  auto at = waiting_.end();
+  while (at != waiting_.begin() && std::prev(at)->rule->options.priority < rule->options.priority)
+    --at;
+  waiting_.insert(at, {std::move(rule), scope});
 }
 
 std::optional<CorePrograms::Kept> CorePrograms::next() {
   if (waiting_.empty()) return {};
-  Kept oldest = std::move(waiting_.front());
+  Kept first = std::move(waiting_.front());
   waiting_.pop_front();
   Flow::here().throttle().note_begun(kProgramQueue);
-  return oldest;
+  return first;
 }
 
 CoreId CorePrograms::deal() noexcept {

@@ -51,7 +51,7 @@ class CorePrograms {
     std::unique_ptr<Rule> rule;
     core::FinishId scope = 0;  // open: whoever has run the rule ends it
   };
-  // The oldest; nothing if none waits.
+  // The one of the largest priority, of these the oldest; nothing if none waits.
   [[nodiscard]] std::optional<Kept> next();
 
   // The first core of the node that is to have the next program that is too many here.
@@ -63,7 +63,7 @@ class CorePrograms {
   std::uint32_t n_under_way_ = 0;
   std::uint32_t n_dealt_ = 0;
   std::size_t n_kept_most_ = 1024;
-  std::deque<Kept> waiting_;
+  std::deque<Kept> waiting_;  // the next one first
 };
 
 }  // namespace rubato::flow::program_detail
