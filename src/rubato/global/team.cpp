@@ -217,7 +217,7 @@ Bytes detail::descend(const Collective& call, Rank root, ByteView of_root, std::
   return value;
 }
 
-Bytes detail::climb_joined(const Collective& call, ByteView mine) {
+Bytes detail::climb_joined(const Collective& call, ByteView mine, std::size_t n_bytes) {
   Bytes joined(mine.begin(), mine.end());
   for (Rank bit = 1; bit < call.size(); bit <<= 1) {
     if ((call.rank() & bit) != 0) {
@@ -226,7 +226,9 @@ Bytes detail::climb_joined(const Collective& call, ByteView mine) {
     }
     if (call.rank() + bit >= call.size()) continue;
     const Rank n_there = std::min(bit, call.size() - call.rank() - bit);
-    const Bytes theirs = call.receive(call.rank() + bit, mine.size() * n_there);
+    const Bytes theirs =
+        call.receive(call.rank() + bit,
+                     n_bytes == Collective::kAnySize ? Collective::kAnySize : n_bytes * n_there);
     joined.insert(joined.end(), theirs.begin(), theirs.end());
   }
   return joined;
@@ -275,8 +277,9 @@ void Team::barrier() const {
 
 Team Team::split(std::uint32_t colour) const {
   const Collective call(id_, CollectiveKind::split);
-  const auto colours = detail::values_of<std::uint32_t>(detail::descend(
-      call, 0, detail::climb_joined(call, detail::bytes_of(colour)), sizeof colour * call.size()));
+  const auto colours = detail::values_of<std::uint32_t>(
+      detail::descend(call, 0, detail::climb_joined(call, detail::bytes_of(colour), sizeof colour),
+                      sizeof colour * call.size()));
   TeamTable& table = TeamTable::here();
   TeamTable::Members& parent = table.members(id_);
   // The same on all members, and no other team's: a hash of where it comes from.

@@ -83,6 +83,7 @@ template <class T>
   return value;
 }
 template <class T>
+requires std::is_trivially_copyable_v<T>
 [[nodiscard]] ByteView bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
@@ -97,18 +98,43 @@ template <class T>
   return values;
 }
 
-// How a value of a collective travels: a plain one, or a vector of plain ones, which is combined
-// element by element; up the tree, any other that has a codec, too.
+// Several values, one behind the other.
+template <class T>
+[[nodiscard]] Bytes bytes_of_list(std::span<const T> values) {
+  Writer out;
+  if constexpr (TravelsWhole<T>) {
+    out.append(values.data(), values.size_bytes());
+  } else {
+    for (const T& value : values)
+      put_one(out, value);
+  }
+  return out.take();
+}
+template <class T>
+[[nodiscard]] std::vector<T> list_of(ByteView bytes) {
+  if constexpr (TravelsWhole<T>) {
+    return values_of<T>(bytes);
+  } else {
+    std::vector<T> values;
+    for (Reader in(bytes); !in.at_end();)
+      values.push_back(get_one<T>(in));
+    return values;
+  }
+}
+
+// How a value of a collective travels: a plain one, a vector of plain ones, which is combined
+// element by element, or any other that has a codec.
 template <class T>
 struct Wire {
   static_assert(std::is_trivially_copyable_v<T>,
-                "a value of a collective is plain, or a vector of plain values");
+                "a value of a collective is a string, a plain value, or has a codec (codec.hpp)");
   static void send(const Collective& call, Rank to, const T& value) {
     call.send(to, bytes_of(value));
   }
-  static T receive(const Collective& call, Rank from, const T& /*like*/) {
-    return value_of<T>(call.receive(from, sizeof(T)));
+  static T receive(const Collective& call, Rank from, const T& like) {
+    return value_of<T>(call.receive(from, n_bytes_like(like)));
   }
+  static std::size_t n_bytes_like(const T& /*like*/) noexcept { return sizeof(T); }
   template <class Op>
   static T combine(const T& lower, const T& higher, const Op& op) {
     return op(lower, higher);
@@ -121,7 +147,10 @@ struct Wire<std::vector<T>> {
     call.send(to, bytes_of(values));
   }
   static std::vector<T> receive(const Collective& call, Rank from, const std::vector<T>& like) {
-    return values_of<T>(call.receive(from, like.size() * sizeof(T)));
+    return values_of<T>(call.receive(from, n_bytes_like(like)));
+  }
+  static std::size_t n_bytes_like(const std::vector<T>& like) noexcept {
+    return like.size() * sizeof(T);
   }
   template <class Op>
   static std::vector<T> combine(std::vector<T> lower, const std::vector<T>& higher, const Op& op) {
@@ -136,9 +165,10 @@ requires(!SentAsItIs<T>) struct Wire<T> {
   static void send(const Collective& call, Rank to, const T& value) {
     call.send(to, Codec<T>::bytes(value));
   }
-  static T receive(const Collective& call, Rank from, const T& /*like*/) {
-    return Codec<T>::make(call.receive(from, Collective::kAnySize));
+  static T receive(const Collective& call, Rank from, const T& like) {
+    return Codec<T>::make(call.receive(from, n_bytes_like(like)));
   }
+  static std::size_t n_bytes_like(const T& /*like*/) noexcept { return Collective::kAnySize; }
   template <class Op>
   static T combine(T lower, const T& higher, const Op& op) {
     return op(std::move(lower), higher);
@@ -169,6 +199,16 @@ void climb(const Collective& call, T& value, const Op& op) {
 // Down the same tree, with ranks counted from `root`.
 [[nodiscard]] Bytes descend(const Collective& call, Rank root, ByteView of_root,
                             std::size_t n_bytes);
+// The value of the root; `n_bytes` if it is not of a size that its type has.
+template <class T>
+[[nodiscard]] T descend_value(const Collective& call, Rank root, const T& value,
+                              std::size_t n_bytes) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    return value_of<T>(descend(call, root, bytes_of(value), sizeof(T)));
+  } else {
+    return Codec<T>::make(descend(call, root, Codec<T>::bytes(value), n_bytes));
+  }
+}
 
 }  // namespace detail
 
@@ -191,11 +231,10 @@ class Team {
   [[nodiscard]] T broadcast(const T& value, Rank root = 0) const;
 
   // op(value of rank 0, value of rank 1, ..), op being associative. A vector is combined element by
-  // element, and as long on all members.
+  // element, and as long on all members; a string, or what else has a codec (codec.hpp), as a whole.
   template <class T, class Op>
   [[nodiscard]] T allreduce(const T& value, const Op& op) const;
-  // The same, at rank `root`; its own value at the others. A value may also be a string, or whatever
-  // else has a codec (codec.hpp).
+  // The same, at rank `root`; its own value at the others.
   template <class T, class Op>
   [[nodiscard]] T reduce(const T& value, const Op& op, Rank root = 0) const;
 
@@ -329,12 +368,7 @@ void Team::on_all_cores(const F& f, SourcePlace at) const {
 template <class T>
 T Team::broadcast(const T& value, Rank root) const {
   const detail::Collective call(id_, detail::CollectiveKind::broadcast);
-  if constexpr (std::is_trivially_copyable_v<T>) {
-    return detail::value_of<T>(detail::descend(call, root, detail::bytes_of(value), sizeof(T)));
-  } else {
-    return detail::values_of<typename T::value_type>(
-        detail::descend(call, root, detail::bytes_of(value), detail::Collective::kAnySize));
-  }
+  return detail::descend_value(call, root, value, detail::Collective::kAnySize);
 }
 
 template <class T, class Op>
@@ -342,13 +376,7 @@ T Team::allreduce(const T& value, const Op& op) const {
   const detail::Collective call(id_, detail::CollectiveKind::allreduce);
   T all = value;
   detail::climb(call, all, op);
-  if constexpr (std::is_trivially_copyable_v<T>) {
-    return detail::value_of<T>(detail::descend(call, 0, detail::bytes_of(all), sizeof(T)));
-  } else {
-    const std::size_t n_bytes = detail::bytes_of(all).size();
-    return detail::values_of<typename T::value_type>(
-        detail::descend(call, 0, detail::bytes_of(all), n_bytes));
-  }
+  return detail::descend_value(call, 0, all, detail::Wire<T>::n_bytes_like(value));
 }
 
 template <class T, class Op>
@@ -376,12 +404,12 @@ std::pair<T, bool> Team::prefix(const detail::Collective& call, T& mine, const O
   const bool has_lower = call.rank() != 0;
   T lower = mine;
   if (has_lower) {
-    call.send(call.rank() - to_parent, detail::bytes_of(mine));
+    detail::Wire<T>::send(call, call.rank() - to_parent, mine);
     lower = detail::Wire<T>::receive(call, call.rank() - to_parent, mine);
   }
   for (std::size_t i = before.size(); i-- > 0;) {
     const T to_child = has_lower ? detail::Wire<T>::combine(lower, before[i], op) : before[i];
-    call.send(call.rank() + (Rank{1} << i), detail::bytes_of(to_child));
+    detail::Wire<T>::send(call, call.rank() + (Rank{1} << i), to_child);
   }
   return {lower, has_lower};
 }
@@ -404,48 +432,54 @@ T Team::exclusive_scan(const T& value, const Op& op, const T& first) const {
 
 namespace detail {
 
-// The values of a subtree, which are of consecutive ranks, end to end.
-[[nodiscard]] Bytes climb_joined(const Collective& call, ByteView mine);
+// The values of a subtree, which are of consecutive ranks, end to end: of `n_bytes` each, or
+// Collective::kAnySize.
+[[nodiscard]] Bytes climb_joined(const Collective& call, ByteView mine, std::size_t n_bytes);
+// Of each value of a collective that brings together those of all members.
+template <class T>
+[[nodiscard]] constexpr std::size_t n_bytes_joined(Rank n_values) noexcept {
+  return TravelsWhole<T> ? sizeof(T) * n_values : Collective::kAnySize;
+}
 
 }  // namespace detail
 
 template <class T>
 std::vector<T> Team::gather(const T& value, Rank root) const {
-  static_assert(std::is_trivially_copyable_v<T>);
   const detail::Collective call(id_, detail::CollectiveKind::gather);
-  Bytes joined = detail::climb_joined(call, detail::bytes_of(value));
+  Bytes joined = detail::climb_joined(call, detail::bytes_of_list(std::span(&value, 1)),
+                                      detail::n_bytes_joined<T>(1));
   RUBATO_REQUIRE(root < call.size(), root, call.size());
   if (root != 0) {
     if (call.rank() == 0) call.send(root, joined);
-    if (call.rank() == root) joined = call.receive(0, sizeof(T) * call.size());
+    if (call.rank() == root) joined = call.receive(0, detail::n_bytes_joined<T>(call.size()));
   }
   if (call.rank() != root) return {};
-  return detail::values_of<T>(joined);
+  return detail::list_of<T>(joined);
 }
 
 template <class T>
 std::vector<T> Team::allgather(const T& value) const {
-  static_assert(std::is_trivially_copyable_v<T>);
   const detail::Collective call(id_, detail::CollectiveKind::gather);
-  const Bytes joined = detail::climb_joined(call, detail::bytes_of(value));
-  return detail::values_of<T>(detail::descend(call, 0, joined, sizeof(T) * call.size()));
+  const Bytes joined = detail::climb_joined(call, detail::bytes_of_list(std::span(&value, 1)),
+                                            detail::n_bytes_joined<T>(1));
+  return detail::list_of<T>(
+      detail::descend(call, 0, joined, detail::n_bytes_joined<T>(call.size())));
 }
 
 template <class T>
 std::vector<std::vector<T>> Team::all_to_all(const std::vector<std::vector<T>>& of_rank) const {
-  static_assert(std::is_trivially_copyable_v<T>);
   const detail::Collective call(id_, detail::CollectiveKind::all_to_all);
   RUBATO_REQUIRE(of_rank.size() == call.size(), of_rank.size(), call.size());
   // Each begins with its neighbour, so that nobody gets everything at once.
   for (Rank i = 1; i < call.size(); ++i) {
     const Rank to = (call.rank() + i) % call.size();
-    call.send(to, detail::bytes_of(of_rank[to]));
+    call.send(to, detail::bytes_of_list(std::span(of_rank[to])));
   }
   std::vector<std::vector<T>> here(call.size());
   here[call.rank()] = of_rank[call.rank()];
   for (Rank i = 1; i < call.size(); ++i) {
     const Rank from = (call.rank() + call.size() - i) % call.size();
-    here[from] = detail::values_of<T>(call.receive(from, detail::Collective::kAnySize));
+    here[from] = detail::list_of<T>(call.receive(from, detail::Collective::kAnySize));
   }
   return here;
 }

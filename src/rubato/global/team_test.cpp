@@ -181,6 +181,50 @@ TEST(Team, ReducesWhatPutsItselfInTheOrderOfTheRanks) {
   }
 }
 
+// What all say, by rank, in each collective; a value is of its rank and of any length.
+std::uint64_t n_wrong_texts() {
+  const Team team = Team::job();
+  const auto text_of = [](Rank rank) {
+    return std::string(rank * 13 % 40, 'x') + std::to_string(rank);
+  };
+  const std::string mine = text_of(team.rank());
+  const auto join = [](const std::string& a, const std::string& b) { return a + b; };
+  std::string below;
+  std::string all;
+  std::vector<std::string> list;
+  std::vector<std::vector<std::string>> to(team.size());
+  for (Rank rank = 0; rank < team.size(); ++rank) {
+    if (rank < team.rank()) below += text_of(rank);
+    all += text_of(rank);
+    list.push_back(text_of(rank));
+    to[rank].assign(rank % 3, mine);
+  }
+  const Rank root = team.size() - 1;
+  std::uint64_t n_wrong = team.broadcast(mine, root) == text_of(root) ? 0 : 1;
+  n_wrong += team.allreduce(mine, join) == all ? 0 : 1;
+  n_wrong += team.reduce(mine, join, root) == (team.rank() == root ? all : mine) ? 0 : 1;
+  n_wrong += team.inclusive_scan(mine, join) == below + mine ? 0 : 1;
+  n_wrong += team.exclusive_scan(mine, join, std::string()) == below ? 0 : 1;
+  n_wrong += team.allgather(mine) == list ? 0 : 1;
+  n_wrong +=
+      team.gather(mine, root) == (team.rank() == root ? list : std::vector<std::string>{}) ? 0 : 1;
+  const auto came = team.all_to_all(to);
+  for (Rank rank = 0; rank < team.size(); ++rank)
+    n_wrong += came[rank] == std::vector<std::string>(team.rank() % 3, text_of(rank)) ? 0 : 1;
+  return n_wrong;
+}
+
+TEST(Team, CollectivesTakeStringsOfAnyLength) {
+  expect_right([](std::uint64_t /*seed*/) {
+    std::uint64_t n_wrong = 0;
+    on_all_cores([to = make_global(n_wrong)] {
+      const std::uint64_t mine = n_wrong_texts();
+      async_call(to, [mine](std::uint64_t& n) { n += mine; });
+    });
+    return n_wrong;
+  });
+}
+
 // Sums of doubles, whose bits depend on the order: combined in that of the ranks on any number of
 // nodes.
 TEST(Team, SumsHaveTheSameBitsOnAnyNumberOfNodes) {
