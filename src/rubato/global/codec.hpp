@@ -121,7 +121,7 @@ concept SentAsItIs = Encoded<T> && requires {
 };
 // What keys can be.
 template <class K>
-concept Key = Encoded<K> &&(!SentAsItIs<K> || Unpadded<K>);
+concept MapKey = Encoded<K> &&(!SentAsItIs<K> || Unpadded<K>);
 
 namespace detail {
 

@@ -65,13 +65,13 @@ constexpr auto kText = [](std::uint64_t i) { return text_of(i); };
 constexpr auto kPage = [](std::uint64_t i) { return page_of(i); };
 constexpr auto kWide = [](std::uint64_t i) { return wide_of(i); };
 
-static_assert(Key<std::string> && Key<std::uint64_t> && Key<Page> && Encoded<Wide>);
+static_assert(MapKey<std::string> && MapKey<std::uint64_t> && MapKey<Page> && Encoded<Wide>);
 static_assert(!Encoded<int*> && !Encoded<std::string_view> && !Encoded<std::vector<bool>>);
 struct Padded {
   char a;
   int b;
 };
-static_assert(Encoded<Padded> && !Key<Padded>);
+static_assert(Encoded<Padded> && !MapKey<Padded>);
 
 // Inserted, replaced, combined and erased, compared with a std::map.
 template <class V, class MakeValue>
@@ -273,68 +273,6 @@ TEST(Codec, SaysWhatIsBehindAValueThatPutsItself) {
     EXPECT_NE(std::string(error.what()).find("found 1 bytes behind"), std::string::npos)
         << error.what();
   }
-}
-
-// Ranges of all cores at once: each stays together, whatever its size.
-std::uint64_t n_wrong_ranges(std::uint64_t seed) {
-  const auto vector = GlobalVector<std::uint64_t>::make();
-  forall(0, 40, [=](std::uint64_t i) {
-    const std::uint64_t n = i == 3 ? 6'000 : hash_words(seed, i) % 60;
-    std::vector<std::uint64_t> range(n);
-    for (std::uint64_t k = 0; k < n; ++k)
-      range[k] = i << 32 | k;
-    vector.async_push(std::span<const std::uint64_t>(range));
-  });
-  std::uint64_t n_expected = 0;
-  for (std::uint64_t i = 0; i < 40; ++i)
-    n_expected += i == 3 ? 6'000 : hash_words(seed, i) % 60;
-  const std::vector<std::uint64_t> values = vector.values();
-  std::uint64_t n_wrong = values.size() == n_expected ? 0 : 1;
-  for (std::size_t at = 1; at < values.size(); ++at)
-    n_wrong += (values[at] & 0xffff'ffff) == 0 || values[at] == values[at - 1] + 1 ? 0 : 1;
-  vector.free();
-  return n_wrong;
-}
-
-TEST(GlobalVector, KeepsRangesThatArePushedTogether) {
-  expect_right(n_wrong_ranges);
-}
-
-std::uint64_t n_wrong_bools(std::uint64_t seed) {
-  const auto vector = GlobalVector<bool>::make();
-  std::vector<bool> expected;
-  for (std::uint64_t i = 0; i < 200; ++i)
-    expected.push_back(hash_words(seed, i) % 2 == 0);
-  finish([&] {
-    for (const bool is_even : expected)
-      vector.async_push(is_even);
-  });
-  std::uint64_t n_wrong = vector.values() == expected ? 0 : 1;
-  n_wrong += vector.get(7) == expected[7] && vector.pop() == expected.back() ? 0 : 1;
-  vector.free();
-  return n_wrong;
-}
-
-TEST(GlobalVector, HasTruthValues) {
-  expect_right(n_wrong_bools);
-}
-
-// Iterations that wait for each other: each is a task of its own.
-TEST(GlobalVector, HasLoopsOfTasksAsSmallAsSaid) {
-  std::uint64_t n_met = 0;
-  simulate_seed(1, 1, 3, [&] {
-    const auto vector = GlobalVector<int>::make();
-    vector.push(std::vector<int>(10, 1));
-    core::Barrier all(10);
-    forall(vector,
-           [to = make_global(n_met), barrier = make_global(all)](int& /*value*/) {
-             barrier.local().arrive_and_wait();
-             async_add(to, 1);
-           },
-           {1});
-    vector.free();
-  });
-  EXPECT_EQ(n_met, 10U);
 }
 
 }  // namespace

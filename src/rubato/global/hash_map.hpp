@@ -209,7 +209,7 @@ class HeldUpserts final : public core::Combiner {
 
 template <class K, class V>
 class GlobalHashMap {
-  static_assert(Key<K>,
+  static_assert(MapKey<K>,
                 "a key is a string, a plain value without padding, or has a codec (codec.hpp)");
   static_assert(Encoded<V>, "a value is a string, a plain value, or has a codec (codec.hpp)");
 
