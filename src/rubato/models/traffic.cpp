@@ -6,12 +6,10 @@
 #include <tuple>
 #include <utility>
 
+#include "rubato/tick/grid/partition.hpp"
+
 namespace rubato::models {
 namespace {
-
-// Areas at the edge of the world reach this far, so that they neither shrink there nor need a
-// special case: there is nothing beyond that could be read or come in.
-constexpr std::int32_t kFar = 1 << 29;
 
 // Ids of the first cars: above those of signals, below those of cars that are born.
 constexpr std::uint64_t kFirstCars = std::uint64_t{1} << 62;
@@ -55,23 +53,6 @@ void put(Writer& writer, const Signal& signal) {
 
 }  // namespace
 
-Area Area::grown(std::int32_t by) const noexcept {
-  if (empty()) return {};
-  return {x0 - by, x1 + by, y0 - by, y1 + by};
-}
-
-Area Area::both(const Area& other) const noexcept {
-  return {std::max(x0, other.x0), std::min(x1, other.x1), std::max(y0, other.y0),
-          std::min(y1, other.y1)};
-}
-
-Area Area::hull(const Area& other) const noexcept {
-  if (empty()) return other;
-  if (other.empty()) return *this;
-  return {std::min(x0, other.x0), std::max(x1, other.x1), std::min(y0, other.y0),
-          std::max(y1, other.y1)};
-}
-
 void TrafficOptions::validate() const {
   const auto within = [](const char* name, std::int64_t found, std::int64_t least,
                          std::int64_t most) {
@@ -99,10 +80,12 @@ void TrafficOptions::validate() const {
 
 TrafficModel::TrafficModel(TrafficOptions options) : options_(options) {
   options_.validate();
+  space_.world.high = {length(Axis::x), length(Axis::y)};
 }
 
 TrafficQuery TrafficModel::everything() {
-  const Area all{-kFar, kFar, -kFar, kFar};
+  constexpr std::int32_t kFar = 1 << 29;
+  const Areas all(Area{{-kFar, -kFar}, {kFar, kFar}});
   return {all, all};
 }
 
@@ -124,34 +107,30 @@ std::int32_t TrafficModel::direction(Axis axis, std::int32_t x, std::int32_t y) 
 // Blocks are cut along the longer side, in proportion, again and again.
 void TrafficModel::cut(std::vector<Query>& parts, const Area& blocks, std::uint32_t n) const {
   if (n == 1) {
-    const Area cells = cells_of(blocks);
-    parts.push_back({cells, cells});
+    parts.push_back(cells_of(blocks));
     return;
   }
-  const bool along_x = blocks.x1 - blocks.x0 >= blocks.y1 - blocks.y0;
-  const std::int64_t width = along_x ? blocks.x1 - blocks.x0 : blocks.y1 - blocks.y0;
-  const std::int64_t height = along_x ? blocks.y1 - blocks.y0 : blocks.x1 - blocks.x0;
+  const std::size_t longer = blocks.width(0) >= blocks.width(1) ? 0 : 1;
+  const std::int64_t width = blocks.width(longer);
+  const std::int64_t height = blocks.width(1 - longer);
   const std::int64_t first = width / 2;
   const std::int64_t n_first =
       std::clamp(n * first / width, std::max(std::int64_t{1}, n - (width - first) * height),
                  std::min(std::int64_t{n} - 1, first * height));
   Area low = blocks;
   Area high = blocks;
-  if (along_x) {
-    low.x1 = high.x0 = blocks.x0 + static_cast<std::int32_t>(first);
-  } else {
-    low.y1 = high.y0 = blocks.y0 + static_cast<std::int32_t>(first);
-  }
+  low.high[longer] = high.low[longer] = blocks.low[longer] + static_cast<std::int32_t>(first);
   cut(parts, low, static_cast<std::uint32_t>(n_first));
   cut(parts, high, n - static_cast<std::uint32_t>(n_first));
 }
 
-Area TrafficModel::cells_of(const Area& blocks) const {
-  const auto edge = [this](std::int32_t at, std::int32_t n) {
-    return at == 0 ? -kFar : at == n ? kFar : at * options_.block;
-  };
-  return {edge(blocks.x0, options_.columns), edge(blocks.x1, options_.columns),
-          edge(blocks.y0, options_.rows), edge(blocks.y1, options_.rows)};
+TrafficQuery TrafficModel::cells_of(const Area& blocks) const {
+  Area cells;
+  for (std::size_t d = 0; d < 2; ++d) {
+    cells.low[d] = blocks.low[d] * options_.block;
+    cells.high[d] = blocks.high[d] * options_.block;
+  }
+  return {Areas(cells), Areas(cells)};
 }
 
 std::vector<TrafficQuery> TrafficModel::part(std::uint32_t n) const {
@@ -163,8 +142,30 @@ std::vector<TrafficQuery> TrafficModel::part(std::uint32_t n) const {
                 ExitCode::usage);
   }
   std::vector<Query> parts;
-  cut(parts, {0, options_.columns, 0, options_.rows}, n);
+  cut(parts, {{0, 0}, {options_.columns, options_.rows}}, n);
   return parts;
+}
+
+std::vector<TrafficQuery> TrafficModel::pieces(std::uint32_t n) const {
+  const tick::Box<std::int64_t, 2> all{{0, 0}, {options_.columns, options_.rows}};
+  std::vector<Query> pieces;
+  for (const auto& blocks : tick::cut_along_curve(all, n)) {
+    const auto narrow = [](const std::array<std::int64_t, 2>& at) {
+      return std::array{static_cast<std::int32_t>(at[0]), static_cast<std::int32_t>(at[1])};
+    };
+    pieces.push_back(cells_of({narrow(blocks.low), narrow(blocks.high)}));
+  }
+  return pieces;
+}
+
+TrafficQuery TrafficModel::join(std::span<const Query> queries) const {
+  std::vector<Area> cars;
+  std::vector<Area> signals;
+  for (const Query& q : queries) {
+    cars.insert(cars.end(), q.cars.boxes().begin(), q.cars.boxes().end());
+    signals.insert(signals.end(), q.signals.boxes().begin(), q.signals.boxes().end());
+  }
+  return {Areas::of_disjoint(std::move(cars)), Areas::of_disjoint(std::move(signals))};
 }
 
 // Junctions row by row, then the gates of the rows and of the columns.
@@ -206,8 +207,10 @@ std::uint64_t TrafficModel::lane_of(Axis axis, std::int32_t across,
 void TrafficModel::init_street(State& state, const Area& area, Axis axis,
                                std::int32_t street) const {
   const std::int32_t across = street_at(street);
-  const std::int32_t begin = std::max(0, axis == Axis::x ? area.x0 : area.y0);
-  const std::int32_t end = std::min(length(axis), axis == Axis::x ? area.x1 : area.y1);
+  const std::size_t d = axis == Axis::x ? 0 : 1;
+  const std::int32_t begin = std::max(0, area.low[d]);
+  const std::int32_t end = std::min(length(axis), area.high[d]);
+  if (across < area.low[1 - d] || across >= area.high[1 - d]) return;
   for (std::int32_t lane = 0; lane < options_.lanes; ++lane) {
     for (std::int32_t along = begin; along < end; ++along) {
       const std::uint64_t cell =
@@ -228,37 +231,57 @@ TrafficState TrafficModel::init(const Query& q) const {
   State state;
   for (const Axis axis : {Axis::x, Axis::y}) {
     for (std::int32_t street = 0; street < n_streets(axis); ++street) {
-      const std::int32_t across = street_at(street);
-      const bool selected = axis == Axis::x ? across >= q.cars.y0 && across < q.cars.y1
-                                            : across >= q.cars.x0 && across < q.cars.x1;
-      if (selected) init_street(state, q.cars, axis, street);
+      for (const Area& area : q.cars.boxes())
+        init_street(state, area, axis, street);
     }
   }
   std::ranges::sort(state.cars, {}, &Car::id);
   for (const Signal& signal : all_signals()) {
-    if (q.signals.contains(signal.x, signal.y)) state.signals.push_back(signal);
+    if (q.signals.contains({signal.x, signal.y})) state.signals.push_back(signal);
   }
   return state;
 }
 
 // --- R_D, R_X, W_D, W_X, DISJOINT ---
 
+namespace {
+
+double n_cells_of(const Area& area) {
+  return static_cast<double>(area.width(0)) * static_cast<double>(area.width(1));
+}
+
+// Both together, in few boxes: layers of layers are made of them. The largest first, so that one that
+// lies in another one cuts nothing out of it.
+Areas either(const Areas& a, const Areas& b) {
+  std::vector<Area> all = a.boxes();
+  all.insert(all.end(), b.boxes().begin(), b.boxes().end());
+  std::ranges::stable_sort(all, std::ranges::greater(), n_cells_of);
+  Areas sum;
+  for (const Area& area : all)
+    sum.add(area);
+  return Areas::of_disjoint(sum.boxes());
+}
+
+}  // namespace
+
 TrafficQuery TrafficModel::read_dependencies(const Query& q) const {
-  return {q.cars.grown(options_.speed_max).hull(q.signals.grown(options_.detector)),
-          q.signals.hull(q.cars.grown(options_.speed_max))};
+  const Areas near_cars = space_.grown(q.cars, options_.speed_max);
+  return {either(near_cars, space_.grown(q.signals, options_.detector)),
+          either(q.signals, near_cars)};
 }
 
 TrafficQuery TrafficModel::read_exclusive(const Query& q) const {
-  return {q.cars.grown(-options_.speed_max).both(q.signals.grown(-options_.speed_max)),
-          q.signals.both(q.cars.grown(-options_.detector))};
+  return {space_.shrunk(q.cars, options_.speed_max)
+              .intersect(space_.shrunk(q.signals, options_.speed_max)),
+          q.signals.intersect(space_.shrunk(q.cars, options_.detector))};
 }
 
 TrafficQuery TrafficModel::write_dependencies(const Query& q) const {
-  return {q.cars.grown(options_.speed_max), q.signals.hull(q.cars)};
+  return {either(space_.grown(q.cars, options_.speed_max), {}), either(q.signals, q.cars)};
 }
 
 TrafficQuery TrafficModel::write_exclusive(const Query& q) const {
-  return {q.cars.grown(-options_.speed_max).both(q.signals), q.signals};
+  return {space_.shrunk(q.cars, options_.speed_max).intersect(q.signals), q.signals};
 }
 
 bool TrafficModel::disjoint(const Query& a, const Query& b) const {
@@ -269,10 +292,12 @@ bool TrafficModel::disjoint(const Query& a, const Query& b) const {
 
 TrafficState TrafficModel::select(const State& state, const Query& q) const {
   State result;
-  std::ranges::copy_if(state.cars, std::back_inserter(result.cars),
-                       [&](const Car& car) { return q.cars.contains(car.x, car.y); });
-  std::ranges::copy_if(state.signals, std::back_inserter(result.signals),
-                       [&](const Signal& s) { return q.signals.contains(s.x, s.y); });
+  std::ranges::copy_if(state.cars, std::back_inserter(result.cars), [&](const Car& car) {
+    return q.cars.contains({car.x, car.y});
+  });
+  std::ranges::copy_if(state.signals, std::back_inserter(result.signals), [&](const Signal& s) {
+    return q.signals.contains({s.x, s.y});
+  });
   return result;
 }
 
@@ -324,6 +349,17 @@ TrafficState TrafficModel::read(Reader& reader) const {
 
 // --- optional parts ---
 
+double TrafficModel::size(const Query& q) const {
+  double n_cells = 0;
+  for (const Area& area : q.cars.boxes())
+    n_cells += n_cells_of(area);
+  return n_cells;
+}
+
+TrafficQuery TrafficModel::intersection(const Query& a, const Query& b) const {
+  return {a.cars.intersect(b.cars), a.signals.intersect(b.signals)};
+}
+
 std::int64_t TrafficModel::step_cost(const State& to_step, const State& context) const {
   return static_cast<std::int64_t>(150 * to_step.cars.size() + 100 * to_step.signals.size() +
                                    50 * context.cars.size());
@@ -362,9 +398,9 @@ TrafficQuery TrafficModel::sample_query(RandomStream& random) const {
     };
     const auto [x0, x1] = side(Axis::x);
     const auto [y0, y1] = side(Axis::y);
-    return Area{x0, x1, y0, y1};
+    return Areas(Area{{x0, y0}, {x1, y1}});
   };
-  const Area cars = area();
+  const Areas cars = area();
   return {cars, area()};
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 // traffic: cars and signals on a grid of one-way streets; the example of a general model, with all
-// eight functions of [Ticks Table 1] written by hand. Read tick/model.hpp beside it.
+// eight functions of [Ticks Table 1] written by hand, and its pieces. Read tick/model.hpp beside it.
 //
 // Two tables and a query over both:
 //   Car     (id, x, y, axis, lane, speed, turns, entered)   moves, enters, leaves
 //   Signal  (id, x, y, kind, axis, timer, passed)           stands; junctions and gates
-//   Query   an area of cars and an area of signals, since the tables depend on each other by
+//   Query   areas of cars and areas of signals, since the tables depend on each other by
 //           different distances
 //
 //   who       reads                                              writes
@@ -26,10 +26,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "rubato/base/random.hpp"
+#include "rubato/tick/geometry/box.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/output/schema.hpp"
 
@@ -73,25 +75,13 @@ struct TrafficState {
   bool operator==(const TrafficState&) const = default;
 };
 
-// Cells [x0, x1) x [y0, y1); empty if a side is.
-struct Area {
-  std::int32_t x0 = 0, x1 = 0, y0 = 0, y1 = 0;
-
-  [[nodiscard]] bool empty() const noexcept { return x0 >= x1 || y0 >= y1; }
-  [[nodiscard]] bool contains(std::int32_t x, std::int32_t y) const noexcept {
-    return x >= x0 && x < x1 && y >= y0 && y < y1;
-  }
-  [[nodiscard]] bool meets(const Area& other) const noexcept { return !both(other).empty(); }
-  // Wider, or for by < 0 narrower, at all four sides; nothing stays nothing.
-  [[nodiscard]] Area grown(std::int32_t by) const noexcept;
-  [[nodiscard]] Area both(const Area& other) const noexcept;  // intersection
-  [[nodiscard]] Area hull(const Area& other) const noexcept;  // smallest area around the two
-  bool operator==(const Area&) const = default;
-};
+// Cells, as boxes of them that do not overlap. A node may have pieces that are no box together.
+using Area = tick::Box<std::int32_t, 2>;
+using Areas = tick::BoxSet<std::int32_t, 2>;
 
 struct TrafficQuery {
-  Area cars;
-  Area signals;
+  Areas cars;
+  Areas signals;
   bool operator==(const TrafficQuery&) const = default;
 };
 
@@ -138,13 +128,20 @@ class TrafficModel {
   [[nodiscard]] State init(const Query& q) const;
   [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const;
   // Cars need the cars and signals within speed_max, signals the cars within the detector's reach.
-  // An area must hold both, so it is their hull: more than needed, never less.
   [[nodiscard]] Query read_dependencies(const Query& q) const;
   [[nodiscard]] Query read_exclusive(const Query& q) const;
   // A car comes from at most speed_max away, or from a gate at its place.
   [[nodiscard]] Query write_dependencies(const Query& q) const;
   [[nodiscard]] Query write_exclusive(const Query& q) const;
   [[nodiscard]] bool disjoint(const Query& a, const Query& b) const;
+
+  // --- pieces, which move between nodes (HasPieces in tick/model.hpp) ---
+
+  // Rectangles of whole blocks, as many as there are blocks at most, in an order in which a stretch of
+  // them is compact: they depend on n and the streets alone.
+  [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const;
+  // What any of them selects.
+  [[nodiscard]] Query join(std::span<const Query> queries) const;
 
   // --- operations on states ---
 
@@ -155,6 +152,10 @@ class TrafficModel {
   [[nodiscard]] State read(Reader& reader) const;
 
   // --- optional parts ---
+
+  // For policy auto (HasSize, HasIntersection in tick/tune/node_shape.hpp): cells of streets are alike.
+  [[nodiscard]] double size(const Query& q) const;
+  [[nodiscard]] Query intersection(const Query& a, const Query& b) const;
 
   // The stop condition: the number of cars left. Counts add up exactly in any order.
   using Measure = std::uint64_t;
@@ -208,7 +209,7 @@ class TrafficModel {
   void init_street(State& state, const Area& area, Axis axis, std::int32_t street) const;
   [[nodiscard]] std::vector<Signal> all_signals() const;
   void cut(std::vector<Query>& parts, const Area& blocks, std::uint32_t n) const;
-  [[nodiscard]] Area cells_of(const Area& blocks) const;
+  [[nodiscard]] Query cells_of(const Area& blocks) const;
 
   [[nodiscard]] StopLine stop_line(const Car& car) const;
   [[nodiscard]] bool turns(const Car& car, const StopLine& line) const;
@@ -220,6 +221,7 @@ class TrafficModel {
   void let_in(Signal& gate, const Lanes& lanes, Tick t, std::vector<Car>& cars) const;
 
   TrafficOptions options_;
+  tick::Space<std::int32_t, 2> space_;  // all cells: nothing is read or comes in from beyond
 };
 
 }  // namespace rubato::models

@@ -1,5 +1,6 @@
 #include "rubato/models/traffic.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -8,8 +9,10 @@
 
 #include "rubato/base/random.hpp"
 #include "rubato/base/seeds_test.hpp"
+#include "rubato/models/app_traffic.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/reference.hpp"
+#include "rubato/tick/testing/epoch_run.hpp"
 #include "rubato/tick/testing/property.hpp"
 
 namespace rubato::models {
@@ -66,6 +69,55 @@ TEST(TrafficProperty, every_policy_partition_and_interleaving_equals_the_referen
   EXPECT_GT(n_replica_units, static_cast<std::int64_t>(n_seeds()));
 }
 
+// Pieces thrown to the nodes, as no balancer would.
+TEST(TrafficProperty, pieces_of_any_owner_equal_the_reference) {
+  std::int64_t n_replica_units = 0;
+  for (std::uint64_t seed = 0; seed < n_seeds(); ++seed) {
+    RandomStream random(seed, 33);
+    const TrafficModel model(random_options(seed));
+    tick::testing::RunCase c = tick::testing::random_run(random);
+    if (seed % 3 == 0) c.policy = tick::testing::random_pieces(random);
+    auto pieces = model.pieces(static_cast<std::uint32_t>(random.between(1, 20)));
+    c.n_nodes = std::min(c.n_nodes, static_cast<std::uint32_t>(pieces.size()));
+    std::vector<tick::NodeId> owners;
+    for (std::uint32_t i = 0; i < pieces.size(); ++i) {
+      owners.push_back(i < c.n_nodes ? i
+                                     : static_cast<tick::NodeId>(random.between(0, c.n_nodes - 1)));
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + tick::testing::describe(c) + ", " +
+                 std::to_string(pieces.size()) + " pieces");
+    const auto cut = tick::cut_of_pieces(model, std::move(pieces), std::move(owners), c.n_nodes);
+    const auto reference = tick::run_reference(model, TrafficModel::everything(), c.ticks);
+    n_replica_units += tick::testing::expect_equal_run<tick::FragmentStore<TrafficModel>>(
+                           model, cut, c, seed, reference)
+                           .replica_units;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(n_replica_units, static_cast<std::int64_t>(n_seeds()));
+}
+
+TEST(TrafficProperty, pieces_that_move_equal_the_reference) {
+  std::int64_t n_moved = 0;
+  for (std::uint64_t seed = 0; seed < n_seeds() / 2; ++seed) {
+    RandomStream random(seed, 34);
+    const TrafficProblem problem{TrafficModel(random_options(seed))};
+    const TrafficModel& model = problem.model();
+    tick::testing::RunCase c = tick::testing::random_run(random);
+    if (seed % 3 == 0) c.policy = tick::testing::random_pieces(random);
+    tick::SharingOptions sharing;
+    sharing.epoch = random.between(1, 6);
+    sharing.balance = tick::Balance::persistence;
+    sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(random.between(0, 20));
+    c.n_nodes =
+        std::min(c.n_nodes, static_cast<std::uint32_t>(model.pieces(sharing.n_pieces).size()));
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + tick::testing::describe(c));
+    const auto reference = tick::run_reference(model, TrafficModel::everything(), c.ticks);
+    n_moved += tick::testing::expect_equal_epochs(problem, c, sharing, seed, reference).n_pieces;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(n_moved, static_cast<std::int64_t>(n_seeds() / 4));
+}
+
 TEST(TrafficProperty, streets_that_nobody_enters_are_empty_in_the_end) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     TrafficOptions o;
@@ -82,15 +134,19 @@ TEST(TrafficProperty, streets_that_nobody_enters_are_empty_in_the_end) {
   }
 }
 
-// An area as partitions and their layers have them, or any other; some are empty.
-Area random_area(RandomStream& random, const TrafficModel& model) {
+// Areas as partitions and their layers have them, or any other; some are empty.
+Areas random_areas(RandomStream& random, const TrafficModel& model) {
   const auto side = [&](std::int32_t length) {
     const auto low = static_cast<std::int32_t>(random.between(-3, length));
     return std::pair(low, low + static_cast<std::int32_t>(random.between(-2, length)));
   };
-  const auto [x0, x1] = side(model.length(Axis::x));
-  const auto [y0, y1] = side(model.length(Axis::y));
-  return {x0, x1, y0, y1};
+  Areas areas;
+  for (std::int64_t i = random.between(1, 3); i > 0; --i) {
+    const auto [x0, x1] = side(model.length(Axis::x));
+    const auto [y0, y1] = side(model.length(Axis::y));
+    areas.add({{x0, y0}, {x1, y1}});
+  }
+  return areas;
 }
 
 // Definitions 1 and 2 of [Ticks A.1], and that steps of parts add up (Properties 1 and 2).
@@ -102,7 +158,7 @@ TEST(TrafficProperty, queries_depend_on_what_they_say) {
         tick::run_reference(model, TrafficModel::everything(), random.between(0, 20)).state;
     const auto next = model.step(now, now, 50);
     for (int i = 0; i < 20; ++i) {
-      TrafficQuery q{random_area(random, model), random_area(random, model)};
+      TrafficQuery q{random_areas(random, model), random_areas(random, model)};
       if (random.between(0, 1) != 0) q.signals = q.cars;
       const auto selected = model.select(now, q);
 
@@ -130,7 +186,7 @@ TEST(TrafficProperty, queries_depend_on_what_they_say) {
       model.merge(whole, rest);
       EXPECT_TRUE(whole == next) << "Properties 1 and 2, seed " << seed;
 
-      const TrafficQuery other{random_area(random, model), random_area(random, model)};
+      const TrafficQuery other{random_areas(random, model), random_areas(random, model)};
       if (model.disjoint(q, other)) {
         EXPECT_TRUE(model.select(selected, other) == TrafficState{}) << "DISJOINT, seed " << seed;
       }
@@ -139,16 +195,14 @@ TEST(TrafficProperty, queries_depend_on_what_they_say) {
   }
 }
 
-TEST(TrafficProperty, parts_are_disjoint_and_cover_all_of_both_tables) {
+TEST(TrafficProperty, parts_and_pieces_are_disjoint_and_cover_all_of_both_tables) {
   for (std::uint64_t seed = 0; seed < n_seeds(); ++seed) {
     const TrafficModel model(random_options(seed));
     const auto whole = model.init(TrafficModel::everything());
-    const auto n_blocks =
-        static_cast<std::uint32_t>(model.options().columns * model.options().rows);
-    for (std::uint32_t n = 1; n <= n_blocks; ++n) {
+    const auto expect_all = [&](const std::vector<TrafficQuery>& queries) {
       TrafficState joined;
       std::size_t n_tuples = 0;
-      for (const TrafficQuery& q : model.part(n)) {
+      for (const TrafficQuery& q : queries) {
         const auto part = model.init(q);
         EXPECT_TRUE(part == model.select(whole, q));
         n_tuples += part.cars.size() + part.signals.size();
@@ -156,7 +210,17 @@ TEST(TrafficProperty, parts_are_disjoint_and_cover_all_of_both_tables) {
       }
       EXPECT_TRUE(joined == whole);
       EXPECT_EQ(n_tuples, whole.cars.size() + whole.signals.size());
+    };
+    const auto n_blocks =
+        static_cast<std::uint32_t>(model.options().columns * model.options().rows);
+    for (std::uint32_t n = 1; n <= n_blocks; ++n) {
+      expect_all(model.part(n));
+      const auto pieces = model.pieces(n);
+      EXPECT_GE(pieces.size(), n);
+      expect_all(pieces);
+      EXPECT_TRUE(model.select(whole, model.join(pieces)) == whole);
     }
+    EXPECT_EQ(model.pieces(1000).size(), n_blocks);
   }
 }
 

@@ -1,0 +1,123 @@
+// `rubato run` of models that are cut into pieces: the systems of [AsyTick 5], pieces that move, and
+// what is told of skew.
+
+#include <algorithm>
+
+#include "rubato/tools/run/program_test.hpp"
+
+namespace rubato::tools {
+namespace {
+
+std::string checksum_of(const std::vector<std::string>& words) {
+  return json_of(words).at("checksum");
+}
+
+TEST(RunPieces, PiecesOfGraphsMoveAndKeepTheirBits) {
+  const std::vector<std::string> pagerank{"run", "pagerank", "--vertices", "2000", "--ticks", "24"};
+  const std::vector<std::string> jacobi{"run", "jacobi", "--rows", "900", "--ticks", "24"};
+  for (const auto* each : {&pagerank, &jacobi}) {
+    const auto& model = *each;
+    SCOPED_TRACE(model[1]);
+    const std::string one = checksum_of(with(model, {"--policy", "local", "--cores", "1"}));
+    const auto pieces = [&](const char* policy, const std::vector<std::string>& more) {
+      return with(with(model, {"--policy", policy, "--pieces", "64", "--profile", "ec2-large"}),
+                  more);
+    };
+    for (const char* system : {"comtick", "asytick-plb", "k2m1d1"}) {
+      const auto json =
+          json_of(pieces(system, {"--simulate", "4", "--epoch", "5", "--balance", "persistence"}));
+      EXPECT_EQ(json.at("checksum"), one) << system;
+      // The rows of a plate cost alike, the pages of a web do not.
+      if (&model == &pagerank) {
+        EXPECT_GT(json.at("pieces_moved"), 0) << system;
+      }
+      EXPECT_EQ(json.at("skew").at("ticks"), 24) << system;
+    }
+    EXPECT_EQ(checksum_of(pieces("asytick-plb", {"--simulate", "7", "--epoch", "3"})), one);
+  }
+  const Answer few = call({"run", "pagerank", "--vertices", "50", "--ticks", "2", "--policy",
+                           "asytick", "--pieces", "3", "--simulate", "4"});
+  EXPECT_EQ(few.code, 2);
+  EXPECT_NE(few.err.find("pieces: expected at least one a node, found 3 in all"), std::string::npos)
+      << few.err;
+}
+
+// One node is slow, so that pieces move; under a policy with replicas as under those of pieces.
+TEST(RunPieces, PiecesOfGridsAndGeneralModelsMoveAndKeepTheirBits) {
+  const std::vector<std::string> heat{"run",     "heat", "--width",       "60",   "--height", "50",
+                                      "--ticks", "24",   "--ns-per-cell", "2000", "--edge",   "3"};
+  const std::vector<std::string> traffic{"run",    "traffic", "--columns", "9",
+                                         "--rows", "7",       "--ticks",   "24"};
+  for (const auto& model : {heat, traffic}) {
+    SCOPED_TRACE(model[1]);
+    const std::string one = checksum_of(with(model, {"--cores", "1"}));
+    const auto pieces = [&](const char* policy, const std::vector<std::string>& more) {
+      return with(with(model, {"--policy", policy, "--pieces", "60", "--profile", "ec2-large",
+                               "--slowdown", "4@1"}),
+                  more);
+    };
+    for (const char* still : {"oritick", "asytick"})
+      EXPECT_EQ(checksum_of(pieces(still, {"--simulate", "4"})), one) << still;
+    for (const char* system : {"comtick", "asytick-plb", "k2m1d1"}) {
+      const auto json =
+          json_of(pieces(system, {"--simulate", "4", "--epoch", "5", "--balance", "persistence"}));
+      EXPECT_EQ(json.at("checksum"), one) << system;
+      EXPECT_GT(json.at("pieces_moved"), 0) << system;
+      EXPECT_EQ(json.at("skew").at("ticks"), 24) << system;
+    }
+    EXPECT_EQ(checksum_of(pieces("asytick-plb", {"--simulate", "7", "--epoch", "3"})), one);
+    EXPECT_EQ(checksum_of(
+                  pieces("auto", {"--simulate", "3", "--epoch", "5", "--balance", "persistence"})),
+              one);
+  }
+}
+
+TEST(RunPieces, TellsHowPiecesLayOnNodes) {
+  const std::vector<std::string> pieces{"run",      "nbody", "--bodies",   "500",
+                                        "--ticks",  "12",    "--policy",   "asytick",
+                                        "--pieces", "16",    "--simulate", "3"};
+  const auto json = json_of(pieces);
+  const auto& skew = json.at("skew");
+  EXPECT_EQ(skew.at("begin"), 0);
+  EXPECT_EQ(skew.at("ticks"), 12);
+  EXPECT_EQ(skew.at("stride"), 1);
+  for (const char* kind : {"computation", "communication"}) {
+    const auto& of = skew.at(kind);
+    const std::vector<double> by_tick = of.at("by_tick");
+    ASSERT_EQ(by_tick.size(), 12U) << kind;
+    EXPECT_EQ(of.at("worst"), by_tick.at(of.at("worst_tick"))) << kind;
+    // Bodies do not lie evenly, and no node of three has more than all.
+    for (const double lambda : by_tick) {
+      EXPECT_GE(lambda, 0) << kind;
+      EXPECT_LE(lambda, 2.000001) << kind;
+    }
+    EXPECT_GT(of.at("worst"), 0) << kind;
+    EXPECT_GE(of.at("mean"), *std::ranges::min_element(by_tick)) << kind;
+    EXPECT_LE(of.at("mean"), *std::ranges::max_element(by_tick)) << kind;
+  }
+  EXPECT_EQ(skew.at("completion").size(), 5U);
+  const double even = skew.at("even_s");
+  const double barriers = skew.at("barriers_s");
+  const double span = skew.at("span_s");
+  EXPECT_TRUE(0 < even && even < barriers && even < span) << skew;
+  EXPECT_DOUBLE_EQ(skew.at("absorbed"), (barriers - span) / (barriers - even));
+  EXPECT_LE(skew.at("computation").at("worst_tick"), 6);
+  const Answer answer = call(pieces);
+  for (const char* words : {"skew: of stepping, lambda_L ", "; of messages, lambda_C ",
+                            " of stepping ran ahead of inputs that were missing\n",
+                            " s with a barrier at each tick; the run took ", ": skew absorbed ",
+                            " of the steps of the 5 ticks after it were too\n"})
+    EXPECT_NE(answer.err.find(words), std::string::npos) << words << " in " << answer.err;
+}
+
+TEST(RunPieces, TellsNoSkewWhereThereIsNone) {
+  const std::vector<std::string> nbody{"run", "nbody", "--bodies", "200", "--ticks", "5"};
+  // Without pieces; and on one node, which is as even as it can be.
+  EXPECT_FALSE(json_of(with(nbody, {"--simulate", "3"})).contains("skew"));
+  const std::vector<std::string> alone = with(nbody, {"--policy", "asytick", "--cores", "1"});
+  EXPECT_FALSE(json_of(alone).contains("skew"));
+  EXPECT_EQ(call(alone).err.find("skew"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rubato::tools
