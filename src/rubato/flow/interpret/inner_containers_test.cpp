@@ -1,9 +1,13 @@
 // Containers that are members and fields: when they are there, and who sets them.
 
+#include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/run_script_test.hpp"
 
 namespace rubato::flow {
 namespace {
+
+[[maybe_unused]] const bool kLeaves = register_leaf(
+    "next_in_container", +[](std::int64_t n) { return n + 1; });
 
 TEST(InnerContainers, are_there_though_nothing_comes_into_them) {
   expect_lines(R"(
@@ -144,6 +148,25 @@ TEST(InnerContainers, that_lack_a_member_which_failed_are_not_read_as_a_whole) {
     EXPECT_EQ(ran.out, "field 6\nmember -3\nmember -6\nrow 0 3\nrow 2 3\nwell 3\n")
         << "seed " << seed;
     EXPECT_NE(ran.result.text().find("zero"), std::string::npos) << ran.result.text();
+    EXPECT_EQ(ran.result.n_data_held, 0U);
+  }
+}
+
+// So does a leaf that never begins.
+TEST(InnerContainers, lack_what_no_core_may_run) {
+  for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
+    const Ran ran = run_text(seed, R"(
+    leaf next_in_container(integer n) to (integer m)
+    container<integer, container<integer, integer>> m
+    for i in [0:2] { for j in [0:1] {
+      when { } then {m[i][j]} from {next_in_container i} parallel (1 + 99 * (i % 2) * j)
+    } }
+    foreach r, i in m { print(i, size(r)); print(i, r[0]) }
+    print("all", size(m))
+)");
+    EXPECT_EQ(ran.out, "0 1\n0 2\n1 2\n2 2\n2 3\n") << "seed " << seed;
+    EXPECT_EQ(ran.result.n_failures, 1U) << ran.result.text();
+    EXPECT_EQ(ran.result.counters.n_skipped, 2U);
     EXPECT_EQ(ran.result.n_data_held, 0U);
   }
 }
