@@ -23,7 +23,7 @@ SECONDS_MAX = 100
 LISTINGS = {"cpp": "examples/02_waves/waves.cpp", "cmake": "examples/02_waves/CMakeLists.txt"}
 # Commands that are run as they stand, where only `examples` is; the others are long, or need hosts or root.
 SHORT = ("doctor", "bench", "run fish", "run traffic", "run heat", "run jacobi", "run nbody",
-         "run pagerank")
+         "run pagerank", "flow run examples/20_tic")
 LAUNCHERS = ("launch", "lab")
 
 

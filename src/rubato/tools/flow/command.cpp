@@ -497,10 +497,11 @@ void add_run_options(CLI::App& run, FlowOptions& options) {
       run.add_option("--journal", options.journal,
                      "Writes down in this new folder what has ended well, for --resume")
           ->type_name("DIR");
-  run.add_option("--resume", options.resume,
-                 "Goes on with the run of this journal: what is done and unchanged is not run")
-      ->type_name("DIR")
-      ->excludes(journal);
+  CLI::Option* resume =
+      run.add_option("--resume", options.resume,
+                     "Goes on with the run of this journal: what is done and unchanged is not run")
+          ->type_name("DIR")
+          ->excludes(journal);
   run.add_option("--cores", options.n_cores, "Cores of a node; default: all")->type_name("");
   run.add_option("--native-threads", options.n_native_threads,
                  "Programs and long leaves that a node runs at a time, beside those of workers;"
@@ -533,7 +534,9 @@ void add_run_options(CLI::App& run, FlowOptions& options) {
       ->check(is_time());
   CLI::Option* dry_run =
       run.add_flag("--dry-run", options.dry_run,
-                   "Says what would run, as far as no results decide it, and runs nothing");
+                   "Says what would run, as far as no results decide it, and runs nothing;"
+                   " of a new run, since it reads no journal")
+          ->excludes(resume);
   run.add_flag("--print-tic", options.print_tic,
                "Prints the script in its canonical form, as `flow print`, and runs nothing")
       ->excludes(dry_run);

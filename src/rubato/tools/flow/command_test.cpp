@@ -247,6 +247,8 @@ TEST(FlowCommand, ChecksAndPrintsScripts) {
   EXPECT_EQ(instead.code, 0) << instead.err;
   EXPECT_EQ(instead.out, printed.out);
   EXPECT_EQ(call({"flow", "run", path, "--print-tic", "--dry-run"}).code, 2);
+  // It would say of what is done that it would run.
+  EXPECT_EQ(call({"flow", "run", path, "--resume", path + ".journal", "--dry-run"}).code, 2);
 }
 
 TEST(FlowCommand, RunsTheSameScriptOnSeveralNodes) {
