@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -89,9 +88,11 @@ template <std::size_t D>
     order[d] = d;
     if (counts[d] == 1) continue;
     const auto count = static_cast<std::uint64_t>(counts[d]);
-    const auto lower = static_cast<unsigned>(std::bit_width(count)) - 1;
-    const bool above = count * count >= std::uint64_t{2} << 2 * lower;  // the next one is nearer
-    bits[d] = lower + (above ? 1 : 0) + kFiner;
+    std::uint64_t power = 1;
+    bits[d] = kFiner;
+    for (; 2 * power <= count; power *= 2)
+      ++bits[d];
+    if (count * count >= 2 * power * power) ++bits[d];  // the next power is nearer
   }
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t d) { return bits[d]; });
   std::uint64_t place = 0;

@@ -182,6 +182,7 @@ std::vector<Box<std::int64_t, D>> cut_along_curve(const Box<std::int64_t, D>& wo
   }
   std::ranges::stable_sort(pieces, {}, &Piece::place);
   std::vector<Box<std::int64_t, D>> boxes;
+  boxes.reserve(pieces.size());
   for (const Piece& piece : pieces)
     boxes.push_back(piece.box);
   return boxes;
