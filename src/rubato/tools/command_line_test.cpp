@@ -166,7 +166,7 @@ TEST(Commands, EachOneExplainsItself) {
   std::ostringstream err;
   ASSERT_EQ(line.run({"--help"}, out, err), 0);
   for (const char* name :
-       {"run", "demo", "compare", "check", "reproduce", "doctor", "lab", "launch"}) {
+       {"run", "demo", "compare", "check", "costs", "reproduce", "doctor", "lab", "launch"}) {
     EXPECT_NE(out.str().find(std::string("  ") + name), std::string::npos) << name;
     CommandLine fresh(identity);
     add_commands(fresh);
@@ -187,8 +187,8 @@ TEST(Commands, EachHasHeadingsOfItsOwnInItsHelp) {
     EXPECT_EQ(line.run({name, "--help"}, out, err), 0) << err.str();
     return out.str();
   };
-  for (const char* name : {"run", "runs", "demo", "compare", "flow", "check", "reproduce", "doctor",
-                           "lab", "launch"}) {
+  for (const char* name : {"run", "runs", "demo", "compare", "flow", "check", "costs", "reproduce",
+                           "doctor", "lab", "launch"}) {
     const std::string help = help_of(name);
     for (const std::string heading : {kRunGroup, kMeasureGroup, kClusterGroup})
       EXPECT_EQ(help.find(heading + ":"), std::string::npos) << help;

@@ -22,6 +22,7 @@
 #include "rubato/io/table.hpp"
 #include "rubato/tick/balance/skew.hpp"
 #include "rubato/tools/command_line.hpp"
+#include "rubato/tools/costs/record_costs.hpp"
 #include "rubato/tools/reproduce/statement.hpp"
 
 namespace rubato::tools {
@@ -57,7 +58,8 @@ struct AsytickOptions {
   std::vector<std::uint32_t> piece_counts{256, 1024, 4096, 16384};
   // Of one benchmark alone, and without figures 12 to 14; "": of all. Nothing is judged of one.
   std::string only;
-  std::vector<AsytickChange> changes;  // made last
+  std::vector<AsytickChange> changes;      // made last
+  CostTable costs = CostTable::shipped();  // of single tuples, pairs ..; a tuple here is many
 
   [[nodiscard]] std::uint32_t n_workers() const noexcept { return n_nodes * n_cores; }
   [[nodiscard]] std::string network() const;
@@ -76,6 +78,9 @@ struct AsytickBenchmark {
 // fish, pagerank, nbody, jacobi. `size` multiplies the options' own.
 [[nodiscard]] std::vector<AsytickBenchmark> asytick_benchmarks(const AsytickOptions& options);
 [[nodiscard]] AsytickBenchmark asytick_nbody(const AsytickOptions& options, double size = 1);
+
+// What is run to record their costs.
+[[nodiscard]] std::vector<CostSample> asytick_samples(std::string_view model);
 
 // What one run was. Times are virtual; those of workers are the sum over all of them.
 struct SystemRun {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -34,34 +35,51 @@ std::uint32_t pieces(double n) {
   return static_cast<std::uint32_t>(std::lround(n));
 }
 
+// Nanoseconds of a recorded cost, in those of a tick that has `n` of it and `n_other` of the other:
+// what all of that takes becomes what a tick is to take.
+struct Charged {
+  double each = 0;
+  double other = 0;
+};
+Charged charged(const AsytickOptions& options, const std::array<double, 2>& recorded, double n,
+                double n_other) {
+  const double stands_for = tick_ns(options) / (n * recorded[0] + n_other * recorded[1]);
+  return {recorded[0] * stands_for, recorded[1] * stands_for};
+}
+
+std::array<double, 2> recorded(const AsytickOptions& options, std::string_view model,
+                               std::string_view each, std::string_view other) {
+  return {options.costs.ns(model, each), options.costs.ns(model, other)};
+}
+
 AsytickBenchmark fish(const AsytickOptions& options) {
   constexpr double kNeighbours = 16;
-  constexpr double kPairsOfFish = 15;  // a fish costs as many pairs: the model's defaults, 60 to 4
   const double n = of_all(options, 1024);
-  const double ns_per_pair = tick_ns(options) / (n * (kPairsOfFish + kNeighbours));
+  const Charged cost =
+      charged(options, recorded(options, "fish", "ns-per-fish", "ns-per-pair"), n, n * kNeighbours);
   return {"fish",
           {{"fish", whole(n)},
            {"seed", whole(static_cast<double>(options.seed))},
            {"neighbours", text(kNeighbours)},
-           {"ns-per-fish", text(kPairsOfFish * ns_per_pair)},
-           {"ns-per-pair", text(ns_per_pair)}},
+           {"ns-per-fish", text(cost.each)},
+           {"ns-per-pair", text(cost.other)}},
           "ns-per-pair",
           pieces(of_all(options, kPieces)),
           options.slowdown};
 }
 
 AsytickBenchmark pagerank(const AsytickOptions& options) {
-  constexpr double kDegree = 14;        // of the paper's graph: 69.0 M edges, 4.85 M vertices
-  constexpr double kEdgesOfVertex = 2;  // the ratio of the model's defaults, 3 to 1.5
+  constexpr double kDegree = 14;  // of the paper's graph: 69.0 M edges, 4.85 M vertices
   const double n = of_all(options, 512);
-  const double ns_per_edge = tick_ns(options) / (n * (kEdgesOfVertex + kDegree));
+  const Charged cost = charged(
+      options, recorded(options, "pagerank", "ns-per-vertex", "ns-per-edge"), n, n * kDegree);
   return {"pagerank",
           {{"vertices", whole(n)},
            {"degree", whole(kDegree)},
            {"tolerance", "0"},
            {"seed", whole(static_cast<double>(options.seed))},
-           {"ns-per-vertex", text(kEdgesOfVertex * ns_per_edge)},
-           {"ns-per-edge", text(ns_per_edge)}},
+           {"ns-per-vertex", text(cost.each)},
+           {"ns-per-edge", text(cost.other)}},
           "ns-per-edge",
           pieces(of_all(options, 16)),
           options.slowdown};
@@ -71,16 +89,16 @@ AsytickBenchmark pagerank(const AsytickOptions& options) {
 // the main.
 AsytickBenchmark jacobi(const AsytickOptions& options) {
   constexpr double kDegree = 64;
-  constexpr double kEntriesOfRow = 2;
   const double n = of_all(options, 128);
-  const double ns_per_entry = tick_ns(options) / (n * (kEntriesOfRow + kDegree));
+  const Charged cost =
+      charged(options, recorded(options, "jacobi", "ns-per-row", "ns-per-entry"), n, n * kDegree);
   return {"jacobi",
           {{"rows", whole(n)},
            {"degree", whole(kDegree)},
            {"tolerance", "0"},
            {"seed", whole(static_cast<double>(options.seed))},
-           {"ns-per-row", text(kEntriesOfRow * ns_per_entry)},
-           {"ns-per-entry", text(ns_per_entry)}},
+           {"ns-per-row", text(cost.each)},
+           {"ns-per-entry", text(cost.other)}},
           "ns-per-entry",
           pieces(of_all(options, kPieces)),
           options.slowdown};
@@ -147,14 +165,21 @@ AsytickOptions AsytickOptions::quick() {
 // tick, at another place each time. The cluster is what a balancer can know from the ticks before;
 // where the next groups meet it cannot. All of it grows with `size`, the density of none. How dense
 // the cluster is and how many meet follow from two figures of the paper: what comtick leaves of the
-// skew (figure 4), and what it gains (figure 11).
+// skew (figure 4), and what it gains (figure 11). A body here is a clump, of which a pair costs that of
+// all bodies of the one with all of the other: so many bodies that it costs as much as eight clumps.
 AsytickBenchmark asytick_nbody(const AsytickOptions& options, double size) {
   const double workers = of_all(options, size);
-  constexpr double kBodiesOfTick = 7200;  // what a worker's tick costs, in bodies without pairs
-  constexpr double kBodiesOfPair = 8;     // as in bench/skew_nbody.cpp
-  const double cost = options.tick_ms * 1e6 / kBodiesOfTick;
+  constexpr double kBodies = 672;      // of a worker
+  constexpr double kPairs = 816;       // that they have in a tick, about
+  constexpr double kClumpsOfPair = 8;  // as in bench/skew_nbody.cpp: the skew was made with it
+  std::array<double, 2> costs = recorded(options, "nbody", "ns-per-body", "ns-per-pair");
+  const double bodies_of_clump = kClumpsOfPair * costs[0] / costs[1];
+  costs[0] *= bodies_of_clump;
+  costs[1] *= bodies_of_clump * bodies_of_clump;
+  const Charged cost =
+      charged(options, costs, kBodies * options.n_workers(), kPairs * options.n_workers());
   return {"nbody",
-          {{"bodies", whole(672 * workers)},
+          {{"bodies", whole(kBodies * workers)},
            {"seed", whole(static_cast<double>(options.seed))},
            {"width", text(64 * std::sqrt(workers) + 0.1)},
            {"radius", "1"},
@@ -170,11 +195,32 @@ AsytickBenchmark asytick_nbody(const AsytickOptions& options, double size) {
            {"gathered", "22"},
            {"rush", "6.8"},
            {"speed-limit", "6.9"},
-           {"ns-per-body", text(cost)},
-           {"ns-per-pair", text(kBodiesOfPair * cost)}},
+           {"ns-per-body", text(cost.each)},
+           {"ns-per-pair", text(cost.other)}},
           "ns-per-pair",
           pieces(kPieces * workers),
           1};
+}
+
+// Of two densities each, so that pairs and edges can be told from what they belong to; pieces of a
+// thousand tuples, whose own cost is little.
+std::vector<CostSample> asytick_samples(std::string_view model) {
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  const auto both = [](const Settings& common, const char* name, const char* few,
+                       const char* many) {
+    std::vector<CostSample> samples(2, CostSample{common, 16});
+    samples[0].settings.emplace_back(name, few);
+    samples[1].settings.emplace_back(name, many);
+    return samples;
+  };
+  if (model == "fish") return both({{"fish", "16000"}}, "neighbours", "8", "60");
+  if (model == "pagerank")
+    return both({{"vertices", "20000"}, {"tolerance", "0"}}, "degree", "4", "28");
+  if (model == "jacobi") return both({{"rows", "10000"}, {"tolerance", "0"}}, "degree", "8", "64");
+  RUBATO_REQUIRE(model == "nbody", model);
+  // 8 and 80 others within reach.
+  return both({{"bodies", "16000"}, {"radius", "1"}, {"clusters", "0"}, {"gravity", "1e-7"}},
+              "width", "80", "25");
 }
 
 std::vector<AsytickBenchmark> asytick_benchmarks(const AsytickOptions& options) {

@@ -1,10 +1,12 @@
 #include "rubato/tools/reproduce/asytick_command.hpp"
 
+#include <algorithm>
 #include <ostream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "rubato/io/output_file.hpp"
 #include "rubato/net/profile.hpp"
 #include "rubato/tools/reproduce/paper_report.hpp"
 
@@ -56,7 +58,8 @@ std::vector<Statement> statements_of(const AsytickOptions& options, const Asytic
   const bool is_usual = options.n_cores == usual.n_cores && options.slowdown == usual.slowdown &&
                         options.profile == usual.profile && options.seed == usual.seed &&
                         options.n_nodes == usual.n_nodes && options.tick_ms == usual.tick_ms &&
-                        options.epoch == usual.epoch && options.changes.empty();
+                        options.epoch == usual.epoch && options.changes.empty() &&
+                        options.costs.costs() == usual.costs.costs();
   for (Statement& statement : statements) {
     if (!is_usual) statement.why.clear();
   }
@@ -86,6 +89,10 @@ void AsytickCommand::add_to(CLI::App& reproduce) {
   add("--seed", seed_, "Of the benchmarks, the network and who is slow");
   add("--only", only_, "One benchmark: fish, pagerank, nbody or jacobi; judges nothing")
       ->check(CLI::IsMember({"fish", "pagerank", "nbody", "jacobi"}).description(""));
+  CLI::Option* costs =
+      add("--costs", costs_, "File of recorded costs; default: those that come with rubato");
+  add("--record", record_, "Record the costs of the benchmarks on this machine, into that file")
+      ->excludes(costs);
   add("--set", changes_, "MODEL.PARAMETER=VALUE, of a benchmark; may be given several times");
 }
 
@@ -105,11 +112,32 @@ AsytickOptions AsytickCommand::options() const {
   options.only = only_;
   for (const std::string& text : changes_)
     options.changes.push_back(AsytickChange::parse(text));
+  if (!costs_.empty()) options.costs = CostTable::read(costs_);
   (void)net::parse_profile(options.network(), "--profile");
   return options;
 }
 
+// Runs nothing else.
+void AsytickCommand::record(const Identity& identity, const Context& context) const {
+  io::OutputFile file(record_);
+  file.write(heading_of_costs());
+  for (const std::string_view name : kAsytickModels) {
+    context.err << name << ": recording\n";
+    const auto make = std::ranges::find_if(
+        identity.models, [&](const tick::AppMaker& each) { return each()->name() == name; });
+    if (make == identity.models.end())
+      throw Error("no model " + std::string(name) + " to record", ExitCode::failed);
+    file.write(text_of(record_costs(*make, asytick_samples(name))));
+  }
+  file.commit();
+  context.err << "costs    " << record_ << '\n';
+}
+
 ExitCode AsytickCommand::run(const Identity& identity, const Context& context) const {
+  if (!record_.empty()) {
+    record(identity, context);
+    return ExitCode::ok;
+  }
   const AsytickOptions chosen = options();
   context.err << conditions(chosen) << '\n';
   const AsytickRuns runs = run_asytick(identity, chosen, context.err);

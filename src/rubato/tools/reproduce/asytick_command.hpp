@@ -18,6 +18,7 @@ class AsytickCommand {
 
  private:
   [[nodiscard]] AsytickOptions options() const;
+  void record(const Identity& identity, const Context& context) const;
 
   CLI::App* parser_ = nullptr;
   bool quick_ = false;
@@ -31,6 +32,8 @@ class AsytickCommand {
   std::uint64_t seed_ = 1;
   std::string only_;
   std::vector<std::string> changes_;
+  std::string costs_;
+  std::string record_;
 };
 
 }  // namespace rubato::tools

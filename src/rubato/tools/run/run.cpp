@@ -13,6 +13,7 @@
 #include "rubato/core/signals.hpp"
 #include "rubato/net/profile.hpp"
 #include "rubato/tools/commands.hpp"
+#include "rubato/tools/costs/cost_table.hpp"
 #include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/model_command.hpp"
 #include "rubato/tools/record/run_record.hpp"
@@ -33,6 +34,7 @@ struct RunOptions {
   tick::Parameters output;
   CheckpointWords checkpoint;
   std::string slowdown = "1";
+  std::string costs;    // file; "": as the model says
   std::string balance;  // "": as the policy says
   std::uint32_t n_pieces = 0;
   tick::Tick epoch = 0;
@@ -56,6 +58,10 @@ void check(const RunOptions& options) {
   }
   if (r.n_simulated == 0 && (r.n_sim_cores != 1 || r.slowdowns.any())) {
     throw Error("--sim-cores and --slowdown need --simulate N, the number of virtual nodes",
+                ExitCode::usage);
+  }
+  if (!options.costs.empty() && r.n_simulated == 0 && !r.paced) {
+    throw Error("--costs: steps are charged in virtual time: expected --simulate N or --paced too",
                 ExitCode::usage);
   }
   if (!r.profile.empty()) {
@@ -126,6 +132,7 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   set_system(options);
   options.request.slowdowns = Slowdowns::parse(options.slowdown);
   check(options);
+  if (!options.costs.empty()) CostTable::read(options.costs).set(model);
   std::optional<core::EarlyCheckpointSignal> signal;
   if (wants_checkpoints(options.checkpoint)) signal.emplace();
   const bool is_recorded = options.record_option->count() > 0;
@@ -223,6 +230,8 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   add("--profile", request.profile,
       "Latency that the network wears: a name (none, const, lognormal, pareto, ec2-large, "
       "ec2-small), key=value,.. or a file");
+  add("--costs", options->costs,
+      "File of what steps cost in virtual time, as the command costs writes it");
   add_checkpoint_options(parser, options->checkpoint);
   group = "Output";
   request.output.declare(options->output);
