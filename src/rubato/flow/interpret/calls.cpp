@@ -8,6 +8,7 @@
 
 #include "rubato/flow/in_time.hpp"
 #include "rubato/flow/interpret/actions.hpp"
+#include "rubato/flow/interpret/args_in_hand.hpp"
 #include "rubato/flow/interpret/builtin_calls.hpp"
 #include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
@@ -212,7 +213,8 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
                                 const tic::Callable& callable, Environment& environment) {
   for (const Expr& output : rule.outputs)
     make_inner(output, environment);
-  std::vector<Arg> args;
+  ArgsInHand in_hand(flow_);
+  std::vector<Arg>& args = in_hand.all;
   const auto add_value = [&](Value value) {
     args.push_back(Environment::packed(std::move(value)));
   };
@@ -244,7 +246,7 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
     args.push_back(write_argument(output, environment));
     args.push_back(name_argument(output, environment));
   }
-  submit_function(flow_, static_cast<std::uint32_t>(call.index), std::move(args), place(call));
+  submit_function(flow_, static_cast<std::uint32_t>(call.index), in_hand.take(), place(call));
 }
 
 Arg Interpreter::write_argument(const Expr& target, Environment& environment) const {

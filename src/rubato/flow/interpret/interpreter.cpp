@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "rubato/flow/interpret/args_in_hand.hpp"
 #include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/file_names.hpp"
 #include "rubato/flow/pool/team_task.hpp"
@@ -332,7 +333,8 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
   const auto* rule = std::get_if<tic::Rule>(&statement.statement->form);
   if (rule != nullptr && stage == Stage::ready && !is_dry())
     options = task_options(*rule, environment);
-  std::vector<Arg> args;
+  ArgsInHand in_hand(flow_);
+  std::vector<Arg>& args = in_hand.all;
   environment.pack(statement, args);
   for (const int variable : own_variables(*statement.statement, stage))
     environment.pack_slot(environment.slot(variable), true, args);
@@ -358,9 +360,9 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
   }
   const StatementId id{statement.number, stage};
   const PortablePlace at = place(*statement.statement);
-  if (stage == Stage::failing) return submit_failing(flow_, id, std::move(args), failure, at);
-  if (is_dry()) return submit_dry_statement(flow_, id, std::move(args), options, at);
-  submit_statement(flow_, id, part_of(*statement.statement, stage), std::move(args), options, at);
+  if (stage == Stage::failing) return submit_failing(flow_, id, in_hand.take(), failure, at);
+  if (is_dry()) return submit_dry_statement(flow_, id, in_hand.take(), options, at);
+  submit_statement(flow_, id, part_of(*statement.statement, stage), in_hand.take(), options, at);
 }
 
 // Of a rule of that statement.

@@ -272,11 +272,29 @@ TEST_P(FailingScripts, fail_as_a_direct_evaluation_does_on_all_shapes) {
     ASSERT_EQ(ran.result.counters.n_failed, expected.n_failed);
     ASSERT_EQ(ran.result.counters.n_skipped, expected.n_skipped);
     ASSERT_EQ(ran.result.n_failures, expected.n_failed);
-    ASSERT_EQ(ran.result.n_data_held, 0U);
+    ASSERT_EQ(ran.result.n_data_held, 0U) << ran.result.leak_text();
     ASSERT_EQ(ran.result.n_waiting, 0U);
     if (expected.n_failed > 0 && expected.n_skipped > 0 && !expected.lines.empty()) ++n_that_fail;
   }
   EXPECT_GT(n_that_fail, n / 2);
+}
+
+// A call or an operand that fails when others have been taken.
+TEST(FailingScript, gives_back_what_it_had_taken) {
+  for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
+    const Ran ran = run_text(seed, R"(
+integer n = int(arg("n")), z = n - 12
+function f(integer a, integer b) to (integer c) { c = a + b }
+integer r
+when {n z} then {r} from {f n (1 / z)}
+container<integer, integer> c
+insert c[1] = 1
+print(c[1], c[6 / z])
+)");
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.result.n_failures, 2U) << ran.result.text();
+    EXPECT_EQ(ran.result.n_data_held, 0U) << ran.result.leak_text();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, FailingScripts,
