@@ -15,6 +15,7 @@
 // Private to flow/program.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include <sys/types.h>
