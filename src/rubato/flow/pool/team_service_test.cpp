@@ -53,6 +53,16 @@ Waits ask_all_cores(const std::function<void(CoreId)>& ask, const bool& is_over)
   return waits;
 }
 
+// A task there, and its result from there.
+void run_task_on(CoreId core) {
+  EXPECT_EQ(async([](CoreId x) { return x; }, {.core = core})(core).get(), core);
+}
+void call_delegate_on(CoreId core) {
+  const global::GlobalPtr<std::byte> there(core, global::Place::at_offset(0));
+  const auto of = [](std::byte& /*unused*/) { return CoreContext::here().core(); };
+  EXPECT_EQ(global::call(there, of), core);
+}
+
 // One of three, since the machine may be taken away for a while.
 void expect_short_waits(const std::function<Waits()>& run) {
   Waits waits;
@@ -64,51 +74,46 @@ void expect_short_waits(const std::function<Waits()>& run) {
   EXPECT_GE(waits.n_meanwhile, 20U);
 }
 
-TEST(TeamService, cores_run_what_is_theirs_while_a_team_of_them_computes) {
-  expect_short_waits([] {
-    Waits waits;
-    const FlowResult result = run_flow_here(2, [&] {
-      bool is_over = false;
-      const auto sum = async_team(2, [](const global::Team& team) { return sum_of_ranks(team); })();
-      global::spawn([&] {
-        EXPECT_EQ(sum.get(), 1);
-        is_over = true;
-      });
-      // A task there, and its result from there.
-      const auto ask = [](CoreId core) {
-        EXPECT_EQ(async([](CoreId x) { return x; }, {.core = core})(core).get(), core);
-      };
-      waits = ask_all_cores(ask, is_over);
+Waits beside_task() {
+  Waits waits;
+  const FlowResult result = run_flow_here(2, [&] {
+    bool is_over = false;
+    const auto sum = async_team(2, [](const global::Team& team) { return sum_of_ranks(team); })();
+    global::spawn([&] {
+      EXPECT_EQ(sum.get(), 1);
+      is_over = true;
     });
-    EXPECT_EQ(result.text(), "");
-    return waits;
+    waits = ask_all_cores(&run_task_on, is_over);
   });
+  EXPECT_EQ(result.text(), "");
+  return waits;
+}
+
+TEST(TeamService, cores_run_what_is_theirs_while_a_team_of_them_computes) {
+  expect_short_waits(&beside_task);
+}
+
+Waits beside_script() {
+  Waits waits;
+  global::run_here(2, [&] {
+    bool is_over = false;
+    global::spawn([&] {
+      const std::string text = R"(
+        leaf sum_of_ranks() to (integer sum) parallel 2
+        integer sum
+        when {} then {sum} from {sum_of_ranks}
+        assert(sum == 1, "the sum of 0 and 1")
+      )";
+      EXPECT_EQ(run_script(text, "team.tic").text(), "");
+      is_over = true;
+    });
+    waits = ask_all_cores(&call_delegate_on, is_over);
+  });
+  return waits;
 }
 
 TEST(TeamService, leaves_of_scripts_are_no_exception) {
-  expect_short_waits([] {
-    Waits waits;
-    global::run_here(2, [&] {
-      bool is_over = false;
-      global::spawn([&] {
-        const std::string text = R"(
-          leaf sum_of_ranks() to (integer sum) parallel 2
-          integer sum
-          when {} then {sum} from {sum_of_ranks}
-          assert(sum == 1, "the sum of 0 and 1")
-        )";
-        EXPECT_EQ(run_script(text, "team.tic").text(), "");
-        is_over = true;
-      });
-      const auto ask = [](CoreId core) {
-        const global::GlobalPtr<std::byte> there(core, global::Place::at_offset(0));
-        const auto of = [](std::byte& /*unused*/) { return CoreContext::here().core(); };
-        EXPECT_EQ(global::call(there, of), core);
-      };
-      waits = ask_all_cores(ask, is_over);
-    });
-    return waits;
-  });
+  expect_short_waits(&beside_script);
 }
 
 }  // namespace
