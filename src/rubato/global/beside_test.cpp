@@ -63,17 +63,19 @@ TEST(Beside, a_task_is_on_another_thread_until_it_calls_the_runtime) {
   });
 }
 
+void count_to(std::atomic<int>& n, int end) {
+  for (int i = 0; i < end; ++i) {
+    ++n;
+    CoreContext::here().yield();
+  }
+}
+
 TEST(Beside, its_core_goes_on) {
   run_here(1, [] {
     std::atomic<int> n = 0;
     bool is_told = false;
     finish([&] {
-      spawn([&] {
-        for (int i = 0; i < 100; ++i) {
-          ++n;
-          CoreContext::here().yield();
-        }
-      });
+      spawn([&] { count_to(n, 100); });
       Beside beside;
       beside.run([&] { is_told = comes_true([&] { return n == 100; }); });
     });
@@ -81,27 +83,25 @@ TEST(Beside, its_core_goes_on) {
   });
 }
 
+void wait_for_ten(std::atomic<int>& n) {
+  Beside beside;
+  beside.run([&n] {
+    ++n;
+    EXPECT_TRUE(comes_true([&n] { return n == 10; }));
+  });
+}
+
 TEST(Beside, more_tasks_may_be_away_than_there_are_threads_for_native_work) {
-  run_here(
-      2,
-      [] {
-        std::atomic<int> n = 0;
-        finish([&] {
-          on_all_cores([counter = &n] {
-            for (int i = 0; i < 5; ++i) {
-              spawn([counter] {
-                Beside beside;
-                beside.run([&] {
-                  ++*counter;
-                  EXPECT_TRUE(comes_true([&] { return *counter == 10; }));
-                });
-              });
-            }
-          });
-        });
-        EXPECT_EQ(n, 10);
-      },
-      1);
+  const auto main = [] {
+    std::atomic<int> n = 0;
+    const auto start_five = [counter = &n] {
+      for (int i = 0; i < 5; ++i)
+        spawn([counter] { wait_for_ten(*counter); });
+    };
+    finish([&] { on_all_cores(start_five); });
+    EXPECT_EQ(n, 10);
+  };
+  run_here(2, main, 1);
 }
 
 struct CallsInTheEnd {
@@ -188,71 +188,65 @@ std::uint64_t serial_rounds(std::uint64_t n_members, std::uint64_t seed, std::ui
 TEST(Beside, a_team_computes_as_one_task_would) {
   for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 3);
-    simulate_seed(n_nodes, 2, seed, [=] {
-      on_all_cores([=] {
-        EXPECT_EQ(rounds(Team::job(), seed, 20, 0), serial_rounds(n_nodes * 2, seed, 20))
-            << "seed " << seed;
-      });
-    });
+    const auto member = [=] {
+      EXPECT_EQ(rounds(Team::job(), seed, 20, 0), serial_rounds(n_nodes * 2, seed, 20))
+          << "seed " << seed;
+    };
+    simulate_seed(n_nodes, 2, seed, [=] { on_all_cores(member); });
   }
+}
+
+TEST(Beside, a_team_computes_as_one_task_would_beside_others) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const Nanos longest = seed % 2 == 0 ? 0 : 6 * kMillisecond;
-    std::atomic<std::uint64_t> n_others = 0;
-    run_here(3, [&] {
-      finish([&] {
-        on_all_cores([seed, longest, others = &n_others] {
-          for (int i = 0; i < 10; ++i) {
-            spawn([others] {
-              for (int n = 0; n < 100; ++n) {
-                ++*others;
-                CoreContext::here().yield();
-              }
-            });
-          }
-          EXPECT_EQ(rounds(Team::job(), seed, 60, longest), serial_rounds(3, seed, 60))
-              << "seed " << seed;
-        });
-      });
-    });
-    EXPECT_EQ(n_others, 3000U);
+    std::atomic<int> n_others = 0;
+    const auto member = [seed, longest, others = &n_others] {
+      for (int i = 0; i < 10; ++i)
+        spawn([others] { count_to(*others, 100); });
+      EXPECT_EQ(rounds(Team::job(), seed, 60, longest), serial_rounds(3, seed, 60))
+          << "seed " << seed;
+    };
+    run_here(3, [&] { finish([&] { on_all_cores(member); }); });
+    EXPECT_EQ(n_others, 3000);
   }
 }
 
 // Which is told by the first call that is none of the team.
-TEST(Beside, a_member_that_uses_memory_of_cores_stays_on_its_own) {
-  run_here(2, [] {
-    on_all_cores([] {
-      const pid_t home = thread();
-      const Team team = Team::job();
-      team.run_beside([&] {
-        for (int i = 0; i < 3; ++i) {
-          hold(3 * kMillisecond);
-          team.barrier();
-          EXPECT_NE(thread(), home);
-        }
-        // With short ways it seems to be away only, sooner or later: the machine makes some long.
-        Rank n_seem = 0;
-        for (int i = 0; i < 100'000 && n_seem < team.size(); ++i) {
-          const bool seems = thread() == home && Beside::away() != nullptr;
-          n_seem = team.allreduce(Rank{seems}, std::plus<>{});
-        }
-        EXPECT_EQ(n_seem, team.size());
-        static_cast<void>(CoreContext::here());
-        EXPECT_EQ(Beside::away(), nullptr);
-        EXPECT_EQ(thread(), home);
-        hold(3 * kMillisecond);
-        team.barrier();
-        EXPECT_EQ(Beside::away(), nullptr);
-        EXPECT_EQ(thread(), home);
-        // Until it says that it is done with it.
-        team.run_beside([&] {
-          EXPECT_NE(thread(), home);
-          team.barrier();
-        });
-        EXPECT_EQ(thread(), home);
-      });
-    });
+void stay_when_it_says_so(const Team& team, pid_t home) {
+  for (int i = 0; i < 3; ++i) {
+    hold(3 * kMillisecond);
+    team.barrier();
+    EXPECT_NE(thread(), home);
+  }
+  // With short ways it seems to be away only, sooner or later: the machine makes some long.
+  Rank n_seem = 0;
+  for (int i = 0; i < 100'000 && n_seem < team.size(); ++i) {
+    const bool seems = thread() == home && Beside::away() != nullptr;
+    n_seem = team.allreduce(Rank{seems}, std::plus<>{});
+  }
+  EXPECT_EQ(n_seem, team.size());
+  static_cast<void>(CoreContext::here());
+  EXPECT_EQ(Beside::away(), nullptr);
+  EXPECT_EQ(thread(), home);
+  hold(3 * kMillisecond);
+  team.barrier();
+  EXPECT_EQ(Beside::away(), nullptr);
+  EXPECT_EQ(thread(), home);
+  // Until it says that it is done with it.
+  team.run_beside([&] {
+    EXPECT_NE(thread(), home);
+    team.barrier();
   });
+  EXPECT_EQ(thread(), home);
+}
+
+TEST(Beside, a_member_that_uses_memory_of_cores_stays_on_its_own) {
+  const auto member = [] {
+    const pid_t home = thread();
+    const Team team = Team::job();
+    team.run_beside([&] { stay_when_it_says_so(team, home); });
+  };
+  run_here(2, [&] { on_all_cores(member); });
 }
 
 }  // namespace
