@@ -114,11 +114,11 @@ class GlobalArray {
 template <class T>
 class ArrayPtr {
  public:
-  // NOLINTBEGIN(readability-identifier-naming): the names of the standard's iterators
+  // As the standard names them for iterators.
+  // NOLINTNEXTLINE(readability-identifier-naming)
   using iterator_concept = std::random_access_iterator_tag;
   using value_type = GlobalPtr<T>;
   using difference_type = std::ptrdiff_t;
-  // NOLINTEND
 
   ArrayPtr() = default;
   ArrayPtr(const GlobalArray<T>& array, std::ptrdiff_t index) noexcept

@@ -166,7 +166,7 @@ struct Found {
   std::optional<T> value;
 
   static Found of(const T* value) { return value == nullptr ? Found{} : Found{*value}; }
-  std::optional<T> take() { return std::move(value); }
+  [[nodiscard]] std::optional<T> take() { return std::move(value); }
   void put(Writer& out) const {
     out.put(value.has_value());
     if (value) put_one(out, *value);
@@ -186,7 +186,7 @@ struct Found<T> {
     if (value == nullptr) return {};
     return {std::bit_cast<std::array<std::byte, sizeof(T)>>(*value), true};
   }
-  std::optional<T> take() const {
+  [[nodiscard]] std::optional<T> take() const {
     if (!is_there) return std::nullopt;
     return std::bit_cast<T>(bytes);
   }

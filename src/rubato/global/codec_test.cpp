@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -36,7 +37,9 @@ struct Page {
   std::string title;
   std::vector<std::uint32_t> links;
   bool operator==(const Page&) const = default;
-  auto operator<=>(const Page&) const = default;
+  bool operator<(const Page& other) const {
+    return std::tie(title, links) < std::tie(other.title, other.links);
+  }
 
   void put(Writer& out) const {
     out.put_string(title);

@@ -16,48 +16,56 @@
 namespace rubato::global {
 namespace {
 
-// One task, on all words in turn: what a plain word does.
+// A word of some core beside a plain one, to which the same is done: waited for, asynchronously, or
+// as a future.
+struct Word {
+  GlobalPtr<std::uint64_t> p;
+  std::uint64_t expected = 0;
+  std::uint64_t n_wrong = 0;
+
+  void check(bool is_right) { n_wrong += is_right ? 0 : 1; }
+  void set(std::uint64_t form, std::uint64_t value) {
+    if (form == 0) write(p, value);
+    if (form == 1) finish([&] { async_write(p, value); });
+    if (form == 2) future_write(p, value).get();
+    expected = value;
+  }
+  void add(std::uint64_t form) {
+    if (form == 0) check(fetch_add(p, 3) == expected);
+    if (form == 1) finish([&] { async_fetch_add(p, 3); });
+    if (form == 2) check(future_fetch_add(p, 3).get() == expected);
+    expected += 3;
+  }
+  void exchange(std::uint64_t form, std::uint64_t old) {
+    const bool does = old == expected;
+    if (form == 0) check(compare_exchange(p, old, 50) == does);
+    if (form == 1) finish([&] { async_compare_exchange(p, old, 50); });
+    if (form == 2) check(future_compare_exchange(p, old, 50).get() == does);
+    if (does) expected = 50;
+  }
+  void look(std::uint64_t form) {
+    std::uint64_t found = 0;
+    if (form == 0) found = read(p);
+    if (form == 1) finish([&] { fetch(p, [to = &found](std::uint64_t x) { *to = x; }); });
+    if (form == 2) found = future_read(p).get();
+    check(found == expected);
+  }
+};
+
 std::uint64_t n_wrong_forms(std::uint64_t seed) {
   const auto words = GlobalArray<std::uint64_t>::make(std::uint64_t{n_cores()} * 2);
   std::uint64_t n_wrong = 0;
   for (std::uint64_t i = 0; i < words.size(); ++i) {
-    const auto p = words[i];
-    std::uint64_t word = 0;
+    Word word{words[i]};
     for (std::uint64_t step = 0; step < 30; ++step) {
       const std::uint64_t choice = hash_words(seed, i, step);
       const std::uint64_t form = choice / 8 % 3;
-      const std::uint64_t expected = choice % 2 == 0 ? word : word + 1;
-      switch (choice % 8 / 2) {
-        case 0:
-          if (form == 0) write(p, step);
-          if (form == 1) finish([&] { async_write(p, step); });
-          if (form == 2) future_write(p, step).get();
-          word = step;
-          break;
-        case 1:
-          if (form == 0) n_wrong += fetch_add(p, 3) == word ? 0 : 1;
-          if (form == 1) finish([&] { async_fetch_add(p, 3); });
-          if (form == 2) n_wrong += future_fetch_add(p, 3).get() == word ? 0 : 1;
-          word += 3;
-          break;
-        case 2: {
-          const bool does = expected == word;
-          if (form == 0) n_wrong += compare_exchange(p, expected, 50) == does ? 0 : 1;
-          if (form == 1) finish([&] { async_compare_exchange(p, expected, 50); });
-          if (form == 2) n_wrong += future_compare_exchange(p, expected, 50).get() == does ? 0 : 1;
-          if (does) word = 50;
-          break;
-        }
-        default: {
-          std::uint64_t found = 0;
-          if (form == 0) found = read(p);
-          if (form == 1) finish([&] { fetch(p, [to = &found](std::uint64_t x) { *to = x; }); });
-          if (form == 2) found = future_read(p).get();
-          n_wrong += found == word ? 0 : 1;
-        }
-      }
+      if (choice % 4 == 0) word.set(form, step);
+      if (choice % 4 == 1) word.add(form);
+      if (choice % 4 == 2) word.exchange(form, word.expected + choice / 4 % 2);
+      word.look(form);
     }
-    n_wrong += read(p) == word ? 0 : 1;
+    n_wrong += word.n_wrong;
   }
   words.free();
   return n_wrong;

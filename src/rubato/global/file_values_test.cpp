@@ -1,7 +1,6 @@
 // Containers of values and keys of any length in files.
 
 #include <algorithm>
-#include <compare>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,7 @@ namespace {
 struct Page {
   std::string title;
   std::vector<std::uint32_t> links;
-  auto operator<=>(const Page&) const = default;
+  bool operator==(const Page&) const = default;
   void put(Writer& out) const {
     out.put_string(title);
     out.put_vector(links);
