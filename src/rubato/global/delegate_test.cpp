@@ -57,7 +57,7 @@ std::uint64_t n_wrong_forms(std::uint64_t seed) {
   std::uint64_t n_wrong = 0;
   for (std::uint64_t i = 0; i < words.size(); ++i) {
     Word word{words[i]};
-    for (std::uint64_t step = 0; step < 30; ++step) {
+    for (std::uint64_t step = 0; step < 10; ++step) {
       const std::uint64_t choice = hash_words(seed, i, step);
       const std::uint64_t form = choice / 8 % 3;
       if (choice % 4 == 0) word.set(form, step);
