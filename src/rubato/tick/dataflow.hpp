@@ -295,6 +295,7 @@ class Dataflow final : public TickEngine {
   [[nodiscard]] bool replica_wanted(RegionId region, Tick t) const;
   [[nodiscard]] Tick complete_tick() const noexcept;
   [[nodiscard]] Tick own_limit() const noexcept;
+  [[nodiscard]] Tick part_limit() const noexcept;
 
   const Plan& plan_;
   Store& store_;

@@ -67,7 +67,8 @@ bool Dataflow::more_work() const {
     if (may_unpack(links_[i], i) || pieces_fit(links_[i])) return true;
   }
   const Tick limit = own_limit();
-  if (!ready_parts_.empty() && (as_they_come_ || ready_parts_.top().tick <= limit)) return true;
+  if (!ready_parts_.empty() && (as_they_come_ || ready_parts_.top().tick <= part_limit()))
+    return true;
   return std::ranges::any_of(lanes_, [&](const Lane& lane) {
     return !lane.ready.empty() || !lane.fresh.empty() ||
            (limit > gated_limit_ && !lane.gated.empty());

@@ -18,6 +18,9 @@ namespace {
 constexpr Nanos kDeadlineLeast = 200 * kMicrosecond;
 constexpr Nanos kDeadlinesATick = 10;
 
+// Asynchronous parts are of one tick more than an eighth of those that steps may be ahead.
+constexpr Tick kPartsAhead = 8;
+
 // In front of each fragment of a message; 24 bytes.
 struct FragmentHeader {
   std::uint32_t source = 0;
@@ -158,8 +161,15 @@ void Dataflow::queue_part(RegionId region, Tick t) {
   ready_parts_.push({piece_urgency(region, t), t, region});
 }
 
+// The last tick of which parts of steps may run. What they have made is kept until the step, so of
+// ticks that are far ahead it would be kept for long: with all that own_limit() allows, a node of fish
+// under asytick-plb took 1.34 times as much memory as under comtick, and 1.28 so.
+Tick Dataflow::part_limit() const noexcept {
+  return std::min(own_limit(), own_min_ + 1 + plan_.policy.depth / kPartsAhead);
+}
+
 bool Dataflow::take_part(core::Work& work) {
-  const Tick limit = own_limit();
+  const Tick limit = part_limit();
   const auto start = [&](const Ready& ready) {
     Part& part = parts_[ready.region];
     part.queued = false;
