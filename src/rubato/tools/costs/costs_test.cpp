@@ -129,7 +129,7 @@ TEST(RecordCosts, charges_cells_with_the_time_that_steps_took) {
   EXPECT_EQ(record.costs[0].parameter, "ns-per-cell");
   EXPECT_GT(record.costs[0].ns, 1);
   const double n_cells = 64 * (64 + 256) * 9;
-  EXPECT_NEAR(record.costs[0].ns * n_cells * 1e-9 / record.seconds, 1, 0.25);
+  EXPECT_NEAR(record.costs[0].ns * n_cells * 1e-9 / record.seconds, 1, 0.4);
   EXPECT_GT(record.n_steps, 9U);
 }
 
