@@ -20,6 +20,7 @@
 #include "rubato/global/future.hpp"
 #include "rubato/global/hash_map.hpp"
 #include "rubato/global/hash_set.hpp"
+#include "rubato/global/page_test.hpp"
 #include "rubato/global/simulate_test.hpp"
 #include "rubato/global/vector.hpp"
 
@@ -32,25 +33,6 @@ std::string text_of(std::uint64_t i) {
   return std::to_string(i) + std::string(i % 50 == 7 ? 2'000 : i % 5 * 8, 'x');
 }
 
-// A value of a user.
-struct Page {
-  std::string title;
-  std::vector<std::uint32_t> links;
-  bool operator==(const Page&) const = default;
-  bool operator<(const Page& other) const {
-    return std::tie(title, links) < std::tie(other.title, other.links);
-  }
-
-  void put(Writer& out) const {
-    out.put_string(title);
-    out.put_vector(links);
-  }
-  static Page get(Reader& in) {
-    Page page{in.get_string(), {}};
-    page.links = in.get_vector<std::uint32_t>();
-    return page;
-  }
-};
 Page page_of(std::uint64_t i) {
   return {text_of(i), std::vector<std::uint32_t>(i % 7, static_cast<std::uint32_t>(i))};
 }

@@ -9,25 +9,11 @@
 #include "rubato/base/random.hpp"
 #include "rubato/global/file.hpp"
 #include "rubato/global/file_test.hpp"
+#include "rubato/global/page_test.hpp"
 
 namespace rubato::global {
 namespace {
 
-// A value of a user's own type, of any length.
-struct Page {
-  std::string title;
-  std::vector<std::uint32_t> links;
-  bool operator==(const Page&) const = default;
-  void put(Writer& out) const {
-    out.put_string(title);
-    out.put_vector(links);
-  }
-  static Page get(Reader& in) {
-    Page page{in.get_string(), {}};
-    page.links = in.get_vector<std::uint32_t>();
-    return page;
-  }
-};
 Page page_of(std::uint64_t i) {
   return {key_of(i % 4 == 1 ? 0 : i), std::vector<std::uint32_t>(i % 7, std::uint32_t{7})};
 }
