@@ -69,17 +69,21 @@ void Scheduler::wake(Worker& worker) {
 
 // Goes on with whoever is next: a ready worker, or one for a new task, or the driver.
 void Scheduler::leave(void** save) {
-  if (head_ != tail_ && budget_ > 0) {
+  const bool any_ready = head_ != tail_ && budget_ > 0;
+  if (any_ready && !std::exchange(new_task_first_, false)) [[likely]] {
     const Ready next = pop();
     go(next.worker, save, next.left_at);
     return;
   }
   Worker* worker = budget_ > 0 ? worker_for_task() : nullptr;
-  if (worker == nullptr) {
+  if (worker != nullptr) {
+    go(worker, save, worker->left_at_);
+  } else if (any_ready && budget_ > 0) {
+    const Ready next = pop();
+    go(next.worker, save, next.left_at);
+  } else {
     leave_for_driver(save);
-    return;
   }
-  go(worker, save, worker->left_at_);
 }
 
 void Scheduler::leave_for_driver(void** save) {
@@ -116,6 +120,7 @@ void Scheduler::end_of_slice() {
   if (const Worker* next = ready_in(kSlice - 1); next != nullptr)
     __builtin_prefetch(next->stack_.low);
   if (budget_ <= 0) {
+    new_task_first_ = true;
     leave_for_driver(&push(&me).left_at);
     return;
   }
@@ -260,7 +265,9 @@ void Scheduler::run_tasks(Worker& me) {
   while (!queue.empty()) {
     run_task(me, queue);
     end_turn();
-    if (head_ != tail_ || budget_ <= 0) return;
+    if (budget_ <= 0) return;
+    // With a task left in the queue it would be this worker that leave() finds for it.
+    if (head_ != tail_ && (queue.empty() || !std::exchange(new_task_first_, false))) return;
   }
 }
 

@@ -343,7 +343,9 @@ class Scheduler {
     figures_.n_turns += kSlice;
   }
   void end_turn() noexcept {
-    if (--countdown_ == 0) count_slice();
+    if (--countdown_ != 0) return;
+    count_slice();
+    new_task_first_ = true;
   }
   void end_of_slice();
   bool yield_to_new_task();
@@ -383,7 +385,8 @@ class Scheduler {
   std::uint64_t distance_of_many_;
   std::int64_t budget_ = 0;
   bool must_not_wait_ = false;
-  bool new_task_first_ = false;  // who yields to the driver keeps new tasks out for 64 turns, too
+  // The last 64 turns have ended where no new task could begin: those keep new tasks out, too.
+  bool new_task_first_ = false;
   void* driver_left_at_ = nullptr;
   detail::StackMarks driver_marks_;
   std::unique_ptr<Ready[]> ring_memory_;

@@ -112,6 +112,46 @@ TEST(Scheduler, run_some_comes_back_from_tasks_that_only_wake_each_other) {
   EXPECT_EQ(tasks.figures().n_ended, 2U);
 }
 
+// Two tasks of each kind that `kinds` has a bit of, and whether a new one has run beside them after
+// some thousand turns.
+bool runs_a_new_task_beside(unsigned kinds, std::uint64_t budget) {
+  Scheduler tasks(options());
+  Worker* waits = nullptr;
+  bool done = false;
+  bool stop = false;
+  const auto be_busy = [&](unsigned kind) {
+    while (!stop) {
+      if (kind == 0) yield();
+      if (kind == 1) tasks.yield_to_driver();
+      if (kind != 2) continue;
+      if (waits != nullptr) tasks.wake(*std::exchange(waits, nullptr));
+      waits = &tasks.running();
+      tasks.suspend("the other");
+    }
+    if (kind == 2 && waits != nullptr) tasks.wake(*std::exchange(waits, nullptr));
+  };
+  for (unsigned kind = 0; kind < 3; ++kind) {
+    for (int i = 0; i < 2 && (kinds >> kind & 1U) != 0; ++i)
+      tasks.spawn([&be_busy, kind] { be_busy(kind); });
+  }
+  for (int i = 0; i < 100; ++i)
+    static_cast<void>(tasks.run_some(budget));
+  tasks.spawn([&done] { done = true; });
+  for (int i = 0; i < 5'000 && !done; ++i)
+    static_cast<void>(tasks.run_some(budget));
+  const bool has_run = done;
+  stop = true;
+  run(tasks);
+  return has_run;
+}
+
+TEST(Scheduler, tasks_that_are_always_ready_keep_no_new_one_out) {
+  for (unsigned kinds = 1; kinds < 8; ++kinds) {
+    for (const std::uint64_t budget : {1, 3, 63, 64, 65, 1000})
+      EXPECT_TRUE(runs_a_new_task_beside(kinds, budget)) << kinds << ", " << budget;
+  }
+}
+
 TEST(Scheduler, a_suspended_task_sleeps_until_it_is_woken) {
   Scheduler tasks(options());
   Worker* sleeper = nullptr;
