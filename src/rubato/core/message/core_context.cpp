@@ -285,7 +285,12 @@ void CoreContext::turn() {
   settle_scopes();
   // If the budget ended together with the work, nobody would come back for what is open. What
   // others have shared is no reason: it may be gone when this core is asked next.
-  if (!has_own_work() && !find_tasks()) beg();
+  if (!has_own_work()) {
+    if (!find_tasks()) beg();
+  } else if (pool_.empty()) {
+    // What is always ready may wait for what this core has shared, and all others be as busy.
+    static_cast<void>(take_back_shared());
+  }
   send_hurried();
   close_blocks(has_own_work());
   if (!has_own_work()) set_hungry(can_run_pooled(0));

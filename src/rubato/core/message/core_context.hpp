@@ -11,14 +11,13 @@
 // when it is full, at the end of the slice after its own, or when this core has nothing else to do.
 // To a core of the same node it goes through a ring, in place. To another node it goes into a
 // buffer for that node, which leaves when it is full, with the slice in which its deadline passes,
-// or when the core idles; there, one core brings the parts of the buffer to their cores through its
-// own rings. Messages of a pair of cores are applied in their order, those that are posted by one
-// task or within one apply() at least.
+// or when the core idles; there, one core brings its parts to their cores through its own rings.
+// Messages of a pair of cores are applied in their order, those of one task or apply() at least.
 //
 // Bounds: to each core of the node `window_blocks` blocks may be under way, to each other node
 // `window_bytes` until they have been applied. A task that posts beyond that waits; what apply()
-// posts is always taken, since its number is bounded by the asking side. (A task of the same core
-// that posts to the same place while another one waits may be first.)
+// posts is always taken, since its number is bounded by the asking side. Who waits gets room in line,
+// at the latest when all that was sent before its turn has been applied; others add to what is open.
 //
 // Used by its own core alone; MessageEngine drives it: turn() and what follows in the list.
 
@@ -56,7 +55,6 @@
 namespace rubato::core {
 
 class MessageEngine;
-class CoreContext;
 
 class CoreContext {
  public:
@@ -363,6 +361,7 @@ class CoreContext {
   using Lane = detail::Lane;
   using Way = detail::Way;
   using RunnerSlot = detail::RunnerLevels::Slot;
+  class WantsRoom;  // core_context_send.cpp
 
   // A pooled task of type R: how it runs, and how it travels.
   template <PooledTask R>
@@ -453,7 +452,6 @@ class CoreContext {
   void post_payload(detail::Outbox& box, HandlerId handler, ByteView record, ByteView payload);
   void post_large(detail::Outbox& box, HandlerId handler, ByteView record, ByteView payload);
   void make_room(detail::Outbox& box, std::size_t n_bytes);
-  void wait_for_room(detail::Outbox& box);
   // A task runs a delegate in place: what that posts does not wait.
   [[nodiscard]] bool is_in_place() const noexcept {
     return is_applying() && tasks_.running_or_null() != nullptr;
@@ -518,6 +516,7 @@ class CoreContext {
   void give_to_beggar();
   void spread_that_tasks_exist();
   bool find_tasks();
+  bool take_back_shared();
   void beg();
   void note_given(CoreId by);
   void set_hungry(bool is_hungry) noexcept;
@@ -566,6 +565,7 @@ class CoreContext {
   std::uint64_t n_backlog_ = 0;
   std::uint64_t n_waiters_ = 0;  // tasks that wait for room
   std::vector<detail::Outbox*> waited_for_;
+  detail::RoomTurns room_turns_;
   std::vector<detail::Outbox*> posted_in_place_;  // to whom since some task gave way
   std::atomic<bool> returned_{false};             // another core is done with an entry of ours
   Nanos flush_at_ = kNever;                       // the deadline of the lanes

@@ -101,12 +101,16 @@ CoreContext::RunnerSlot CoreContext::slot_for(const detail::TaskPool& pool) cons
 
 // With a task that may begin; or go on after another one, by the runner that has that slot. While
 // tasks wait for room to send, more would only wait as well: but for those that were sent here, and
-// may be what others wait for. wait_for_room() of the last one comes back.
+// may be what others wait for; and one when all who waited have had room (RoomTurns). The last who
+// waits comes back, and so does the one who makes it due.
 detail::TaskPool* CoreContext::next_pool(const RunnerSlot* held) noexcept {
   for (detail::TaskPool* pool : {&sent_, &bound_, &pool_}) {
     if (pool->empty()) continue;
     const RunnerSlot slot = slot_for(*pool);
-    if (n_waiters_ > 0 && !slot.is_sent) continue;
+    if (n_waiters_ > 0 && !slot.is_sent && !room_turns_.is_due()) {
+      room_turns_.hold();
+      continue;
+    }
     if ((held != nullptr && slot == *held) || levels_.has_room(slot)) return pool;
   }
   return nullptr;
@@ -116,6 +120,7 @@ void CoreContext::run_next(detail::TaskPool& pool) {
   detail::TaskChunk& chunk = pool.top();
   tasks_.running().scope = chunk.finish;
   pool_of_next_ = &pool;
+  if (&pool != &sent_) room_turns_.begin();
   chunk.kind->run(*this, chunk.bytes + (chunk.n - 1) * chunk.kind->stride);
   end_in_scope(tasks_.running().scope);
   ++counters_.n_pooled_run;
@@ -216,13 +221,17 @@ void CoreContext::give_to_beggar() {
   hurry(to);
 }
 
+// What nobody has taken; true if that is something. What cannot begin is no progress: what is held
+// back would never leave.
+bool CoreContext::take_back_shared() {
+  if (!can_run_pooled(levels_.least()) || !pool_.take_back(levels_.least())) return false;
+  queue_runner();
+  return true;
+}
+
 // For a core that has nothing left. True if there is something now.
 bool CoreContext::find_tasks() {
-  // What is found and cannot begin is no progress: what is held back would never leave.
-  if (can_run_pooled(levels_.least()) && pool_.take_back(levels_.least())) {
-    queue_runner();
-    return true;
-  }
+  if (take_back_shared()) return true;
   if (!can_run_pooled(0)) return false;
   if (hunger_.n_shared.load(std::memory_order_relaxed) == 0) return false;
   const std::uint32_t me = shape_.local_of(core_);

@@ -69,19 +69,95 @@ std::byte* CoreContext::begin_record(Outbox& box, HandlerId handler, std::size_t
   return box.end;
 }
 
+// A task that wants room to a core: may have to wait for it, in line with others.
+class CoreContext::WantsRoom {
+ public:
+  WantsRoom(CoreContext& core, Outbox& box) noexcept : core_(core), box_(box) {}
+  WantsRoom(const WantsRoom&) = delete;
+  WantsRoom& operator=(const WantsRoom&) = delete;
+  ~WantsRoom() {
+    if (stands()) leave_line();
+  }
+
+  // There is room for the first task that wants it. What apply() posts takes room without end where
+  // others ask without end, so that there might never be any: then a task waits for no more than what
+  // was sent before.
+  [[nodiscard]] static bool has_first_way(const CoreContext& core, const Outbox& box) {
+    if (core.has_room(box)) return true;
+    if (box.line.first() == nullptr) return false;
+    const Sent sent = sent_to(core, box);
+    return sent.n_all - sent.n_under_way >= box.first_waits_for;
+  }
+  // It may open a block.
+  [[nodiscard]] bool has_way() const {
+    const detail::InLine* const first = box_.line.first();
+    return (first == nullptr || first == &me_) && has_first_way(core_, box_);
+  }
+  // From now on nobody who comes later is let through before it.
+  void wait() {
+    if (!stands()) stand_in_line();
+    ++core_.counters_.n_room_waits;
+    ++core_.n_waiters_;
+    if (!std::exchange(box_.is_waited_for, true)) core_.waited_for_.push_back(&box_);
+    me_.is_waiting = true;
+    core_.tasks_.suspend("room to send");
+    // Not when it was woken: the runner may have its turn before this task has.
+    if (--core_.n_waiters_ == 0) core_.queue_runner();
+  }
+
+ private:
+  // So far: blocks to a core of this node, bytes of the lane to another node.
+  struct Sent {
+    std::uint64_t n_all = 0;
+    std::uint64_t n_under_way = 0;
+  };
+  [[nodiscard]] static Sent sent_to(const CoreContext& core, const Outbox& box) {
+    if (box.is_local) return {box.n_handed_over, box.n_under_way};
+    const auto lane = core.lanes_.find(core.shape_.node_of(box.to));
+    return lane == core.lanes_.end() ? Sent{} : Sent{lane->second.n_all, lane->second.n_on_way};
+  }
+  [[nodiscard]] bool stands() const noexcept { return me_.task != nullptr; }
+  [[nodiscard]] bool is_first() const noexcept { return box_.line.first() == &me_; }
+  void stand_in_line() {
+    me_.task = &core_.tasks_.running();
+    me_.number = core_.room_turns_.come();
+    box_.line.append(me_);
+    if (is_first()) begin_as_first();
+  }
+  void begin_as_first() const { box_.first_waits_for = sent_to(core_, box_).n_all; }
+  void leave_line() {
+    const bool was_first = is_first();
+    box_.line.remove(me_);
+    if (core_.room_turns_.go(me_.number)) core_.queue_runner();
+    detail::InLine* const next = box_.line.first();
+    if (!was_first || next == nullptr) return;
+    begin_as_first();
+    // It may be the only work that this core has: nobody else would look whether there is room.
+    if (has_first_way(core_, box_)) detail::RoomLine::wake(*next);
+  }
+
+  CoreContext& core_;
+  Outbox& box_;
+  detail::InLine me_;
+};
+
 void CoreContext::make_room(Outbox& box, std::size_t n_bytes) {
+  WantsRoom me(*this, box);
+  bool has_yielded = false;
   while (static_cast<std::size_t>(box.limit - box.end) < n_bytes) {
     if (box.limit != nullptr) {
       ++counters_.n_full_blocks;
       close_block(box);
       // A full buffer leaves at the end of the slice, so that whoever waits for it can begin.
-      if (may_wait() && (!full_.empty() || n_units_in_slice() > budget_)) {
+      // Once: who finds a full block of somebody else each time would yield for ever.
+      if (may_wait() && (!full_.empty() || n_units_in_slice() > budget_) &&
+          !std::exchange(has_yielded, true)) {
         tasks_.yield_to_driver();
         continue;
       }
     }
-    if (may_wait() && !has_room(box)) {
-      wait_for_room(box);
+    if (may_wait() && !me.has_way()) {
+      me.wait();
     } else {
       if (is_in_place()) [[unlikely]] {
         owes_way_ = true;
@@ -92,15 +168,6 @@ void CoreContext::make_room(Outbox& box, std::size_t n_bytes) {
   }
 }
 
-void CoreContext::wait_for_room(Outbox& box) {
-  ++counters_.n_room_waits;
-  ++n_waiters_;
-  if (!std::exchange(box.is_waited_for, true)) waited_for_.push_back(&box);
-  box.waiters.wait("room to send");
-  // Not when it was woken: the runner may have its turn before this task has.
-  if (--n_waiters_ == 0) queue_runner();
-}
-
 // A task that runs nothing but delegates in place would never let leave what they post.
 void CoreContext::give_way() {
   if (!may_wait()) return;  // a delegate runs another one
@@ -109,8 +176,9 @@ void CoreContext::give_way() {
   if (!full_.empty() || n_units_in_slice() > budget_) tasks_.yield_to_driver();
   for (Outbox* box : boxes) {
     box->is_posted_in_place = false;
-    while (!has_room(*box))
-      wait_for_room(*box);
+    WantsRoom me(*this, *box);
+    while (!me.has_way())
+      me.wait();
   }
 }
 
@@ -193,6 +261,7 @@ void CoreContext::hand_over(Outbox& box, std::unique_ptr<Block> block) {
   ++counters_.n_blocks;
   counters_.n_bytes += block->n_bytes;
   ++box.n_under_way;
+  ++box.n_handed_over;
   const std::byte* const bytes = block->bytes.get();
   const std::size_t n_bytes = block->n_bytes;
   push(shape_.local_of(box.to), {bytes, n_bytes, core_, block.release(), nullptr});
@@ -267,6 +336,7 @@ void CoreContext::append_part(Outbox& box, std::initializer_list<ByteView> parts
   ++counters_.n_blocks;
   counters_.n_bytes += n_bytes;
   lane.n_on_way += n_bytes;
+  lane.n_all += n_bytes;
   if (lane.bytes.size() >= options_.buffer_bytes) {
     ++counters_.n_full_buffers;
     send_lane(node, lane);
@@ -369,9 +439,9 @@ void CoreContext::reclaim() {
 
 void CoreContext::wake_for_room() {
   std::erase_if(waited_for_, [&](Outbox* box) {
-    if (!has_room(*box)) return false;
+    if (!WantsRoom::has_first_way(*this, *box)) return false;
     box->is_waited_for = false;
-    box->waiters.wake_all();
+    box->line.wake_all();
     return true;
   });
 }

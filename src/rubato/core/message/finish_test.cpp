@@ -110,6 +110,19 @@ void post_all(CoreContext& here, std::uint64_t n) {
 struct Count {
   void run(CoreContext& here) const { ++here.local<Tally>().n_done; }
 };
+// Of all cores of a simulated job.
+std::uint64_t n_counted = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+struct CountAll {
+  void run(CoreContext& /*here*/) const { ++n_counted; }
+};
+void wait_until_all(CoreContext& here, std::uint64_t n) {
+  while (n_counted < n)
+    here.yield();
+}
+void wait_for(CoreContext& here, std::uint64_t n) {
+  here.spawn([&here, n] { wait_until_all(here, n); });
+}
+
 void spawn_all(CoreContext& here, std::uint64_t n) {
   for (std::uint64_t i = 0; i < n; ++i)
     here.spawn_pooled(Count{});
@@ -177,8 +190,11 @@ void simulate(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed,
   nodes[0]->engine.set_on_start([main](CoreContext& here) {
     if (here.core() == 0) main(here);
   });
-  SimHost host(network,
-               {.n_cores = n_cores, .shuffle = true, .seed = seed, .extra_delay_max = 5'000});
+  SimHost host(network, {.n_cores = n_cores,
+                         .shuffle = true,
+                         .seed = seed,
+                         .extra_delay_max = 5'000,
+                         .time_max = 100 * kSecond});
   host.run(engines);
 }
 
@@ -314,6 +330,23 @@ TEST(PooledTasks, ThatGoElsewhereCountWhereTheyWereUntilTheyAreThere) {
   for (const CoreContext* core : in_pools.cores)
     n_lent += core->n_lent();
   EXPECT_EQ(n_lent, 0U);
+}
+
+// Two cores of a node, one of which has nothing to do when the other has two pooled tasks, and gets a
+// task that waits for these before it has looked.
+TEST(PooledTasks, ThatNobodyHasTakenAreRunBesideATaskThatWaitsForThemAndYields) {
+  finish_test::n_counted = 0;
+  std::vector<std::unique_ptr<Node>> nodes;
+  simulate(
+      1, 2, 1, {},
+      [](CoreContext& here) {
+        here.send<&finish_test::wait_for>(1, 4);
+        for (int i = 0; i < 4; ++i)
+          here.spawn_pooled(finish_test::CountAll{});
+        finish_test::wait_until_all(here, 4);
+      },
+      nodes);
+  EXPECT_EQ(finish_test::n_counted, 4U);
 }
 
 // How many of ten tasks have ended when an error leaves their scope.
