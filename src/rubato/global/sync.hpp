@@ -8,6 +8,10 @@
 //   const auto locks = PerCore<core::Mutex>::make();
 //   const GlobalLock lock(locks.on(owner));    until the end of its block
 //
+//   const auto changed = PerCore<core::Condition>::make();
+//   wait(changed.on(a), locks.on(b), [=] { return read(n) > 0; });      and notify_one, notify_all
+//   call_once(onces.on(core), [=] { ... });    by one task of all
+//
 // Each is one delegate of the core that has the object [Grappa 3.1.2, synchronization operations].
 // The task that calls is suspended; at the owner nobody is, nor has a stack: who cannot go on yet
 // stands in the line of the object, with the tasks of that core, in the order of arrival, and is
@@ -91,6 +95,18 @@ void write_there(GlobalPtr<core::FullEmpty<T>> p, const T& value, bool waits) {
   reply.wait(here, waits ? "a cell of another core to be empty" : "a cell of another core");
 }
 
+// Of the task that does it.
+struct OnceEnd {
+  explicit OnceEnd(GlobalPtr<core::Once> p) noexcept : once(p) {}
+  OnceEnd(const OnceEnd&) = delete;
+  OnceEnd& operator=(const OnceEnd&) = delete;
+  ~OnceEnd() {
+    call(once, [done = is_done](core::Once& o) { o.end(done); });
+  }
+  GlobalPtr<core::Once> once;
+  bool is_done = false;
+};
+
 }  // namespace detail
 
 // --- cells: the letters say what a call waits for and what it leaves (core::FullEmpty)
@@ -165,6 +181,44 @@ inline bool arrive_and_wait(GlobalPtr<core::Barrier> p) {
   return detail::ask<bool>(
       p, "a barrier of another core",
       [](core::Barrier& barrier, const auto& answer) { barrier.async_arrive(answer); });
+}
+
+// Unlocks the mutex, of whatever core, waits to be notified and locks it again. Two messages, and those
+// of unlocking and locking. REQUIRES: the caller has locked it.
+inline void wait(GlobalPtr<core::Condition> p, GlobalPtr<core::Mutex> mutex) {
+  if (p.is_local() && mutex.is_local()) return p.local().wait(mutex.local());
+  // Unlocked from there, when it stands in the line: whoever changes something afterwards notifies it.
+  detail::ask<detail::Unit>(p, "a condition of another core",
+                            [mutex](core::Condition& condition, const auto& answer) {
+                              condition.async_wait(answer);
+                              async_unlock(mutex);
+                            });
+  lock(mutex);
+}
+template <class Predicate>
+void wait(GlobalPtr<core::Condition> p, GlobalPtr<core::Mutex> mutex, Predicate is_true) {
+  while (!is_true())
+    wait(p, mutex);
+}
+inline void notify_one(GlobalPtr<core::Condition> p) {
+  call(p, [](core::Condition& condition) { condition.notify_one(); });
+}
+inline void notify_all(GlobalPtr<core::Condition> p) {
+  call(p, [](core::Condition& condition) { condition.notify_all(); });
+}
+
+// f() by the first task that comes, on its own core; others wait until it has ended. If f throws, the
+// next one calls it. What f does elsewhere is seen by the others if f has waited for it.
+template <class F>
+void call_once(GlobalPtr<core::Once> p, F&& f) {
+  if (p.is_local()) return p.local().call(std::forward<F>(f));
+  const bool is_mine =
+      detail::ask<bool>(p, "what another task does once",
+                        [](core::Once& once, const auto& answer) { once.async_begin(answer); });
+  if (!is_mine) return;
+  detail::OnceEnd end(p);
+  std::forward<F>(f)();
+  end.is_done = true;
 }
 
 // Holds a mutex, whosever it is. Made and ended by one task; both wait.

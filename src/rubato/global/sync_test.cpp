@@ -167,6 +167,109 @@ TEST(RemoteBarrier, IsPassedWhenAllHaveArrived) {
   expect_right(n_wrong_rounds);
 }
 
+// A queue with room for two: producers and consumers of all cores, on conditions of two cores and a
+// mutex of a third.
+std::uint64_t n_wrong_queued(std::uint64_t seed) {
+  constexpr std::uint64_t kRoom = 2;
+  constexpr std::uint64_t kValues = 60;
+  const auto mutex = create<core::Mutex>(static_cast<CoreId>(seed % n_cores()));
+  const auto filled = create<core::Condition>(static_cast<CoreId>((seed + 1) % n_cores()));
+  const auto emptied = create<core::Condition>(static_cast<CoreId>((seed / 2) % n_cores()));
+  std::uint64_t n_in = 0;
+  std::uint64_t n_out = 0;
+  std::uint64_t n_most = 0;
+  finish([&] {
+    const auto in = make_global(n_in);
+    const auto out = make_global(n_out);
+    async_forall(0, kValues,
+                 [=](std::uint64_t) {
+                   const GlobalLock lock(mutex);
+                   wait(filled, mutex, [=] { return read(in) > read(out); });
+                   write(out, read(out) + 1);
+                   notify_one(emptied);
+                 },
+                 {1});
+    async_forall(0, kValues,
+                 [=, most = make_global(n_most)](std::uint64_t) {
+                   const GlobalLock lock(mutex);
+                   wait(emptied, mutex, [=] { return read(in) - read(out) < kRoom; });
+                   write(in, read(in) + 1);
+                   write(most, std::max(read(most), read(in) - read(out)));
+                   notify_one(filled);
+                 },
+                 {1});
+  });
+  destroy(emptied);
+  destroy(filled);
+  destroy(mutex);
+  return (n_in == kValues && n_out == kValues ? 0 : 1) + (n_most >= 1 && n_most <= kRoom ? 0 : 1);
+}
+
+TEST(RemoteCondition, WakesThoseWhoWaitForARoomAndAValue) {
+  expect_right(n_wrong_queued);
+}
+
+// All wait for one change, of which one tells all.
+std::uint64_t n_wrong_notified(std::uint64_t seed) {
+  constexpr std::uint64_t kWaiters = 100;
+  const auto locks = PerCore<core::Mutex>::make();
+  const auto conditions = PerCore<core::Condition>::make();
+  const auto mutex = locks.on(static_cast<CoreId>(seed % n_cores()));
+  const auto changed = conditions.on(n_cores() - 1);
+  std::uint64_t value = 0;
+  std::uint64_t sum = 0;
+  finish([&] {
+    async_forall(0, kWaiters,
+                 [=, v = make_global(value), to = make_global(sum)](std::uint64_t) {
+                   const GlobalLock lock(mutex);
+                   wait(changed, mutex, [=] { return read(v) != 0; });
+                   async_add(to, read(v));
+                 },
+                 {1});
+    for (std::uint64_t i = 0; i < seed % 5; ++i)
+      CoreContext::here().yield();
+    const GlobalLock lock(mutex);
+    value = 7;
+    notify_all(changed);
+  });
+  conditions.free();
+  locks.free();
+  return sum == 7 * kWaiters ? 0 : 1;
+}
+
+TEST(RemoteCondition, TellsAllOfAChange) {
+  expect_right(n_wrong_notified);
+}
+
+// It fails twice; then it is done, before anybody goes on.
+std::uint64_t n_wrong_once(std::uint64_t seed) {
+  constexpr std::uint64_t kCallers = 60;
+  const auto once = create<core::Once>(static_cast<CoreId>(seed % n_cores()));
+  std::uint64_t n_calls = 0;
+  std::uint64_t n_failed = 0;
+  std::uint64_t n_saw_it_done = 0;
+  forall(0, kCallers,
+         [=, calls = make_global(n_calls), failed = make_global(n_failed),
+          saw = make_global(n_saw_it_done)](std::uint64_t) {
+           try {
+             call_once(once, [=] {
+               if (fetch_add(calls, 1) < 2) throw Error("not yet");
+               CoreContext::here().yield();
+             });
+             if (call(once, [](core::Once& o) { return o.is_done(); })) async_add(saw, 1);
+           } catch (const Error&) {
+             async_add(failed, 1);
+           }
+         },
+         {1});
+  destroy(once);
+  return (n_calls == 3 ? 0 : 1) + (n_failed == 2 ? 0 : 1) + (n_saw_it_done == kCallers - 2 ? 0 : 1);
+}
+
+TEST(RemoteOnce, IsDoneByOneOfAllAndAgainIfItThrew) {
+  expect_right(n_wrong_once);
+}
+
 // Of one core tasks wait for a cell, beside messages from others: in the order of arrival.
 TEST(RemoteCell, ServesTasksOfItsCoreAndOthersInOneLine) {
   std::vector<std::uint64_t> order;

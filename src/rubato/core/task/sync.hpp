@@ -276,6 +276,11 @@ class Condition {
     while (!is_true())
       wait(mutex);
   }
+  // then() when it is notified, with nothing locked: who calls unlocks the mutex behind this.
+  template <class F>
+  void async_wait(F then) {
+    waiters_.add(std::move(then));
+  }
   void notify_one() { waiters_.wake_one(); }
   void notify_all() { waiters_.wake_all(); }
 
@@ -346,21 +351,51 @@ class Once {
   // Calls f if nobody has; waits if somebody is in it. If f throws, the next one calls it.
   template <class F>
   void call(F&& f) {
-    mutex_.lock();
-    const Unlock unlock{mutex_};
-    if (done_) return;
+    if (!begin()) return;
+    End end(*this);
     std::forward<F>(f)();
-    done_ = true;
+    end.is_done = true;
   }
   [[nodiscard]] bool is_done() const noexcept { return done_; }
 
+  // then(true) if it is up to the caller, who says end() afterwards; then(false) when it has been done.
+  template <class F>
+  void async_begin(F then) {
+    if (!done_ && busy_) return waiters_.add([this, then = std::move(then)] { then(!done_); });
+    const bool is_mine = !done_;
+    busy_ = is_mine;
+    then(is_mine);
+  }
+  // REQUIRES: somebody has begun.
+  void end(bool is_done) {
+    RUBATO_REQUIRE(busy_);
+    done_ = is_done;
+    if (!is_done && waiters_.wake_one()) return;  // it is up to that one now
+    busy_ = false;
+    if (is_done) waiters_.wake_all();
+  }
+
  private:
-  struct Unlock {
-    Mutex& mutex;
-    ~Unlock() { mutex.unlock(); }
+  struct End {
+    explicit End(Once& o) noexcept : once(o) {}
+    End(const End&) = delete;
+    End& operator=(const End&) = delete;
+    ~End() { once.end(is_done); }
+    Once& once;
+    bool is_done = false;
   };
-  Mutex mutex_;
+  [[nodiscard]] bool begin() {
+    if (!done_ && busy_) {
+      waiters_.wait("what another task does once");
+      return !done_;
+    }
+    busy_ = !done_;
+    return busy_;
+  }
+
   bool done_ = false;
+  bool busy_ = false;  // somebody is in it, or has been woken for it
+  detail::WaitList waiters_;
 };
 
 }  // namespace rubato::core

@@ -257,6 +257,51 @@ TEST(Sync, once_is_called_again_only_if_it_threw) {
   EXPECT_EQ(n_saw_it_done, 4);
 }
 
+// Who has no task stands in the same line.
+TEST(Sync, once_is_up_to_the_next_in_line_task_or_not_while_it_fails) {
+  Scheduler tasks({});
+  Once once;
+  std::string text;
+  const auto stand = [&](const char* who) {
+    once.async_begin([&text, who](bool is_mine) { text += is_mine ? who : "-"; });
+  };
+  stand("a");
+  stand("b");
+  tasks.spawn([&] { once.call([&] { text += "c"; }); });
+  tasks.spawn([&] { once.call([&] { text += "d"; }); });
+  run_all(tasks);
+  stand("e");
+  once.end(false);  // a's
+  EXPECT_EQ(text, "ab");
+  once.end(false);
+  run_all(tasks);
+  EXPECT_EQ(text, "abc-");
+  EXPECT_TRUE(once.is_done());
+  stand("f");
+  EXPECT_EQ(text, "abc--");
+  EXPECT_TRUE(tasks.waiting(10).empty());
+}
+
+TEST(Sync, a_condition_notifies_who_has_no_task_in_its_turn) {
+  Scheduler tasks({});
+  Mutex mutex;
+  Condition changed;
+  std::string text;
+  changed.async_wait([&] { text += "a"; });
+  tasks.spawn([&] {
+    const std::lock_guard lock(mutex);
+    changed.wait(mutex);
+    text += "b";
+  });
+  run_all(tasks);
+  changed.async_wait([&] { text += "c"; });
+  for (const char* const so_far : {"a", "ab", "abc", "abc"}) {
+    changed.notify_one();
+    run_all(tasks);
+    EXPECT_EQ(text, so_far);
+  }
+}
+
 // Several writers and readers of some cells, who yield at random.
 class Traffic {
  public:
