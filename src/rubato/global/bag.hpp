@@ -6,9 +6,12 @@
 //   forall(next, [](Vertex& v) { .. });                            where they lie
 //   while (auto v = next.take()) ...                               own ones first, then those of others
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,14 +20,33 @@
 
 namespace rubato::global {
 
+namespace detail {
+
+// What is indexed as `list` is, while nothing is added or removed; goes by its bytes.
+template <class T>
+[[nodiscard]] T* first_of(std::vector<T>& list) {
+  return list.data();
+}
+struct Flags {
+  std::deque<bool>* list;
+  [[nodiscard]] bool& operator[](std::uint64_t i) const { return (*list)[i]; }
+};
+[[nodiscard]] inline Flags first_of(std::deque<bool>& list) {
+  return {&list};
+}
+
+}  // namespace detail
+
 // A handle: copied and sent as it is. Values are plain, strings, or of any type that has a codec.
 template <class T>
 class GlobalBag {
   static_assert(Encoded<T>,
                 "a value of a bag is a string, a plain value, or has a codec (codec.hpp)");
-  static_assert(!std::is_same_v<T, bool>, "values of a bag are handed out in place: take a char");
 
  public:
+  // What a core has. Values are handed out in place, and std::vector<bool> has bits: of these a deque.
+  using Values = std::conditional_t<std::is_same_v<T, bool>, std::deque<T>, std::vector<T>>;
+
   GlobalBag() = default;
 
   // An empty one. Called by a task; waits.
@@ -50,10 +72,9 @@ class GlobalBag {
     on_all_cores([bag = *this] { bag.local().clear(); });
   }
   // The values of the calling core.
-  [[nodiscard]] std::vector<T>& local() const { return values_.here(); }
+  [[nodiscard]] Values& local() const { return values_.here(); }
 
  private:
-  using Values = std::vector<T>;
   static constexpr std::size_t kGivenMost = 4096;
 
   // Of the values of a core, for one that has none.
@@ -116,8 +137,9 @@ void async_forall(const GlobalBag<T>& bag, const Body& body, LoopOptions options
       "the body of a loop is copied to all cores by its bytes: it must capture plain values");
   async_on_all_cores(
       [bag, body, options, place = PortablePlace(at)] {
-        T* const values = bag.local().data();
-        const auto one = [values, body](std::uint64_t i) { body(values[i]); };
+        const auto one = [values = detail::first_of(bag.local()), body](std::uint64_t i) {
+          body(values[i]);
+        };
         detail::start_range<true>(CoreContext::here(), 0, bag.local().size(), one, options, place);
       },
       at);

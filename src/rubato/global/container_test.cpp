@@ -197,6 +197,36 @@ TEST(GlobalBag, EachValueIsTakenOnce) {
   expect_right(n_wrong_in_bag);
 }
 
+// Values that a list of them holds as bits, if nobody takes care.
+std::uint64_t n_wrong_in_bag_of_bools(std::uint64_t seed) {
+  constexpr std::uint64_t kValues = 700;
+  const auto bag = GlobalBag<bool>::make();
+  bag.put(true);
+  forall(0, kValues, [=](std::uint64_t i) {
+    if (seed % 2 == 0 || this_core() == 0) bag.put(i % 3 == 0);
+  });
+  const std::uint64_t n = bag.size();
+  std::uint64_t n_true = 0;
+  forall(bag, [count = make_global(n_true)](bool& value) {
+    if (value) async_add(count, 1);
+    value = !value;
+  });
+  std::uint64_t n_false = 0;
+  std::uint64_t n_taken = 0;
+  on_all_cores([bag, no = make_global(n_false), all = make_global(n_taken)] {
+    while (const auto value = bag.take()) {
+      async_add(all, 1);
+      if (!*value) async_add(no, 1);
+    }
+  });
+  bag.free();
+  return (n_taken == n && n_true > 0 ? 0 : 1) + (n_false == n_true ? 0 : 1);
+}
+
+TEST(GlobalBag, HasBoolsAsAllOtherValues) {
+  expect_right(n_wrong_in_bag_of_bools);
+}
+
 // Each core pushes numbers of its own, in one task; all are there, in the order of each.
 std::uint64_t n_wrong_in_pushes(std::uint64_t seed) {
   const std::uint64_t n_each = 200 + seed * 50;

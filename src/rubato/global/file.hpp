@@ -204,17 +204,17 @@ class ArraySink final : public SegmentSink {
 // --- entries that a core has one after the other, each as put_one() writes it
 
 // Of a vector that has been cut among the cores, and of a bag.
-template <class T>
+template <class T, class List>
 class ListEntries {
  public:
-  explicit ListEntries(const PerCore<std::vector<T>>& parts) : values_(&parts.here()) {}
+  explicit ListEntries(const PerCore<List>& parts) : values_(&parts.here()) {}
   explicit ListEntries(const GlobalBag<T>& bag) : values_(&bag.local()) {}
   [[nodiscard]] std::size_t size() const noexcept { return values_->size(); }
   [[nodiscard]] std::uint64_t n_bytes(std::size_t i) const { return n_bytes_of<T>((*values_)[i]); }
   void put(Writer& out, std::size_t i) const { put_one<T>(out, (*values_)[i]); }
 
  private:
-  const std::vector<T>* values_;
+  const List* values_;
 };
 // The key and the value; of a set, values have no bytes.
 template <class K, class V, FileKind kKind>
@@ -433,8 +433,9 @@ template <class T>
 template <class T>
 void save(const GlobalVector<T>& vector, const std::string& path) {
   const auto parts = detail::cut(vector);
-  const auto failure = detail::save_file<detail::EntrySource<detail::ListEntries<T>>>(
-      path, detail::list_type<T>(detail::FileKind::vector), parts);
+  const auto failure =
+      detail::save_file<detail::EntrySource<detail::ListEntries<T, std::vector<T>>>>(
+          path, detail::list_type<T>(detail::FileKind::vector), parts);
   parts.free();
   if (failure) throw Error(*failure);
 }
@@ -480,7 +481,8 @@ template <class K>
 // Writes the values to `path`, in no order. Called by a task; waits. Throws Error as above.
 template <class T>
 void save(const GlobalBag<T>& bag, const std::string& path) {
-  const auto failure = detail::save_file<detail::EntrySource<detail::ListEntries<T>>>(
+  using Entries = detail::ListEntries<T, typename GlobalBag<T>::Values>;
+  const auto failure = detail::save_file<detail::EntrySource<Entries>>(
       path, detail::list_type<T>(detail::FileKind::bag), bag);
   if (failure) throw Error(*failure);
 }
