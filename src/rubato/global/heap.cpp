@@ -43,7 +43,9 @@ struct Allocated {
 };
 // Before anybody can use it.
 void tell_all_cores(std::uint64_t offset, std::uint64_t n_bytes) {
-  on_all_cores([offset, n_bytes] { Allocated{offset, n_bytes}.apply(CoreContext::here()); });
+  CoreContext& here = CoreContext::here();
+  const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
+  here.finish([&] { here.multicast(0, n_cores, Allocated{offset, n_bytes}); });
 }
 void forget(CoreContext& here, std::uint64_t offset) {
   here.local_or_make<Allocations>().n_bytes.erase(offset);
