@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include "bench/counted_run.hpp"
 #include "bench/growth.hpp"
 #include "bench/harness.hpp"
 #include "rubato/base/time.hpp"
@@ -36,11 +37,12 @@ double resident_bytes() {
 struct Measured {
   double members = 0;  // million a second
   double bytes = 0;    // of a member, while the container is held
+  Counters counters;
 };
 
 Measured range(core::NodeHost& host, std::int64_t n) {
   Measured result;
-  global::run(host, {}, [&] {
+  result.counters = counted_run(host, [&] {
     const auto sums = global::PerCore<std::int64_t>::make();
     const double before = resident_bytes();
     const Nanos begin = steady_now();
@@ -65,9 +67,9 @@ Measured range(core::NodeHost& host, std::int64_t n) {
 
 // By how many MiB the process grows at most while a loop over [0, n) runs; each body is counted, and
 // may start a task.
-double loop_mib(core::NodeHost& host, std::int64_t n, bool starts_tasks) {
+double loop_mib(core::NodeHost& host, std::int64_t n, bool starts_tasks, Counters& counters) {
   double mib = 0;
-  global::run(host, {}, [&] {
+  counters = counted_run(host, [&] {
     const auto counts = global::PerCore<std::int64_t>::make();
     const Growth growth;
     const flow::FlowResult run = flow::run([&] {
@@ -108,14 +110,18 @@ Report run(const Options& options) {
   std::vector<double> members;
   std::vector<double> bytes;
   std::vector<double> hand;
+  Counters of_range;
+  Counters of_loop;
+  Counters of_tasks;
   // Before there is memory that was kept.
   const std::int64_t n_long = options.quick ? 10'000'000 : 1'000'000'000;
-  const double loop = loop_mib(job.host(), n_long, false);
-  const double tasks = loop_mib(job.host(), n_long / 10, true);
+  const double loop = loop_mib(job.host(), n_long, false, of_loop);
+  const double tasks = loop_mib(job.host(), n_long / 10, true, of_tasks);
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
     const Measured measured = range(job.host(), n);
     members.push_back(measured.members);
+    of_range = measured.counters;
     if (round == 0) bytes.push_back(measured.bytes);  // later ones find memory that was kept
     hand.push_back(by_hand(n));
   }
@@ -126,6 +132,9 @@ Report run(const Options& options) {
                  value_row("memory", "bytes/member", bytes, "value <= 24"),
                  value_row("loop-1G", "MiB", {loop}, "value <= 64"),
                  value_row("tasks-100M", "MiB", {tasks}, "value <= 64")};
+  report.rows[0].counters = of_range;
+  report.rows[2].counters = of_loop;
+  report.rows[3].counters = of_tasks;
   return report;
 }
 

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <string>
 
+#include "bench/counted_run.hpp"
 #include "bench/harness.hpp"
 #include "rubato/flow/loop.hpp"
 #include "rubato/flow/run.hpp"
@@ -35,6 +36,7 @@ struct Sizes {
 struct Point {
   double wall = 0;           // ns, virtual
   double n_queued_most = 0;  // tasks of any node
+  Counters counters{};
 };
 
 // A loop's pool holds a half for each time that the range was cut, and the tasks of one grain, since
@@ -80,7 +82,8 @@ Point noop(std::uint32_t n_nodes, std::int64_t n_tasks, std::uint64_t seed) {
     flow::async_for(0, n, start, {.grain = kGrain})();
   });
   RUBATO_REQUIRE(n_run == n, n_run, n);
-  return {static_cast<double>(run.wall), static_cast<double>(run.counters.n_queued_max)};
+  return {static_cast<double>(run.wall), static_cast<double>(run.counters.n_queued_max),
+          named(run.counters)};
 }
 
 // A container is made and filled by a loop, and another loop visits its members.
@@ -100,7 +103,8 @@ Point range(std::uint32_t n_nodes, std::int64_t n_members, std::uint64_t seed) {
     })();
   });
   RUBATO_REQUIRE(sum == n * (n - 1) / 2, sum, n);
-  return {static_cast<double>(run.wall), static_cast<double>(run.counters.n_queued_max)};
+  return {static_cast<double>(run.wall), static_cast<double>(run.counters.n_queued_max),
+          named(run.counters)};
 }
 
 Report run(const Options& options) {
@@ -124,8 +128,10 @@ Report run(const Options& options) {
     const char* const must = n_nodes == 1024 ? "value >= 0.8" : "";
     report.rows.push_back(
         value_row("efficiency-" + size, "of one node", {first_noop.wall / tasks.wall}, must));
+    report.rows.back().counters = tasks.counters;
     report.rows.push_back(value_row("range-efficiency-" + size, "of one node",
                                     {first_range.wall / members.wall}, must));
+    report.rows.back().counters = members.counters;
   }
   const auto add_queue = [&](const char* name, double most, double bound) {
     report.rows.push_back(value_row(name, "tasks of a node", {most},

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "bench/counted_run.hpp"
 #include "bench/growth.hpp"
 #include "bench/harness.hpp"
 #include "rubato/base/time.hpp"
@@ -65,19 +66,20 @@ std::int64_t hold() {
   return 1;
 }
 
-void run_text(core::NodeHost& host, const char* text, std::int64_t n) {
+Counters run_text(core::NodeHost& host, const char* text, std::int64_t n) {
   global::ProgramOptions options;
   options.messages.tasks.stacks.guarded_bytes = flow::kScriptStackBytes;
-  global::run(host, options, [&] {
+  const auto main = [&] {
     flow::ScriptArguments arguments;
     arguments.named["n"] = std::to_string(n);
     flow::run_script(text, "flow-script", arguments).check();
-  });
+  };
+  return counted_run(host, main, options);
 }
 
-double script_rate(core::NodeHost& host, const char* text, std::int64_t n) {
+double script_rate(core::NodeHost& host, const char* text, std::int64_t n, Counters& counters) {
   const Nanos begin = steady_now();
-  run_text(host, text, n);
+  counters = run_text(host, text, n);
   return static_cast<double>(n) / static_cast<double>(steady_now() - begin) * 1e3;
 }
 
@@ -93,9 +95,9 @@ double rate_in_cpp(core::NodeHost& host, std::int64_t n) {
   return static_cast<double>(n) / static_cast<double>(steady_now() - begin) * 1e3;
 }
 
-double gated_mib(core::NodeHost& host, std::int64_t n) {
+double gated_mib(core::NodeHost& host, std::int64_t n, Counters& counters) {
   const Growth growth;
-  run_text(host, kGated, n);
+  counters = run_text(host, kGated, n);
   return growth.mib();
 }
 
@@ -109,7 +111,8 @@ Report run(const Options& options) {
   core::Job job(std::make_unique<net::LocalFabric>(), config);
   Report report;
   report.cores = kCores;
-  const double gated = gated_mib(job.host(), n);  // before there is memory that was kept
+  Counters of_gated;
+  const double gated = gated_mib(job.host(), n, of_gated);  // before there is memory that was kept
   const std::vector<std::pair<std::string, const char*>> scripts = {
       {"rules", kRules}, {"range", kRange}, {"leaves", kLeaves}};
   const int n_all = n_rounds * static_cast<int>(scripts.size());
@@ -117,15 +120,18 @@ Report run(const Options& options) {
   for (const auto& [metric, text] : scripts) {
     std::vector<double> ours;
     std::vector<double> in_cpp;
+    Counters counters;
     for (int round = 0; round < n_rounds; ++round) {
       options.begin_round(n_done++, n_all, metric);
-      ours.push_back(script_rate(job.host(), text, n));
+      ours.push_back(script_rate(job.host(), text, n, counters));
       in_cpp.push_back(rate_in_cpp(job.host(), n));
     }
     report.rows.push_back(compare_row(metric, "million/s", ours, "tasks of a flow in C++", in_cpp,
                                       metric == "leaves" ? "reported" : "value >= 1"));
+    report.rows.back().counters = counters;
   }
   report.rows.push_back(value_row("gated", "MiB", {gated}, "value <= 64"));
+  report.rows.back().counters = of_gated;
   return report;
 }
 

@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "bench/counted_run.hpp"
 #include "bench/harness.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
@@ -16,9 +17,9 @@ namespace {
 
 constexpr std::uint32_t kCores = 2;
 
-double store_rate(core::NodeHost& host, std::int64_t n) {
+double store_rate(core::NodeHost& host, std::int64_t n, Counters& counters) {
   double result = 0;
-  global::run(host, {}, [&] {
+  counters = counted_run(host, [&] {
     const Nanos begin = steady_now();
     const flow::FlowResult run = flow::run([=] {
       flow::async_for(0, n, [](std::int64_t i) {
@@ -55,15 +56,17 @@ Report run(const Options& options) {
   core::Job job(std::make_unique<net::LocalFabric>(), config);
   std::vector<double> ours;
   std::vector<double> hand;
+  Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
-    ours.push_back(store_rate(job.host(), n));
+    ours.push_back(store_rate(job.host(), n, counters));
     hand.push_back(by_hand(n));
   }
   Report report;
   report.cores = kCores;
   report.rows = {compare_row("operations", "million/s", ours, "std::unordered_map, one thread",
                              hand, "value >= 3")};
+  report.rows.front().counters = counters;
   return report;
 }
 

@@ -1,5 +1,6 @@
 #include "bench/flow_work.hpp"
 
+#include "bench/counted_run.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/flow/loop.hpp"
 #include "rubato/flow/run.hpp"
@@ -17,9 +18,10 @@ void start_noop() {
 
 }  // namespace
 
-double flow_noop_rate(core::NodeHost& host, std::uint64_t n_tasks, bool one_source) {
+double flow_noop_rate(core::NodeHost& host, std::uint64_t n_tasks, bool one_source,
+                      Counters& counters) {
   double result = 0;
-  global::run(host, {}, [&] {
+  counters = counted_run(host, [&] {
     const Nanos begin = steady_now();
     const flow::FlowResult run = flow::run([=] {
       if (one_source) {
@@ -39,9 +41,9 @@ double flow_noop_rate(core::NodeHost& host, std::uint64_t n_tasks, bool one_sour
   return result;
 }
 
-double flow_chain_rate(core::NodeHost& host, std::uint64_t n_links) {
+double flow_chain_rate(core::NodeHost& host, std::uint64_t n_links, Counters& counters) {
   double result = 0;
-  global::run(host, {}, [&] {
+  counters = counted_run(host, [&] {
     const global::CoreId n_cores = global::n_cores();
     const bool goes_round = host.shape().n_nodes > 1;
     const Nanos begin = steady_now();

@@ -26,7 +26,8 @@ struct Size {
   const char* must;
 };
 
-double task_yield_ns(std::size_t n, std::uint64_t n_yields, std::uint64_t seed, bool prefetches) {
+double task_yield_ns(std::size_t n, std::uint64_t n_yields, std::uint64_t seed, bool prefetches,
+                     Counters& counters) {
   Scheduler::Options options;
   if (!prefetches) options.prefetch_distance = 0;
   Scheduler tasks(options);
@@ -51,6 +52,9 @@ double task_yield_ns(std::size_t n, std::uint64_t n_yields, std::uint64_t seed, 
   for (const std::size_t i : shuffled(n, seed))
     tasks.wake(*workers[i]);
   run();
+  // Of tasks alone: there are no messages.
+  const Scheduler::Figures figures = tasks.figures();
+  counters = {{"tasks", figures.n_spawned}, {"switches", figures.n_turns}};
   return clock.ns_a_yield(n_yields);
 }
 
@@ -82,17 +86,19 @@ Report run(const Options& options) {
     std::vector<double> ours;
     std::vector<double> blind;
     std::vector<double> fibers;
+    Counters counters;  // the same with and without
     for (int round = 0; round < n_rounds; ++round) {
       options.begin_round(round, n_rounds, size.name);
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
-      ours.push_back(task_yield_ns(size.n_tasks, n_yields, seed, true));
-      blind.push_back(task_yield_ns(size.n_tasks, n_yields, seed, false));
+      ours.push_back(task_yield_ns(size.n_tasks, n_yields, seed, true, counters));
+      blind.push_back(task_yield_ns(size.n_tasks, n_yields, seed, false, counters));
 #ifdef RUBATO_HAS_BOOST_FIBER
       fibers.push_back(fiber_yield_ns(size.n_tasks, n_yields, seed));
 #endif
     }
     const std::string name = size.name;
     report.rows.push_back(row_of(name, ours, "Boost.Fiber", fibers, size.must));
+    report.rows.back().counters = counters;
     report.rows.push_back(row_of(name + "-prefetch", ours, "without prefetching", blind, ""));
   }
   return report;

@@ -1,5 +1,6 @@
 // The jobs of flow-noop and flow-chain whose nodes are processes: flow_job noop TASKS, or flow_job
-// chain LINKS. One core a node. Node 0 prints a line of JSON with "million_per_second".
+// chain LINKS. One core a node. Node 0 prints a line of JSON with "million_per_second" and
+// "counters".
 
 #include <cstdio>
 #include <exception>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "bench/flow_work.hpp"
+#include "bench/jobs/job_result.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/net/fabric_factory.hpp"
 
@@ -20,9 +22,10 @@ int run(const std::vector<std::string>& words) {
   config.host.n_cores = 1;
   core::Job job(net::make_fabric(), config);
   const std::uint64_t n = std::stoull(words[1]);
-  const double result =
-      words[0] == "noop" ? flow_noop_rate(job.host(), n, false) : flow_chain_rate(job.host(), n);
-  if (job.speaks()) std::printf("{\"million_per_second\":%.6g}\n", result);
+  JobResult result;
+  result.rate = words[0] == "noop" ? flow_noop_rate(job.host(), n, false, result.counters)
+                                   : flow_chain_rate(job.host(), n, result.counters);
+  if (job.speaks()) print(result);
   return 0;
 }
 

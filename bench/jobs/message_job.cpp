@@ -13,11 +13,11 @@
 #include "bench/counted_run.hpp"
 #include "bench/gups_work.hpp"
 #include "bench/job.hpp"
+#include "bench/jobs/job_result.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
-#include "rubato/io/json.hpp"
 #include "rubato/net/fabric_factory.hpp"
 
 namespace rubato::bench {
@@ -139,13 +139,7 @@ int run(const std::vector<std::string>& words) {
         "both-ways MESSAGES",
         ExitCode::usage);
   }
-  if (!job.speaks()) return 0;
-  io::JsonWriter json;
-  json.begin_object().field("million_per_second", result.rate).key("counters").begin_object();
-  for (const auto& [name, n] : result.counters)
-    json.field(name, n);
-  json.end_object().end_object();
-  std::printf("%s\n", json.text().c_str());
+  if (job.speaks()) print(result);
   return 0;
 }
 
