@@ -240,6 +240,8 @@ void CoreContext::turn() {
   const HereScope inside(*this);
   set_hungry(false);
   ++counters_.n_slices;
+  // Not if the last slice has done it: what is to be hurried may come without end.
+  const bool may_put_off = n_turns_in_slice_ > 0 || !tasks_.is_ready();
   n_applied_in_slice_ = n_turns_in_slice_ = 0;
   charged_ = 0;
   n_turns_before_ = tasks_.n_turns();
@@ -258,8 +260,9 @@ void CoreContext::turn() {
     send_hurried();
     const std::uint64_t turn = tasks_.n_turns();
     const std::uint64_t n_units = n_units_of_tasks();
-    // However much comes, tasks go on: after what others wait for has left.
-    if (!hurries) {
+    // However much comes, tasks go on: after what others wait for has left, with the end of the slice
+    // if these are of another node.
+    if (!hurries || full_.empty() || !may_put_off) {
       tasks_.run_some(std::min((left - std::min(left, n_applied)) / kTurnUnits + 1, kTurnsAtOnce),
                       now_);
       if (!natives_.leaving.empty()) send_beside();

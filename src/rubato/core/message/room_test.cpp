@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -52,6 +53,10 @@ void Asker::run() {
 void stop(CoreContext& here) {
   --here.local<Seen>().n_to_stop;
 }
+struct Tell {
+  std::uint64_t what = 0;
+  void apply(CoreContext& here) const { ++here.local<Seen>().n_applied; }
+};
 struct Stop {
   void run(CoreContext& here) const { stop(here); }
 };
@@ -82,6 +87,7 @@ using Main = std::function<void(CoreContext&)>;
 struct Run {
   std::uint32_t n_nodes = 2;
   Nanos time_max = kSecond / 2;  // virtual: what others keep out would never end
+  std::uint32_t n_cores = 2;     // in all
 };
 
 // Of one record, to each core and node.
@@ -93,10 +99,10 @@ MessageOptions room_for_one() {
   return options;
 }
 
-// Two cores, of a node each or of one, which begin with `main` and `second`.
-void run_two(const MessageOptions& options, Seen& seen, const Main& main, const Main& second = {},
-             const Run& run = {}) {
-  const std::uint32_t n_cores = 2 / run.n_nodes;  // of each
+// Cores of some nodes or of one, the first of which begins with `main` and the others with `second`.
+void run_cores(const MessageOptions& options, Seen& seen, const Main& main, const Main& second = {},
+               const Run& run = {}) {
+  const std::uint32_t n_cores = run.n_cores / run.n_nodes;  // of each
   net::SimOptions network_options;
   network_options.n_nodes = run.n_nodes;
   net::SimNetwork network(network_options);
@@ -123,7 +129,7 @@ TEST(Room, PooledTasksBeginWhenNobodyWaitsForItAnyMore) {
   options.clock = nullptr;
   for (std::uint64_t n_before = 0; n_before < 64; ++n_before) {
     Seen seen;
-    ASSERT_NO_THROW(run_two(options, seen, [&seen, n_before](CoreContext& here) {
+    ASSERT_NO_THROW(run_cores(options, seen, [&seen, n_before](CoreContext& here) {
       for (std::uint64_t i = 0; i < n_before; ++i)
         here.tasks().yield();
       here.finish([&] {
@@ -150,7 +156,7 @@ TEST(Room, PooledTasksOfNoScopeAreNotLost) {
   options.clock = nullptr;
   for (std::uint64_t n_before = 0; n_before < 64; ++n_before) {
     Seen seen;
-    run_two(options, seen, [&seen, n_before](CoreContext& here) {
+    run_cores(options, seen, [&seen, n_before](CoreContext& here) {
       for (std::uint64_t i = 0; i < n_before; ++i)
         here.tasks().yield();
       here.spawn([&here, &seen] {
@@ -189,7 +195,7 @@ TEST(Room, ATaskThatWaitsForItIsNotOvertakenWithoutEnd) {
               here.spawn([&here] { here.send<&room_test::stop>(1); });
           });
         };
-        EXPECT_NO_THROW(run_two(room_for_one(), seen, main, {}, {.n_nodes = n_nodes}));
+        EXPECT_NO_THROW(run_cores(room_for_one(), seen, main, {}, {.n_nodes = n_nodes}));
       }
     }
   }
@@ -216,7 +222,7 @@ TEST(Room, AnswersWithoutEndDoNotKeepATaskOut) {
           here.send<&room_test::count>(1, i);
         here.send<&room_test::stop>(1);
       };
-      EXPECT_NO_THROW(run_two(room_for_one(), seen, main, ask_on, {n_nodes, 20 * kMillisecond}))
+      EXPECT_NO_THROW(run_cores(room_for_one(), seen, main, ask_on, {n_nodes, 20 * kMillisecond}))
           << n_nodes << " nodes, " << n_askers;
       EXPECT_EQ(seen.n_applied, 20U);
     }
@@ -227,7 +233,7 @@ TEST(Room, AnswersWithoutEndDoNotKeepATaskOut) {
 TEST(Room, ThoseWhoAlwaysWaitForItDoNotKeepPooledTasksOut) {
   for (std::uint64_t n_askers = 1; n_askers < 6; ++n_askers) {
     Seen seen;
-    ASSERT_NO_THROW(run_two(room_for_one(), seen, [&seen, n_askers](CoreContext& here) {
+    ASSERT_NO_THROW(run_cores(room_for_one(), seen, [&seen, n_askers](CoreContext& here) {
       std::deque<room_test::Asker> askers;
       for (std::uint64_t i = 0; i < n_askers; ++i)
         askers.emplace_back(here, seen);
@@ -241,6 +247,27 @@ TEST(Room, ThoseWhoAlwaysWaitForItDoNotKeepPooledTasksOut) {
   }
 }
 
+// The other cores tell all of something without end, which this one hands on at once.
+TEST(Messages, WhatIsHandedOnAtOnceDoesNotKeepTasksOut) {
+  MessageOptions options;
+  options.clock = nullptr;
+  for (const auto& [n_nodes, n_cores] :
+       {std::pair{1U, 2U}, std::pair{2U, 2U}, std::pair{2U, 4U}, std::pair{2U, 6U}}) {
+    Seen seen;
+    const auto main = [&seen](CoreContext& here) {
+      for (int i = 0; i < 20; ++i)
+        here.yield();
+      seen.n_to_stop = 0;
+    };
+    const auto tell = [&seen, n_cores = n_cores](CoreContext& here) {
+      while (seen.n_to_stop > 0)
+        here.multicast(0, n_cores, room_test::Tell{});
+    };
+    EXPECT_NO_THROW(run_cores(options, seen, main, tell, {n_nodes, 100 * kMillisecond, n_cores}))
+        << n_nodes << " nodes, " << n_cores;
+  }
+}
+
 TEST(Messages, ATimeCountsFromTheMessageThatAskedForItThoughTheCoreWasIdle) {
   MessageOptions options;
   options.clock = nullptr;
@@ -248,7 +275,7 @@ TEST(Messages, ATimeCountsFromTheMessageThatAskedForItThoughTheCoreWasIdle) {
   const auto main = [](CoreContext& here) {
     here.spawn_after(10 * kSecond, [&here] { here.send<&room_test::call_later>(1); });
   };
-  run_two(options, seen, main, {}, {.time_max = 20 * kSecond});
+  run_cores(options, seen, main, {}, {.time_max = 20 * kSecond});
   EXPECT_GE(seen.called, 10 * kSecond);
   EXPECT_GE(seen.fired - seen.called, kSecond);
   EXPECT_LT(seen.fired - seen.called, kSecond + 10 * kMillisecond);
