@@ -31,16 +31,22 @@ inline constexpr std::size_t kTestBytesACore = std::size_t{64} << 20;
   return seed % 7 == 3 ? room_for_one_message() : core::MessageOptions{};
 }
 
+[[nodiscard]] inline SimulateOptions options_of(std::uint32_t n_nodes, std::uint32_t n_cores,
+                                                std::uint64_t seed,
+                                                const core::MessageOptions& messages = {}) {
+  return {.n_nodes = n_nodes,
+          .n_cores = n_cores,
+          .profile = seed % 3 == 0 ? "ec2-large" : "const",
+          .seed = seed,
+          .shuffle = true,
+          .extra_delay_max = 5'000,
+          .program = {messages, kTestBytesACore}};
+}
+
 template <class F>
 SimulatedRun simulate_seed(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed, F main,
                            const core::MessageOptions& messages = {}) {
-  return simulate(main, {.n_nodes = n_nodes,
-                         .n_cores = n_cores,
-                         .profile = seed % 3 == 0 ? "ec2-large" : "const",
-                         .seed = seed,
-                         .shuffle = true,
-                         .extra_delay_max = 5'000,
-                         .program = {messages, kTestBytesACore}});
+  return simulate(main, options_of(n_nodes, n_cores, seed, messages));
 }
 
 template <class F>

@@ -1,240 +1,23 @@
+// Random scripts: blocks, and statements that all of them have; and the tests of those that do not fail.
+
 #include "rubato/flow/interpret/random_scripts_test.hpp"
 
-#include <sstream>
-
-#include "rubato/flow/interpret/run_script_test.hpp"
+#include "rubato/flow/interpret/random_runs_test.hpp"
 
 namespace rubato::flow::random_scripts {
 namespace {
 
-std::string in_quotes(const std::string& text) {
-  return "\"" + text + "\"";
-}
-
-Words split(const std::string& text, const std::string& by) {
-  Words parts;
-  std::int64_t n = 0;
-  if (by.empty()) {
-    std::istringstream in(text);
-    for (std::string word; in >> word;)
-      parts[n++] = word;
-    return parts;
-  }
-  std::size_t at = 0;
-  for (std::size_t next = text.find(by); next != std::string::npos; next = text.find(by, at)) {
-    parts[n++] = text.substr(at, next - at);
-    at = next + by.size();
-  }
-  parts[n] = text.substr(at);
-  return parts;
-}
-
-std::string shown(std::int64_t x) {
-  return std::to_string(x);
-}
-std::string shown(const std::string& x) {
-  return x;
-}
 std::string shown(bool x) {
   return x ? "true" : "false";
 }
-template <class M>
-std::string shown_members(const M& all) {
+std::string shown_members(const Words& all) {
   std::string text = "{";
   for (const auto& [key, value] : all)
-    text += (text.size() > 1 ? ", " : "") + std::to_string(key) + ": " + shown(value);
+    text += (text.size() > 1 ? ", " : "") + std::to_string(key) + ": " + value;
   return text + "}";
-}
-std::string joined(const Words& all, const std::string& by) {
-  std::string text;
-  for (const auto& [key, value] : all)
-    text += (key == all.begin()->first ? "" : by) + value;
-  return text;
-}
-
-template <class T>
-Made<T> read(const std::string& name) {
-  return {name, [name](const Values& values) { return get<T>(values, name); }, {name}};
-}
-
-// The variable that an operand is, or is a member of.
-std::string root_of(const std::string& operand) {
-  return operand.substr(0, operand.find('['));
 }
 
 }  // namespace
-
-Operands both(Operands a, const Operands& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-Operands roots_of(const Operands& operands) {
-  Operands names;
-  for (const std::string& operand : operands)
-    names.push_back(root_of(operand));
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
-bool are_there(const Operands& operands, const Values& values) {
-  return std::ranges::all_of(operands, [&](const std::string& operand) {
-    const std::string name = root_of(operand);
-    const Anything& value = values.at(name);
-    if (std::holds_alternative<Failed>(value)) return false;
-    const auto* const numbers = std::get_if<Numbers>(&value);
-    if (numbers == nullptr) return true;
-    if (operand == name) return is_whole(*numbers);
-    const auto member = numbers->members.find(2);  // that is read of them
-    return member != numbers->members.end() && member->second.has_value();
-  });
-}
-
-// Each operation is followed by a remainder, so that nothing overflows.
-Made<std::int64_t> ScriptMaker::integer(const Scope& scope, int depth) {
-  const std::int64_t choice = depth > 2 ? below(2) : below(7);
-  if (choice == 0 || (choice == 1 && scope.integers.empty())) {
-    const std::int64_t n = below(40) - 10;
-    return {"(" + std::to_string(n) + ")", [n](const Values&) { return n; }};
-  }
-  if (choice == 1) return read<std::int64_t>(one_of(scope.integers));
-  if (may_fail_ && one_in(6)) {
-    const auto e = integer(scope, depth + 1);
-    return {"(12 / (" + e.text + " % 3))",
-            [e](const Values& v) {
-              const std::int64_t divisor = e.value(v) % 3;
-              if (divisor == 0) throw Failed();
-              return 12 / divisor;
-            },
-            e.operands};
-  }
-  if (!scope.floats.empty() && one_in(2)) {
-    const auto x = one_of(scope.floats);  // of integers, what is cut off earlier is another number
-    return {"int(" + x + " / 4 * 3)",
-            [x](const Values& v) { return static_cast<std::int64_t>(get<double>(v, x) / 4 * 3); },
-            {x}};
-  }
-  if (choice == 2) {
-    const auto s = string(scope, depth + 1);
-    return {"length(" + s.text + ")",
-            [s](const Values& v) { return static_cast<std::int64_t>(s.value(v).size()); },
-            s.operands};
-  }
-  if (choice == 3) return integer_of_container(scope, depth);
-  const auto a = integer(scope, depth + 1);
-  const auto b = integer(scope, depth + 1);
-  const std::int64_t op = below(4);
-  const char* const ops[] = {"+", "-", "*"};
-  if (op == 3) {
-    return {"max(" + a.text + ", " + b.text + ")",
-            [=](const Values& v) { return std::max(a.value(v), b.value(v)); },
-            both(a.operands, b.operands)};
-  }
-  const auto value = [=](const Values& v) {
-    const std::int64_t x = a.value(v);
-    const std::int64_t y = b.value(v);
-    return (op == 0 ? x + y : op == 1 ? x - y : x * y) % 97;
-  };
-  return {"((" + a.text + " " + ops[op] + " " + b.text + ") % 97)", value,
-          both(a.operands, b.operands)};
-}
-
-Made<std::int64_t> ScriptMaker::integer_of_container(const Scope& scope, int depth) {
-  const std::int64_t choice = below(4);
-  if (choice == 0 && !scope.numbers.empty()) {
-    const std::string name = one_of(scope.numbers);
-    return {"size(" + name + ")",
-            [name](const Values& v) {
-              return static_cast<std::int64_t>(get<Numbers>(v, name).members.size());
-            },
-            {name}};
-  }
-  if (choice == 1 && !scope.numbers.empty()) {
-    const std::string name = one_of(scope.numbers);  // which have the key 2
-    return {name + "[1 + 1]",
-            [name](const Values& v) { return get<Numbers>(v, name).members.at(2).value(); },
-            {name + "[1 + 1]"}};
-  }
-  const auto c = computed(scope, depth + 1);
-  return {"size(" + c.text + ")",
-          [c](const Values& v) { return static_cast<std::int64_t>(c.value(v).size()); },
-          c.operands};
-}
-
-Made<Words> ScriptMaker::computed(const Scope& scope, int depth) {
-  const auto s = string(scope, depth + 1);
-  const std::string by = one_in(3) ? "" : one_in(2) ? "," : "a";
-  return {by.empty() ? "split(" + s.text + ")" : "split(" + s.text + ", " + in_quotes(by) + ")",
-          [=](const Values& v) { return split(s.value(v), by); }, s.operands};
-}
-
-Made<std::string> ScriptMaker::string(const Scope& scope, int depth) {
-  const std::int64_t choice = depth > 2 ? below(2) : below(8);
-  if (choice == 0 || (choice == 1 && scope.strings.empty())) {
-    std::string text = one_of({"", "a", "b,a", "x y", "1,22,3", " a ba ", "wave"});
-    return {in_quotes(text), [text](const Values&) { return text; }};
-  }
-  if (choice == 1) return read<std::string>(one_of(scope.strings));
-  if (choice == 2) {
-    const auto n = integer(scope, depth + 1);
-    return {"string(" + n.text + ")", [n](const Values& v) { return shown(n.value(v)); },
-            n.operands};
-  }
-  if (choice == 3) {
-    const auto c = computed(scope, depth + 1);
-    return {"join(" + c.text + ", \"+\")", [c](const Values& v) { return joined(c.value(v), "+"); },
-            c.operands};
-  }
-  if (choice == 4 && !scope.words.empty()) {
-    const std::string name = one_of(scope.words);
-    return {"join(" + name + ", \",\")",
-            [name](const Values& v) { return joined(get<Words>(v, name), ","); },
-            {name}};
-  }
-  if (choice == 5 && !scope.words.empty()) {
-    const std::string name = one_of(scope.words);  // which have the key 0
-    return {name + "[0]",
-            [name](const Values& v) { return get<Words>(v, name).at(0); },
-            {name + "[0]"}};
-  }
-  const auto a = string(scope, depth + 1);
-  const auto b = string(scope, depth + 1);
-  // Short enough, however often it is used.
-  return {"substring(" + a.text + " ++ " + b.text + ", 0, 12)",
-          [=](const Values& v) { return (a.value(v) + b.value(v)).substr(0, 12); },
-          both(a.operands, b.operands)};
-}
-
-Made<bool> ScriptMaker::boolean(const Scope& scope, int depth) {
-  const std::int64_t choice = depth > 2 ? 0 : below(5);
-  if (choice == 1 && !scope.booleans.empty()) return read<bool>(one_of(scope.booleans));
-  if (choice == 2) {
-    const auto c = computed(scope, depth + 1);
-    const auto k = integer(scope, depth + 1);
-    return {"contains(" + c.text + ", " + k.text + ")",
-            [=](const Values& v) { return c.value(v).contains(k.value(v)); },
-            both(c.operands, k.operands)};
-  }
-  if (choice == 3) {
-    const auto a = boolean(scope, depth + 1);
-    const auto b = boolean(scope, depth + 1);
-    return {"(" + a.text + " and not " + b.text + ")",
-            [=](const Values& v) { return a.value(v) && !b.value(v); },
-            both(a.operands, b.operands)};
-  }
-  if (choice == 4) {
-    const auto a = string(scope, depth + 1);
-    const auto b = string(scope, depth + 1);
-    return {"(" + a.text + " == " + b.text + ")",
-            [=](const Values& v) { return a.value(v) == b.value(v); },
-            both(a.operands, b.operands)};
-  }
-  const auto a = integer(scope, depth + 1);
-  const auto b = integer(scope, depth + 1);
-  return {"(" + a.text + " < " + b.text + ")",
-          [=](const Values& v) { return a.value(v) < b.value(v); }, both(a.operands, b.operands)};
-}
 
 // Several names, each of which may need those before it; shuffled.
 void ScriptMaker::add_declaration(Block& to, Scope& scope) {
@@ -267,10 +50,15 @@ void ScriptMaker::add_declaration(Block& to, Scope& scope) {
   to.declared.push_back(text);
 }
 
-// Declared here, set by another statement: an assignment, or both branches of an `if`.
+// Declared here, set by another statement: an assignment, or all branches of an `if` or a `switch`.
 void ScriptMaker::add_late(Block& to, Scope& scope, int depth) {
   const std::string name = new_name("b");
   to.declared.push_back("boolean " + name);
+  if (depth <= 1 && one_in(3)) {
+    add_late_switch(to, scope, name);
+    scope.booleans.push_back(name);
+    return;
+  }
   const auto a = boolean(scope, 0);
   const auto assign = [name](Values& v, Outcome& out, const Made<bool>& e) {
     perform(out, are_there(e.operands, v), [&] { v[name] = e.value(v); });
@@ -317,7 +105,8 @@ void ScriptMaker::add_print(Block& to, const Scope& scope) {
   to.texts.push_back("print(" + n.text + ", " + s.text + ", " + b.text + more + ")");
   to.runs.emplace_back([=](Values& v, Outcome& out) {
     perform(out, are_there(operands, v), [&] {
-      out.lines += shown(n.value(v)) + " " + s.value(v) + " " + shown(b.value(v)) + shows(v) + "\n";
+      out.lines +=
+          std::to_string(n.value(v)) + " " + s.value(v) + " " + shown(b.value(v)) + shows(v) + "\n";
     });
   });
 }
@@ -374,6 +163,22 @@ void ScriptMaker::add_each(Block& to, const Scope& scope, int depth) {
   const std::string key = new_name("k");
   const std::string value = new_name("x");
   Scope inner = scope;
+  if (!scope.tables.empty() && one_in(3)) {
+    const std::string name = one_of(scope.tables);
+    inner.strings.push_back(key);
+    inner.integers.push_back(value);
+    const MadeStatement body = block(inner, depth + 1, 2);
+    to.texts.push_back("foreach " + value + ", " + key + " in " + name + " {\n" + body.text + "}");
+    to.runs.emplace_back([=](Values& v, Outcome& out) {
+      for (const auto& [k, x] : get<Table>(v, name).members) {
+        Values each = v;
+        each[key] = k;
+        each[value] = x ? Anything(*x) : Failed();
+        body.run(each, out);
+      }
+    });
+    return;
+  }
   inner.integers.push_back(key);
   if (!scope.numbers.empty() && one_in(2)) {
     const std::string name = one_of(scope.numbers);
@@ -444,7 +249,8 @@ void ScriptMaker::add_call(Block& to, Scope& scope) {
 
 void ScriptMaker::add(Block& to, Scope& scope, int depth) {
   if (may_fail_ && depth == 0 && one_in(3)) return add_rows(to, scope);
-  switch (below(depth > 1 ? 5 : 8)) {
+  if (!kinds_.folder.empty() && one_in(5)) return add_leaf(to, scope, depth);
+  switch (below(depth > 1 ? 9 : 14)) {
     case 0:
       return add_declaration(to, scope);
     case 1:
@@ -454,11 +260,25 @@ void ScriptMaker::add(Block& to, Scope& scope, int depth) {
     case 3:
       if (!functions_.empty()) return add_call(to, scope);
       return add_print(to, scope);
+    case 4:
+      return add_struct(to, scope);
     case 5:
-      return add_branches(to, scope, depth);
+      return add_table(to, scope);
     case 6:
+      return add_said(to, scope);
     case 7:
+      if (may_fail_) return add_assert(to, scope);
+      return add_print(to, scope);
+    case 9:
+      return add_branches(to, scope, depth);
+    case 10:
       return add_each(to, scope, depth);
+    case 11:
+      return add_loop(to, scope, depth);
+    case 12:
+      return add_switch(to, scope, depth);
+    case 13:
+      return add_wait(to, scope, depth);
     default:
       return add_print(to, scope);
   }
@@ -469,6 +289,10 @@ MadeStatement ScriptMaker::block(Scope scope, int depth, int n_statements) {
   for (int i = 0; i < n_statements; ++i)
     add(made, scope, depth);
   add_print(made, scope);
+  return finished(std::move(made));
+}
+
+MadeStatement ScriptMaker::finished(Block made) {
   for (std::size_t i = made.texts.size(); i > 1; --i)
     std::swap(made.texts[i - 1],
               made.texts[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
@@ -507,9 +331,10 @@ std::string ScriptMaker::function() {
 }
 
 std::string ScriptMaker::make(Outcome& out) {
-  std::string text;
+  std::string text = leaves() + struct_types();
   for (std::int64_t i = below(3); i > 0; --i)
     text += function();
+  if (one_in(2)) text += struct_function();
   for (std::int64_t i = may_fail_ ? 2 : 0; i > 0; --i)
     text += row_function();
   const MadeStatement main = block({}, 0, 5);
@@ -528,14 +353,8 @@ class RandomScripts : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(RandomScripts, print_what_a_direct_evaluation_prints_on_all_shapes) {
   const std::uint64_t n = n_seeds(50);
   for (std::uint64_t seed = GetParam() * n; seed < (GetParam() + 1) * n; ++seed) {
-    random_scripts::Outcome expected;
-    const std::string text = random_scripts::ScriptMaker(seed).make(expected);
-    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + text);
-    Ran ran;
-    ASSERT_NO_THROW(ran = run_text(seed, text));
-    ASSERT_EQ(ran.result.text(), "");
-    ASSERT_EQ(ran.out, sorted_lines(expected.lines));
-    ASSERT_EQ(ran.result.n_data_held, 0U);
+    const random_scripts::RandomScript script(seed);
+    ASSERT_NO_FATAL_FAILURE(random_scripts::run_as_expected(seed, script, shape_of(seed)));
   }
 }
 

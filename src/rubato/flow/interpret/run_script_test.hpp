@@ -30,21 +30,31 @@ inline std::string sorted_lines(const std::string& text) {
   return all;
 }
 
-inline Ran run_text(std::uint64_t seed, const std::string& text) {
+// `folder`: of files without a name.
+inline Ran run_text(const global::SimulateOptions& options, const std::string& text,
+                    const std::string& folder = "/tmp") {
   Ran ran;
   testing::internal::CaptureStdout();
-  const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 4);
-  const auto n_cores = static_cast<std::uint32_t>(1 + seed / 4 % 3);
-  const ScriptArguments arguments{{{"n", "12"}, {"name", "wave"}}, "/tmp"};
+  const ScriptArguments arguments{{{"n", "12"}, {"name", "wave"}}, folder};
   const auto main = [&] { ran.result = run_script(text, "test.tic", arguments); };
   try {
-    global::simulate_seed(n_nodes, n_cores, seed, main, global::windows_of(seed));
+    global::simulate(main, options);
   } catch (...) {
     static_cast<void>(testing::internal::GetCapturedStdout());
     throw;
   }
   ran.out = sorted_lines(testing::internal::GetCapturedStdout());
   return ran;
+}
+
+inline global::SimulateOptions shape_of(std::uint64_t seed) {
+  return global::options_of(static_cast<std::uint32_t>(1 + seed % 4),
+                            static_cast<std::uint32_t>(1 + seed / 4 % 3), seed,
+                            global::windows_of(seed));
+}
+
+inline Ran run_text(std::uint64_t seed, const std::string& text) {
+  return run_text(shape_of(seed), text);
 }
 
 // The same lines in any order of the events, and everything freed.
