@@ -249,7 +249,7 @@ void ScriptMaker::add_call(Block& to, Scope& scope) {
 
 void ScriptMaker::add(Block& to, Scope& scope, int depth) {
   if (may_fail_ && depth == 0 && one_in(3)) return add_rows(to, scope);
-  if (!kinds_.folder.empty() && one_in(5)) return add_leaf(to, scope, depth);
+  if (!kinds_.folder.empty() && one_in(4)) return add_leaf(to, scope, depth);
   switch (below(depth > 1 ? 9 : 14)) {
     case 0:
       return add_declaration(to, scope);
@@ -337,7 +337,7 @@ std::string ScriptMaker::make(Outcome& out) {
   if (one_in(2)) text += struct_function();
   for (std::int64_t i = may_fail_ ? 2 : 0; i > 0; --i)
     text += row_function();
-  const MadeStatement main = block({}, 0, 5);
+  const MadeStatement main = block({}, 0, kinds_.n_statements);
   Values values;
   main.run(values, out);
   return text + main.text;

@@ -142,6 +142,7 @@ struct Kinds {
   bool may_fail = false;
   // Where files with names lie. "": no files, and no leaves.
   std::string folder = {};
+  int n_statements = 5;  // of main
   // In place of leaves that write and read files. They do not say that they were called.
   bool has_programs = false;
 };
