@@ -78,7 +78,7 @@ TEST(Disturbed, flows_have_the_serial_result_however_late_messages_are) {
 // Nothing is lost, and nothing runs twice.
 TEST(Disturbed, flows_run_each_task_once_with_room_for_one_message) {
   constexpr std::array<const char*, 3> kProfiles{"const", "const, base=5", "ec2-large"};
-  for (std::uint64_t seed = 0; seed < n_seeds(400); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(200); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     global::SimulateOptions options = options_of(seed);
     options.profile = kProfiles[seed % kProfiles.size()];
