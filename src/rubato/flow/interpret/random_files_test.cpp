@@ -60,8 +60,8 @@ LeafFunction leaf(void (*run)(LeafCall&)) {
     register_leaf("read_text", leaf(&read_leaf)) && register_leaf("glue", leaf(&glue_leaf));
 
 // It has ended well.
-void say_call(Outcome& out, bool is_program, const char* name, const std::string& text) {
-  if (!is_program) out.calls += std::string(name) + " " + text + "\n";
+void say_call(Outcome& out, const char* name, const std::string& text) {
+  out.calls += std::string(name) + " " + text + "\n";
 }
 
 std::string inputs_text(const Operands& operands) {
@@ -75,6 +75,9 @@ std::string inputs_text(const Operands& operands) {
 
 void forget_calls() {
   all_calls = {};
+}
+std::string log_of(const std::string& folder) {
+  return folder + "/log";
 }
 const Calls& calls() {
   return all_calls;
@@ -94,10 +97,17 @@ std::string ScriptMaker::leaves() const {
            "leaf read_text(file f) to (string s)\n"
            "leaf glue(container<integer, file> all) to (file f)\n";
   }
-  return noted +
-         "app write_text(string s) to (file f) { \"printf\" \"%s\" s stdout=f }\n"
-         "app read_text(file f) to (string s) { \"cat\" f stdout=s }\n"
-         "app glue(container<integer, file> all) to (file f) { \"cat\" all stdout=f }\n";
+  // As the leaves do, they say what they were called for.
+  const auto app = [&](const char* signature, const char* name, const char* text,
+                       const char* words) {
+    return std::string("app ") + signature + " { \"sh\" \"-c\" \"text=" + text + "; echo \\\"" +
+           name + " $text\\\" >> " + log_of(kinds_.folder) + "; printf %s \\\"$text\\\"\" " +
+           words + " }\n";
+  };
+  return noted + app("write_text(string s) to (file f)", "write", "$0", "s stdout=f") +
+         app("read_text(file f) to (string s)", "read", "$(cat \\\"$0\\\")", "f stdout=s") +
+         app("glue(container<integer, file> all) to (file f)", "glue", "$(cat \\\"$@\\\")",
+             "\"glue\" all stdout=f");
 }
 
 // They are of no consequence but for where and when.
@@ -137,7 +147,7 @@ void ScriptMaker::add_noted(Block& to, Scope& scope) {
       const std::int64_t x = n.value(v);
       const std::string text = s.value(v);
       if (is_risky && x % 3 == 0) throw Failed();
-      say_call(out, false, is_risky ? "risky" : "noted", std::to_string(x) + " " + text);
+      say_call(out, is_risky ? "risky" : "noted", std::to_string(x) + " " + text);
       v[name] = noted(x, text);
     });
   });
@@ -166,7 +176,7 @@ void ScriptMaker::add_file(Block& to, Scope& scope, int depth) {
   to.declared.push_back("file " + name + (has_name ? " (" + path.text + ")" : ""));
   to.texts.push_back("when {" + inputs_text(operands) + "} then {" + name + "} from {write_text (" +
                      s.text + ")}" + task_options());
-  to.runs.emplace_back([=, is_program = kinds_.has_programs](Values& v, Outcome& out) {
+  to.runs.emplace_back([=](Values& v, Outcome& out) {
     v[name] = Failed();
     std::string at;
     if (has_name && !perform(out, are_there(path.operands, v), [&] { at = path.value(v); })) {
@@ -175,7 +185,7 @@ void ScriptMaker::add_file(Block& to, Scope& scope, int depth) {
     }
     perform(out, are_there(operands, v), [&] {
       const std::string text = s.value(v);
-      say_call(out, is_program, "write", text);
+      say_call(out, "write", text);
       v[name] = text;
       if (has_name) out.files[at] = text;
     });
@@ -189,11 +199,11 @@ void ScriptMaker::add_read(Block& to, Scope& scope) {
   to.declared.push_back("string " + name);
   to.texts.push_back("when {" + file + "} then {" + name + "} from {read_text " + file + "}" +
                      task_options());
-  to.runs.emplace_back([=, is_program = kinds_.has_programs](Values& v, Outcome& out) {
+  to.runs.emplace_back([=](Values& v, Outcome& out) {
     v[name] = Failed();
     perform(out, are_there({file}, v), [&] {
       v[name] = v.at(file);
-      say_call(out, is_program, "read", get<std::string>(v, file));
+      say_call(out, "read", get<std::string>(v, file));
     });
   });
   scope.strings.push_back(name);
@@ -220,7 +230,7 @@ void ScriptMaker::add_parts(Block& to, Scope& scope) {
   to.texts.push_back("when {" + all + "} then {" + whole + "} from {glue " + all + "}");
   to.texts.push_back("foreach f, k in " + all +
                      " {\n  print(\"part\", k)\n  print(\"text\", read(f))\n}");
-  to.runs.emplace_back([=, is_program = kinds_.has_programs](Values& v, Outcome& out) {
+  to.runs.emplace_back([=](Values& v, Outcome& out) {
     Texts texts;
     Values body = v;
     for (std::int64_t n = 0; n <= last; ++n) {
@@ -228,7 +238,7 @@ void ScriptMaker::add_parts(Block& to, Scope& scope) {
       body[part] = Failed();
       perform(out, are_there(operands, body), [&] {
         const std::string text = s.value(body);
-        say_call(out, is_program, "write", text);
+        say_call(out, "write", text);
         body[part] = text;
       });
       insert(texts, k, read<std::string>(part), body, out);
@@ -238,7 +248,7 @@ void ScriptMaker::add_parts(Block& to, Scope& scope) {
       std::string text;
       for (const auto& [key, content] : texts.members)
         text += content.value();
-      say_call(out, is_program, "glue", text);
+      say_call(out, "glue", text);
       v[whole] = text;
     });
     for (const auto& [key, content] : texts.members) {

@@ -44,7 +44,8 @@ inline void run_as_expected(std::uint64_t seed, const RandomScript& script,
   forget_calls();
   Ran ran;
   ASSERT_NO_THROW(ran = run_text(options, script.text, script.folder.path()));
-  ASSERT_NO_FATAL_FAILURE(expect_outcome(ran, calls().lines, script.expected));
+  const std::string log = program_testing::content_of(log_of(script.folder.path()));
+  ASSERT_NO_FATAL_FAILURE(expect_outcome(ran, calls().lines + log, script.expected));
 }
 
 }  // namespace rubato::flow::random_scripts

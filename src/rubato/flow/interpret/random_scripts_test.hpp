@@ -143,9 +143,11 @@ struct Kinds {
   // Where files with names lie. "": no files, and no leaves.
   std::string folder = {};
   int n_statements = 5;  // of main
-  // In place of leaves that write and read files. They do not say that they were called.
+  // In place of leaves that write and read files.
   bool has_programs = false;
 };
+// Where programs say what leaves say in calls().
+[[nodiscard]] std::string log_of(const std::string& folder);
 
 class ScriptMaker {
  public:

@@ -31,9 +31,11 @@ std::size_t n_lines(const std::string& text) {
 // One script and its runs.
 class Killed {
  public:
-  explicit Killed(std::uint64_t seed) : seed_(seed), may_fail_(seed / 2 % 2 == 1) {
+  explicit Killed(std::uint64_t seed, bool has_programs = false)
+      : seed_(seed), may_fail_(seed / 2 % 2 == 1) {
     std::filesystem::create_directory(files_);
-    const random_scripts::Kinds kinds{.may_fail = may_fail_, .folder = files_, .n_statements = 8};
+    const random_scripts::Kinds kinds{
+        .may_fail = may_fail_, .folder = files_, .n_statements = 8, .has_programs = has_programs};
     text_ = random_scripts::ScriptMaker(seed, kinds).make(expected_);
   }
 
@@ -48,6 +50,7 @@ class Killed {
     ASSERT_NO_FATAL_FAILURE(expect_whole());
     first_call_ = random_scripts::calls().first;
     last_call_ = random_scripts::calls().last;
+    if (last_call_ == first_call_) last_call_ = wall_;  // nothing but programs
     std::filesystem::remove_all(journal_);
     std::filesystem::remove_all(files_);
     std::filesystem::create_directory(files_);
@@ -96,24 +99,27 @@ class Killed {
     const bool is_killed = !kills.empty();
     testing::internal::CaptureStdout();
     try {
-      global::simulate(
-          [&] {
-            result_ = run_script(text_, "test.tic", {{}, folder_.path()}, how);
-          },
-          {.n_nodes = n_nodes_of(round),
-           .n_cores = static_cast<std::uint32_t>(1 + (seed_ / 3 + round) % 2),
-           .profile = seed_ % 3 == 0 ? "ec2-large" : "const",
-           .seed = seed_ + 1'000'003 * round,
-           .shuffle = true,
-           .extra_delay_max = 5'000,
-           .kills = std::move(kills),
-           .program = {global::windows_of(seed_ + round), kBytesACore}});
+      wall_ = global::simulate(
+                  [&] {
+                    result_ = run_script(text_, "test.tic", {{}, folder_.path()}, how);
+                  },
+                  {.n_nodes = n_nodes_of(round),
+                   .n_cores = static_cast<std::uint32_t>(1 + (seed_ / 3 + round) % 2),
+                   .profile = seed_ % 3 == 0 ? "ec2-large" : "const",
+                   .seed = seed_ + 1'000'003 * round,
+                   .shuffle = true,
+                   .extra_delay_max = 5'000,
+                   .kills = std::move(kills),
+                   .program = {global::windows_of(seed_ + round), kBytesACore}})
+                  .wall;
     } catch (const Error& error) {
       was_lost_ = is_killed && error.code() == ExitCode::node_lost;
       EXPECT_TRUE(was_lost_) << error.what();
     }
     out_ = testing::internal::GetCapturedStdout();
-    calls_ += random_scripts::calls().lines;
+    const std::string log = random_scripts::log_of(files_);
+    calls_ += random_scripts::calls().lines + program_testing::content_of(log);
+    std::filesystem::remove(log);
   }
 
   void expect_whole() const {
@@ -134,6 +140,7 @@ class Killed {
   // Of the last run.
   FlowResult result_;
   std::string out_;
+  Nanos wall_ = 0;
   bool was_lost_ = false;
 };
 
@@ -141,9 +148,21 @@ constexpr std::uint64_t kParts = 4;
 
 class KilledScripts : public ::testing::TestWithParam<std::uint64_t> {};
 
+// One to three times; true if something was done before, and something was left to do.
+bool kill_and_finish(Killed& killed, std::uint64_t n_kills) {
+  bool has_lost = false;
+  for (std::uint64_t round = 0; round < n_kills; ++round)
+    has_lost |= killed.lose_node(round);
+  const bool resumes = has_lost && killed.n_done() > 0 && killed.n_done() < killed.n_calls();
+  killed.finish(n_kills);
+  // There is nothing left to do.
+  if (!testing::Test::HasFailure()) killed.finish(n_kills + 1);
+  return resumes;
+}
+
 TEST_P(KilledScripts, do_each_thing_once_however_often_nodes_are_lost) {
-  const std::uint64_t n = n_seeds(8);
-  std::uint64_t n_resumed_some = 0;
+  const std::uint64_t n = n_seeds(6);
+  std::uint64_t n_resumed = 0;
   std::uint64_t n_scripts = 0;
   for (std::uint64_t seed = GetParam(); n_scripts < n; seed += kParts) {
     Killed killed(seed);
@@ -151,20 +170,28 @@ TEST_P(KilledScripts, do_each_thing_once_however_often_nodes_are_lost) {
     ++n_scripts;
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + killed.text());
     ASSERT_NO_FATAL_FAILURE(killed.measure());
-    const std::uint64_t n_kills = 1 + seed / kParts % 3;
-    bool has_lost = false;
-    for (std::uint64_t round = 0; round < n_kills; ++round)
-      has_lost |= killed.lose_node(round);
-    n_resumed_some += has_lost && killed.n_done() > 0 && killed.n_done() < killed.n_calls() ? 1 : 0;
-    ASSERT_NO_FATAL_FAILURE(killed.finish(n_kills));
-    // There is nothing left to do.
-    ASSERT_NO_FATAL_FAILURE(killed.finish(n_kills + 1));
+    n_resumed += kill_and_finish(killed, 1 + seed / kParts % 3) ? 1 : 0;
     ASSERT_FALSE(testing::Test::HasFailure());
   }
-  EXPECT_GT(n_resumed_some, n / 3);
+  EXPECT_GT(n_resumed, n / 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, KilledScripts, ::testing::Range(std::uint64_t{0}, kParts));
+
+// Programs take their time, so these are few.
+TEST(KilledPrograms, do_each_thing_once_however_often_nodes_are_lost) {
+  const std::uint64_t n = n_seeds(6);
+  std::uint64_t n_scripts = 0;
+  for (std::uint64_t seed = 0; n_scripts < n; ++seed) {
+    Killed killed(seed, true);
+    if (killed.n_calls() < 4) continue;
+    ++n_scripts;
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + killed.text());
+    ASSERT_NO_FATAL_FAILURE(killed.measure());
+    static_cast<void>(kill_and_finish(killed, 1 + seed % 3));
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+}
 
 }  // namespace
 }  // namespace rubato::flow
