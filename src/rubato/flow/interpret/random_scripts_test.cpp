@@ -334,7 +334,7 @@ std::string ScriptMaker::make(Outcome& out) {
   std::string text = leaves() + struct_types();
   for (std::int64_t i = below(3); i > 0; --i)
     text += function();
-  if (one_in(2)) text += struct_function();
+  text += struct_function();
   for (std::int64_t i = may_fail_ ? 2 : 0; i > 0; --i)
     text += row_function();
   const MadeStatement main = block({}, 0, kinds_.n_statements);

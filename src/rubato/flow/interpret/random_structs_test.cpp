@@ -64,7 +64,7 @@ void ScriptMaker::add_copied(Block& to, const std::string& from, const std::stri
       });
 }
 
-// Field by field, or a copy; and printed, and copied once more.
+// Field by field, or a copy of one of those before. They come in groups.
 void ScriptMaker::add_struct(Block& to, Scope& scope) {
   if (!struct_functions_.empty() && !scope.structs.empty() && one_in(2))
     return add_struct_call(to, scope);
@@ -81,6 +81,7 @@ void ScriptMaker::add_struct(Block& to, Scope& scope) {
       add_field(to, scope, name + field.path, field.is_integer);
   }
   declare_struct(scope, name, type);
+  if (one_in(2)) add_struct(to, scope);
   if (type == 1 || one_in(2)) return;
   const Operands fields = fields_of(name, type);
   to.texts.push_back("print(\"struct\", " + name + ")");
