@@ -1,6 +1,7 @@
-// Random scripts while messages are late, and with hardly any room for messages and stacks.
+// Random scripts while messages are late, and with hardly any room for messages, stacks or data.
 
 #include "rubato/flow/interpret/random_runs_test.hpp"
+#include "rubato/global/loop.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -40,6 +41,19 @@ TEST(DisturbedScripts, do_what_a_direct_evaluation_does_with_room_for_one_messag
     // And with stacks for main and one task more.
     if (seed % 4 < 2) options.program.messages.tasks.stacks.n_guarded_max = 2;
     ASSERT_NO_FATAL_FAILURE(random_scripts::run_as_expected(seed, script, options));
+  }
+}
+
+// Loops are put aside again and again.
+TEST(DisturbedScripts, do_what_a_direct_evaluation_does_with_room_for_few_data) {
+  const auto bound_loops = [] {
+    global::on_all_cores([] { Flow::here().throttle().set_at_data_most(4); });
+  };
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
+    const RandomScript script(seed, {.may_fail = seed % 2 == 0, .n_statements = 8});
+    global::SimulateOptions options = options_of(seed, seed % 3 == 0 ? "ec2-large" : "const");
+    if (seed % 5 == 0) options.program.messages = global::room_for_one_message();
+    ASSERT_NO_FATAL_FAILURE(random_scripts::run_as_expected(seed, script, options, bound_loops));
   }
 }
 

@@ -38,12 +38,13 @@ inline void expect_outcome(const Ran& ran, const std::string& calls, const Outco
   ASSERT_EQ(ran.result.n_waiting, 0U);
 }
 
-inline void run_as_expected(std::uint64_t seed, const RandomScript& script,
-                            const global::SimulateOptions& options) {
+inline void run_as_expected(
+    std::uint64_t seed, const RandomScript& script, const global::SimulateOptions& options,
+    const std::function<void()>& prepare = [] {}) {
   SCOPED_TRACE(script.trace(seed));
   forget_calls();
   Ran ran;
-  ASSERT_NO_THROW(ran = run_text(options, script.text, script.folder.path()));
+  ASSERT_NO_THROW(ran = run_text(options, script.text, script.folder.path(), prepare));
   const std::string log = program_testing::content_of(log_of(script.folder.path()));
   ASSERT_NO_FATAL_FAILURE(expect_outcome(ran, calls().lines + log, script.expected));
 }

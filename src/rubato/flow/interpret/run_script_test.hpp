@@ -2,6 +2,7 @@
 // For tests of scripts: a script on virtual nodes in an order of its seed.
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -30,13 +31,17 @@ inline std::string sorted_lines(const std::string& text) {
   return all;
 }
 
-// `folder`: of files without a name.
-inline Ran run_text(const global::SimulateOptions& options, const std::string& text,
-                    const std::string& folder = "/tmp") {
+// `folder`: of files without a name; `prepare`: called by main before the script.
+inline Ran run_text(
+    const global::SimulateOptions& options, const std::string& text,
+    const std::string& folder = "/tmp", const std::function<void()>& prepare = [] {}) {
   Ran ran;
   testing::internal::CaptureStdout();
   const ScriptArguments arguments{{{"n", "12"}, {"name", "wave"}}, folder};
-  const auto main = [&] { ran.result = run_script(text, "test.tic", arguments); };
+  const auto main = [&] {
+    prepare();
+    ran.result = run_script(text, "test.tic", arguments);
+  };
   try {
     global::simulate(main, options);
   } catch (...) {
