@@ -22,7 +22,7 @@ global::SimulateOptions options_of(std::uint64_t seed) {
 
 // Whatever is under way, the run ends at once and says which node it was. There is no journal.
 TEST(Disturbed, flows_end_with_the_name_of_the_node_that_was_lost) {
-  const std::uint64_t n = n_seeds(240);
+  const std::uint64_t n = n_seeds(180);
   std::uint64_t n_lost = 0;
   std::array<std::uint64_t, mixed::kParts> n_under_way{};
   for (std::uint64_t seed = 0; seed < n; ++seed) {
@@ -78,7 +78,7 @@ TEST(Disturbed, flows_have_the_serial_result_however_late_messages_are) {
 // Nothing is lost, and nothing runs twice.
 TEST(Disturbed, flows_run_each_task_once_with_room_for_one_message) {
   constexpr std::array<const char*, 3> kProfiles{"const", "const, base=5", "ec2-large"};
-  for (std::uint64_t seed = 0; seed < n_seeds(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(150); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     global::SimulateOptions options = options_of(seed);
     options.profile = kProfiles[seed % kProfiles.size()];
