@@ -12,7 +12,7 @@
 //
 // A run ends when all nodes have finished and no message is on its way, found by counting
 // (termination.hpp). It fails on all nodes together, with one message and one exit code, if work or
-// an event throws on any node, on SIGINT or SIGTERM, and at a deadlock. A node that cannot stop
+// an event throws on any node, on SIGINT, SIGTERM or SIGHUP, and at a deadlock. A node that cannot stop
 // within `stop_grace` takes the job down through Fabric::abort.
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// SignalledEngine: another engine that ends with an Error once SIGINT or SIGTERM has come, for
+// SignalledEngine: another engine that ends with an Error once SIGINT, SIGTERM or SIGHUP has come, for
 // hosts that do not look at signals themselves: those in virtual time.
 
 #include "rubato/core/signals.hpp"

@@ -15,6 +15,7 @@ std::mutex scope_mutex;
 int n_scopes = 0;
 struct sigaction former_int;
 struct sigaction former_term;
+struct sigaction former_hup;
 struct sigaction former_usr1;
 
 struct sigaction usr1_before_early;
@@ -24,13 +25,18 @@ std::atomic<bool> keeps_early{false};
 std::atomic<bool> term_is_checkpoint{false};
 
 void on_signal(int number) {
-  if (number == SIGUSR1 || (number == SIGTERM && term_is_checkpoint.exchange(false))) {
+  // A terminal that is gone says so more than once: by its shell, and by the kernel.
+  if (number == SIGHUP && (checkpoint_signal.load(std::memory_order_relaxed) == SIGHUP ||
+                           signal_received.load(std::memory_order_relaxed) == SIGHUP)) {
+    return;
+  }
+  if (number == SIGUSR1 || (number != SIGINT && term_is_checkpoint.exchange(false))) {
     checkpoint_signal.store(number, std::memory_order_relaxed);
     return;
   }
   signal_received.store(number, std::memory_order_relaxed);
   // Only async-signal-safe calls here: sigaction is one.
-  sigaction(number, number == SIGINT ? &former_int : &former_term, nullptr);
+  if (number != SIGHUP) sigaction(number, number == SIGINT ? &former_int : &former_term, nullptr);
 }
 
 void take_usr1(struct sigaction& former) noexcept {
@@ -51,8 +57,10 @@ SignalScope::SignalScope() noexcept {
   ours.sa_flags = SA_RESTART;
   sigaction(SIGINT, nullptr, &former_int);
   sigaction(SIGTERM, nullptr, &former_term);
-  // Whoever ignores SIGINT (a background job of a shell) goes on ignoring it.
+  sigaction(SIGHUP, nullptr, &former_hup);
+  // Whoever ignores SIGINT (a background job of a shell) or SIGHUP (nohup) goes on ignoring it.
   if (former_int.sa_handler != SIG_IGN) sigaction(SIGINT, &ours, nullptr);
+  if (former_hup.sa_handler != SIG_IGN) sigaction(SIGHUP, &ours, nullptr);
   sigaction(SIGTERM, &ours, nullptr);
 }
 
@@ -61,6 +69,7 @@ SignalScope::~SignalScope() {
   if (--n_scopes > 0) return;
   sigaction(SIGINT, &former_int, nullptr);
   sigaction(SIGTERM, &former_term, nullptr);
+  sigaction(SIGHUP, &former_hup, nullptr);
   signal_received.store(0, std::memory_order_relaxed);
 }
 

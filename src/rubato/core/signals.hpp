@@ -1,5 +1,7 @@
 #pragma once
-// Signals: SIGINT and SIGTERM become a number that hosts look at, while a scope of this kind lives.
+// Signals: SIGINT, SIGTERM and SIGHUP become a number that hosts look at, while a scope of this kind
+// lives. SIGHUP, of a terminal that is gone, counts as SIGTERM, and each further one
+// as the first.
 //
 // The first signal asks all nodes to stop in order; a second one meets the former handler, which by
 // default ends the process at once. Process-wide state, so only a host that owns its process makes
@@ -20,8 +22,8 @@ class SignalScope {
   [[nodiscard]] static int received() noexcept;
 };
 
-// While it lives, SIGUSR1 and the first SIGTERM ask for a checkpoint with which the run ends, in place
-// of its end; a second SIGTERM does what it does without this.
+// While it lives, SIGUSR1, SIGHUP and the first SIGTERM ask for a checkpoint with which the run ends,
+// in place of its end; a second SIGTERM does what it does without this.
 class CheckpointSignals {
  public:
   CheckpointSignals() noexcept;

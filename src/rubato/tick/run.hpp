@@ -70,7 +70,7 @@ struct SimulationOptions {
   bool as_they_come = false;           // as in Dataflow::Options
   // An engine around that of a node, which the host drives in its place.
   std::function<std::unique_ptr<core::Engine>(NodeId, TickEngine&)> wrap{};
-  // SIGINT and SIGTERM end the run by an Error, as they end a real one. REQUIRES: the caller has a
+  // SIGINT, SIGTERM and SIGHUP end the run by an Error, as they end a real one. REQUIRES: the caller has a
   // core::SignalScope.
   bool heeds_signals = false;
   // Called for each node before the run, and when it has ended, before its state goes.

@@ -28,7 +28,7 @@ void set(std::array<char, 256>& text, const std::string& words) {
 void handle(int number) {
   struct sigaction former = {};
   sigaction(number, nullptr, &former);
-  // Whoever ignores SIGINT (a background job of a shell) goes on ignoring it.
+  // Whoever ignores SIGINT (a background job of a shell) or SIGHUP (nohup) goes on ignoring it.
   if (former.sa_handler != SIG_DFL) return;
   struct sigaction ours = {};
   ours.sa_handler = on_signal;
@@ -54,6 +54,7 @@ void say_last_words(const std::string& name) {
   set(terminated, begin + name + ": terminated\n");
   handle(SIGINT);
   handle(SIGTERM);
+  handle(SIGHUP);
 }
 
 }  // namespace rubato::tools

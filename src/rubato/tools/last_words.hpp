@@ -1,6 +1,6 @@
 #pragma once
 // What a command that does not look at signals itself says when one ends it: "NAME: interrupted" on
-// SIGINT, "NAME: terminated" on SIGTERM, with the exit codes of both. Commands that do look, by a
+// SIGINT, "NAME: terminated" on SIGTERM and SIGHUP, with the exit codes of both. Commands that do look, by a
 // core::SignalScope or a signalfd, come before it. And the signal that nobody should end by.
 
 #include <string>

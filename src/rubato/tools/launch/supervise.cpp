@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -258,8 +259,11 @@ class Supervisor {
     signalfd_siginfo info{};
     while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       if (info.ssi_signo == SIGCHLD) continue;
-      if (info.ssi_signo == SIGUSR1 ||
-          (info.ssi_signo == SIGTERM && nodes_save() && !asked_to_save_)) {
+      const bool is_hangup = info.ssi_signo == SIGHUP;
+      // The shell says it, and the kernel.
+      if (is_hangup && std::exchange(has_hung_up_, true)) continue;
+      const bool is_end = is_hangup || info.ssi_signo == SIGTERM;
+      if (info.ssi_signo == SIGUSR1 || (is_end && nodes_save() && !asked_to_save_)) {
         asked_to_save_ = true;
         continue;
       }
@@ -295,6 +299,7 @@ class Supervisor {
   int signals_ = -1;
   bool asked_to_save_ = false;
   bool has_passed_ask_ = false;
+  bool has_hung_up_ = false;
   std::array<Stream, 2> streams_;
   int status_ = 0;
   bool ended_ = false;      // the launcher

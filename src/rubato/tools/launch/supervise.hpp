@@ -30,7 +30,7 @@ struct JobEnd {
 //   A node that fails gives its exit code to the job.
 // - A node was killed: an error (node_lost) that names node, host and signal.
 // - SIGINT or SIGTERM to this process ends all nodes within 2 s: 130 or 143. Where nodes save their run
-//   on a signal (saves_report), the first SIGTERM makes them do it: 75. SIGUSR1 does that too, and
+//   on a signal (saves_report), the first SIGTERM or SIGHUP makes them do it: 75. SIGUSR1 does that too, and
 //   before they have said so waits until they have: it would kill a node that is not ready for it.
 // - If nodes wrote a journal (journal_report), and the job was told to end or has lost a node, it says
 //   how to go on: `launch`, the words of ours before those of a node, and the node's. Not of a lost

@@ -20,7 +20,7 @@ enum class RunStatus {
   running,
   done,
   failed,
-  interrupted,   // SIGINT or SIGTERM
+  interrupted,   // SIGINT, SIGTERM, SIGHUP
   checkpointed,  // a signal had it saved: it can be resumed
   lost,          // its process is gone and has not said why
 };

@@ -164,7 +164,8 @@ void add_checkpoint_options(CLI::App& parser, CheckpointWords& words) {
   add("--checkpoint-every", words.every,
       "Save the run each N ticks, or each 2s, 10min, 1h, while it goes on");
   add("--checkpoint", words.folder,
-      "Folder for that; the newest two are kept. SIGTERM and SIGUSR1 save the run and end it with "
+      "Folder for that; the newest two are kept. SIGTERM, SIGHUP and SIGUSR1 save the run and end "
+      "it with "
       "exit code 75. Default: MODEL.run/checkpoints, or that of --record");
   add("--resume", words.resume,
       "Go on from the newest checkpoint of a folder or of a recorded run, on any number of nodes, "

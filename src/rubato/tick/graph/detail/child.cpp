@@ -68,6 +68,7 @@ void write_all(int fd, ByteView bytes) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   std::signal(SIGINT, SIG_IGN);  // a terminal sends it to the child too: the parent ends it
+  std::signal(SIGHUP, SIG_IGN);  // as one that is gone does
   std::signal(SIGTERM, SIG_DFL);
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, STDOUT_FILENO);
