@@ -83,9 +83,8 @@ CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOption
   // way of them [Saraswat et al., "Lifeline-based global load balancing", PPoPP 2011].
   for (NodeId bit = 1; bit != 0 && bit < shape.n_nodes; bit <<= 1) {
     const NodeId node = shape.node ^ bit;
-    if (node < shape.n_nodes) lifelines_.push_back(node * shape.n_cores + shape.local_of(core));
+    if (node < shape.n_nodes) lifelines_.add(node * shape.n_cores + shape.local_of(core));
   }
-  has_asked_.resize(lifelines_.size());
 }
 
 CoreContext::~CoreContext() {
@@ -236,10 +235,23 @@ void CoreContext::refuse_memory_of(CoreId of) const {
 // --- a slice
 // ------------------------------------------------------------------------------------------
 
+// Who runs on this thread is this core.
+class CoreContext::HereScope {
+ public:
+  explicit HereScope(CoreContext& core) noexcept : outer_(std::exchange(here_, &core)) {}
+  HereScope(const HereScope&) = delete;
+  HereScope& operator=(const HereScope&) = delete;
+  ~HereScope() { here_ = outer_; }
+
+ private:
+  CoreContext* outer_;
+};
+
 void CoreContext::turn() {
   const HereScope inside(*this);
   set_hungry(false);
   ++counters_.n_slices;
+  lifelines_.begin_turn(now_, counters_.n_pooled_run, options_.ask_ahead);
   // Not if the last slice has done it: what is to be hurried may come without end.
   const bool may_put_off = n_turns_in_slice_ > 0 || !tasks_.is_ready();
   n_applied_in_slice_ = n_turns_in_slice_ = 0;
@@ -254,6 +266,7 @@ void CoreContext::turn() {
     wake_for_room();
     wake_native();
     if (share()) break;  // the host wakes who can help
+    if (lifelines_.n_ahead > 0 && n_pooled() <= lifelines_.n_ahead) ask_ahead();
     const std::uint64_t n_applied =
         budget_ > detail::kBudgetLeast ? apply_incoming(left) : apply_beside_long_tasks();
     const bool hurries = !hurried_.empty();
@@ -296,7 +309,8 @@ void CoreContext::turn() {
   }
   send_hurried();
   close_blocks(has_own_work());
-  if (!has_own_work()) set_hungry(can_run_pooled(0));
+  if (has_own_work()) return lifelines_.pace.note_work_left();
+  set_hungry(can_run_pooled(0));
 }
 
 void CoreContext::count_open_runs() {

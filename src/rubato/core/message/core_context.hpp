@@ -40,6 +40,7 @@
 #include "rubato/core/message/counters.hpp"
 #include "rubato/core/message/finish_table.hpp"
 #include "rubato/core/message/frame_pool.hpp"
+#include "rubato/core/message/lifelines.hpp"
 #include "rubato/core/message/local_slot.hpp"
 #include "rubato/core/message/message_options.hpp"
 #include "rubato/core/message/multicast.hpp"
@@ -189,7 +190,7 @@ class CoreContext {
   template <PooledTask R>
   void take_given(const R& record) {
     push_pooled(pool_, record);
-    note_given(source_);
+    lifelines_.note_given(source_);
   }
   // The scope of whoever runs.
   [[nodiscard]] FinishId scope() const noexcept {
@@ -347,16 +348,7 @@ class CoreContext {
    private:
     CoreContext& core_;
   };
-  class HereScope {
-   public:
-    explicit HereScope(CoreContext& core) noexcept : outer_(std::exchange(here_, &core)) {}
-    HereScope(const HereScope&) = delete;
-    HereScope& operator=(const HereScope&) = delete;
-    ~HereScope() { here_ = outer_; }
-
-   private:
-    CoreContext* outer_;
-  };
+  class HereScope;  // core_context.cpp
   using Incoming = detail::Incoming;
   using Lane = detail::Lane;
   using Way = detail::Way;
@@ -513,12 +505,13 @@ class CoreContext {
   void run_pooled();
   void run_next(detail::TaskPool& pool);
   [[nodiscard]] bool share();
-  void give_to_beggar();
+  void give_to(std::vector<CoreId>& who, std::size_t n_most);
   void spread_that_tasks_exist();
   bool find_tasks();
   bool take_back_shared();
   void beg();
-  void note_given(CoreId by);
+  void ask_ahead();
+  void ask(detail::Lifelines::Asked how);
   void set_hungry(bool is_hungry) noexcept;
 
   [[gnu::tls_model("initial-exec")]]                                  // beside.hpp
@@ -582,10 +575,8 @@ class CoreContext {
   detail::RunnerLevels levels_;     // of those that are in a pooled task
   bool has_queued_runner_ = false;  // which has not begun
   bool is_hungry_ = false;
-  bool knows_of_tasks_ = false;    // there are pooled tasks in this run
-  std::vector<CoreId> beggars_;    // cores of other nodes that asked for tasks
-  std::vector<CoreId> lifelines_;  // those that this one asks
-  std::vector<bool> has_asked_;    // [lifelines]
+  bool knows_of_tasks_ = false;  // there are pooled tasks in this run
+  detail::Lifelines lifelines_;
 
   // In.
   std::vector<Incoming> incoming_;                              // [n_cores]

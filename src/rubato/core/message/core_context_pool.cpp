@@ -7,6 +7,9 @@
 #include "rubato/core/message/core_context.hpp"
 
 namespace rubato::core {
+
+using detail::Lifelines;
+
 namespace {
 
 constexpr std::size_t kGivenMost = 2048;  // pooled tasks to another node at a time
@@ -16,9 +19,12 @@ constexpr std::uint64_t kBatchesASlice = 8;  // of pooled tasks, between which o
 
 }  // namespace
 
-// A core of another node has nothing to do.
+// A core of another node has nothing to do, or will have nothing soon.
 struct Beg {
-  void apply(CoreContext& here) const { here.beggars_.push_back(here.source()); }
+  std::uint64_t is_ahead;
+  void apply(CoreContext& here) const {
+    here.lifelines_.note_question(here.source(), is_ahead != 0);
+  }
 };
 
 // Another core has that many of what was shared, or was sent to it, and counts them from now on.
@@ -140,8 +146,13 @@ bool CoreContext::share() {
     gave = n_hungry > hunger_.n_shared.load(std::memory_order_relaxed);
     if (gave) pool_.share_half();
   }
-  if (!beggars_.empty() && pool_.size() > 1) {
-    give_to_beggar();
+  const std::uint64_t n_ahead = std::max<std::uint64_t>(lifelines_.n_ahead, 1);
+  if (!lifelines_.beggars.empty() && pool_.size() > 1) {
+    give_to(lifelines_.beggars, kGivenMost);
+    gave = true;
+  } else if (!lifelines_.askers.empty() && pool_.size() > 2 * n_ahead) {
+    // What is run before it would have to ask again; this core keeps as much.
+    give_to(lifelines_.askers, std::min<std::uint64_t>(n_ahead, kGivenMost));
     gave = true;
   }
   return gave;
@@ -199,15 +210,16 @@ std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool, std::size_t n_sha
 
 }  // namespace
 
-void CoreContext::give_to_beggar() {
+// To the last of those that have asked; of many tasks some chunks, with `n_most` if one has no more.
+void CoreContext::give_to(std::vector<CoreId>& who, std::size_t n_most) {
   // It has asked others as well. Of halves of them all it would get far more than they keep, and
   // tasks would go to and fro; an equal part for each spreads what one core has made too slowly.
-  const std::size_t n_shares = std::max<std::size_t>(2, lifelines_.size() / 3 + 1);
-  const CoreId to = beggars_.back();
-  beggars_.pop_back();
+  const std::size_t n_shares = std::max<std::size_t>(2, lifelines_.cores.size() / 3 + 1);
+  const CoreId to = who.back();
+  who.pop_back();
   std::uint64_t n = 0;
   for (const detail::TaskChunkPtr& chunk :
-       pool_.size() <= kDealtMost ? deal(pool_, n_shares) : pool_.take_half(kGivenMost)) {
+       pool_.size() <= kDealtMost ? deal(pool_, n_shares) : pool_.take_half(n_most)) {
     applied_scope_ = chunk->finish;
     chunk->kind->send(*this, to, chunk->bytes, chunk->n);
     // They are messages from now on, which are counted as such.
@@ -260,7 +272,7 @@ void CoreContext::spread_that_tasks_exist() {
   const FinishId finish = std::exchange(applied_scope_, 0);
   Worker* const task = tasks_.running_or_null() != nullptr ? &tasks_.running() : nullptr;
   const FinishId of_task = task != nullptr ? std::exchange(task->scope, 0) : 0;
-  for (const CoreId core : lifelines_)
+  for (const CoreId core : lifelines_.cores)
     post(core, TasksExist{});
   for (CoreId core = shape_.first_core(); core < shape_.first_core() + shape_.n_cores; ++core) {
     if (core != core_) post(core, TasksExist{});
@@ -276,11 +288,26 @@ void CoreContext::spread_that_tasks_exist() {
 void CoreContext::beg() {
   if (n_waiters_ > 0 || !can_run_pooled(0)) return;
   if (!knows_of_tasks_ || hunger_.n_shared.load(std::memory_order_relaxed) > 0) return;
-  for (std::size_t i = 0; i < lifelines_.size(); ++i) {
-    if (has_asked_[i]) continue;
-    has_asked_[i] = true;
+  ask(Lifelines::Asked::now);
+}
+
+// While it still runs some. The same things hold it back; and what cores of its node have for others
+// is nearer.
+void CoreContext::ask_ahead() {
+  if (n_waiters_ > 0 || !tasks_.is_ready() || !can_run_pooled(0)) return;
+  if (!knows_of_tasks_ || hunger_.n_shared.load(std::memory_order_relaxed) > 0) return;
+  ask(Lifelines::Asked::ahead);
+}
+
+void CoreContext::ask(Lifelines::Asked how) {
+  for (std::size_t i = 0; i < lifelines_.cores.size(); ++i) {
+    if (lifelines_.asked[i] >= how) continue;
+    lifelines_.asked[i] = how;
     ++counters_.n_begs;
-    post(lifelines_[i], Beg{});
+    const CoreId core = lifelines_.cores[i];
+    const bool is_ahead = how == Lifelines::Asked::ahead;
+    post(core, Beg{is_ahead ? 1U : 0U});
+    if (is_ahead) hurry(core);
   }
 }
 
@@ -301,12 +328,6 @@ std::string CoreContext::without_stack() const {
     return "";
   }
   return text;
-}
-
-void CoreContext::note_given(CoreId by) {
-  for (std::size_t i = 0; i < lifelines_.size(); ++i) {
-    if (lifelines_[i] == by) has_asked_[i] = false;
-  }
 }
 
 }  // namespace rubato::core

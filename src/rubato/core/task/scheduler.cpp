@@ -197,9 +197,9 @@ void Scheduler::leave_for_home(Worker& worker, detail::Visit& visit) {
 
 // An idle worker, or a new one, if a task waits that it could run.
 Worker* Scheduler::worker_for_task() {
-  for (const StackClass of_class : {StackClass::guarded, StackClass::small}) {
-    const auto i = static_cast<std::size_t>(of_class);
+  for (const std::size_t i : {next_class_, 1 - next_class_}) {
     if (queues_[i].empty()) continue;
+    const auto of_class = static_cast<StackClass>(i);
     Worker* worker = idle_[i];
     if (worker != nullptr) {
       idle_[i] = worker->next;
@@ -207,6 +207,7 @@ Worker* Scheduler::worker_for_task() {
       worker = new_worker(of_class);
     }
     if (worker == nullptr) continue;
+    next_class_ = 1 - i;
     worker->state_ = Worker::State::active;
     return worker;
   }

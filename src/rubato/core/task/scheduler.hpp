@@ -382,6 +382,7 @@ class Scheduler {
 
   detail::TaskQueue queues_[2];  // by stack class
   Worker* idle_[2] = {};         // by stack class
+  std::size_t next_class_ = 0;   // by turns, so that neither keeps the other out
   std::uint64_t distance_of_many_;
   std::int64_t budget_ = 0;
   bool must_not_wait_ = false;
