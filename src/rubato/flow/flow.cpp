@@ -5,6 +5,7 @@
 
 #include <cxxabi.h>
 
+#include "rubato/flow/journal/journal_lock.hpp"
 #include "rubato/flow/lines.hpp"
 #include "rubato/flow/pool/team_task.hpp"
 #include "rubato/flow/records.hpp"
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::size_t kFailuresKept = 1000;  // of a core; others are counted
 constexpr std::size_t kLeftoversSaid = 8;    // of a core, where tasks wait for ever
+// Longer than a file server keeps locks of a machine that is gone.
+constexpr Nanos kLocksLast = 120 * kSecond;
+constexpr Nanos kLockPause = kSecond;
 
 }  // namespace
 
@@ -64,7 +68,28 @@ void Flow::begin_again() {
 
 void Flow::cancel_run() {
   if (owned_journal_ != nullptr) owned_journal_->discard();
+  leave_journal();
   begin_again();
+}
+
+JournalOptions Flow::take_journal(const JournalOptions& asked) {
+  leave_journal();  // of a run that did not come to its end
+  const Nanos begin = here_.clock();
+  for (;;) {
+    journal_lock_ = here_.run_native([&] { return std::make_unique<JournalLock>(asked); });
+    const std::string& other = journal_lock_->in_use_by();
+    if (other.empty()) return journal_lock_->options();
+    const std::string found = "journal: found " + asked.folder + " in use by " + other;
+    const Nanos waited = here_.clock() - begin;
+    if (!journal_lock_->may_be_left() || waited > kLocksLast)
+      throw Error(found + ", expected one that no run writes: wait for its end, or end it");
+    if (waited < kLockPause) say_line(here_, stderr, found + "; waiting, two minutes at most");
+    here_.tasks().wait_until(here_.clock() + kLockPause);
+  }
+}
+
+void Flow::leave_journal() noexcept {
+  journal_lock_.reset();
 }
 
 void Flow::own_journal(std::unique_ptr<Journal> journal) {

@@ -37,6 +37,8 @@
 
 namespace rubato::flow {
 
+class JournalLock;
+
 // What came of a core's part of a run, or of all.
 struct FlowCounters {
   std::uint64_t n_run = 0;      // rules that ran, failed ones included
@@ -175,6 +177,11 @@ class Flow final : public core::Combiner {
     };
     return here_.run_native(timed, turn);
   }
+  // The same, and here and now if the caller must not wait.
+  template <class F>
+  auto run_beside(F&& f, core::NativeTurn turn) -> std::invoke_result_t<F&> {
+    return here_.may_wait() ? run_native(f, turn) : f();
+  }
   // Null if nobody wants to see what this core does.
   [[nodiscard]] CoreWatch* watch() noexcept { return watch_; }
   // Whether runs of that action were seen to make tasks, here: they begin behind those that do not.
@@ -235,6 +242,10 @@ class Flow final : public core::Combiner {
   // Of this node; null if the run has none.
   [[nodiscard]] Journal* journal() const noexcept { return journal_; }
   void set_journal(Journal* journal) noexcept { journal_ = journal; }
+  // By the core that runs the flow: no other process writes that journal until it leaves it. With the
+  // number of the run; throws Error as JournalLock does. Suspends the calling task.
+  [[nodiscard]] JournalOptions take_journal(const JournalOptions& asked);
+  void leave_journal() noexcept;
   // By the first core of the node.
   void own_journal(std::unique_ptr<Journal> journal);
 
@@ -368,6 +379,7 @@ class Flow final : public core::Combiner {
   TypedPool typed_pool_;
   TeamPool team_pool_{typed_pool_};
   std::uint64_t n_file_names_ = 0;
+  std::unique_ptr<JournalLock> journal_lock_;
   std::unique_ptr<Journal> owned_journal_;
   Journal* journal_ = nullptr;
   std::deque<std::unique_ptr<Rule>> woken_;  // that go on when this one is done with

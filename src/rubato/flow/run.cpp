@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "rubato/flow/journal/equal_tasks.hpp"
+#include "rubato/flow/journal/journal_lock.hpp"
 #include "rubato/flow/observe/flow_report.hpp"
 #include "rubato/global/main.hpp"
 #include "rubato/global/reduce_cores.hpp"
@@ -77,9 +78,16 @@ struct SetJournal {
   }
 };
 
+constexpr int kLooks = 50;
+constexpr Nanos kLookPause = 100 * kMillisecond;
+
 // By a task of the first core of a node.
 void open_journal(const JournalOptions& options, CoreId asked_by) {
   CoreContext& here = CoreContext::here();
+  // What the run has written may be seen a little later by others.
+  const auto sees_it = [&] { return JournalLock::holder_in(options.folder) == options.holder; };
+  for (int i = 0; i < kLooks && !here.run_native(sees_it, {core::NativeTime::brief}); ++i)
+    here.tasks().wait_until(here.clock() + kLookPause);
   try {
     auto journal =
         here.run_native([&] { return std::make_unique<Journal>(options, here.shape().node); });
@@ -103,6 +111,7 @@ struct BeginRun {
     JournalOptions journal{in.get_string()};
     journal.resume = in.get<std::uint32_t>() != 0;
     journal.run = in.get<std::uint32_t>();
+    journal.holder = in.get_string();
     if (journal.folder.empty() || here.core() != here.shape().first_core()) return;
     here.spawn([journal, who = asked_by] { open_journal(journal, who); });
   }
@@ -114,6 +123,7 @@ void begin_run(CoreContext& here, const RunOptions& options) {
   out.put_string(options.journal.folder);
   out.put(static_cast<std::uint32_t>(options.journal.resume ? 1 : 0));
   out.put(options.journal.run);
+  out.put_string(options.journal.holder);
   std::string& problem = here.local_or_make<BeginProblem>().text;
   problem.clear();
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
@@ -231,8 +241,7 @@ FlowResult run(const std::function<void()>& main, const RunOptions& options) {
   FlowResult all;
   const bool has_journal = !options.journal.folder.empty();
   if (has_journal && options.journal.run == 0) {
-    const auto number = [&] { return Journal::numbered(options.journal); };
-    return run(main, {options.workers, here.run_native(number)});
+    return run(main, {options.workers, Flow::here().take_journal(options.journal)});
   }
   if (has_journal || !options.workers.empty()) begin_run(here, options);
   finish_all(here, [&] {
@@ -249,6 +258,7 @@ FlowResult run(const std::function<void()>& main, const RunOptions& options) {
   };
   all.add(global::reduce_cores([] { return take_result(); }, add));
   if (has_journal && all.is_good()) Journal::drop_older_files(options.journal);
+  Flow::here().leave_journal();
   if (FlowReport* const report = FlowReport::here()) report->add_result(all);
   return all;
 }

@@ -16,6 +16,7 @@
 
 #include "rubato/core/identity.hpp"
 #include "rubato/flow/journal/journal_files.hpp"
+#include "rubato/flow/journal/journal_lock.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -263,6 +264,10 @@ Journal::Journal(const JournalOptions& options, std::uint32_t node)
       temporary_folder_(temporary_folder(options.folder, options.run)),
       files_folder_(fs::path(temporary_folder_).parent_path().string() + "/"),
       program_{"", core::identity_of_this_process(0).build, 0} {
+  if (!options.holder.empty() && JournalLock::holder_in(folder_) != options.holder) {
+    throw Error("journal: node " + std::to_string(node) + " sees in " + folder_ +
+                " nothing of this run, expected a folder that all nodes share");
+  }
   try {
     if (options.resume) {
       for (const journal_files::Source& source : journal_files::sources(folder_, options.run))

@@ -16,6 +16,9 @@
 // Why a task that was done is done again stands in `run-0003-node-0000.again`, a line for each, for
 // people; there is none if there is no such task.
 //
+// Whoever writes the journal has the lock on the file `journal.lock`, and stands in
+// `journal.holder` (journal_lock.hpp).
+//
 // Files without a name of their own lie in `files/0002/`, of the run. As inputs they count by their
 // contents; as outputs they get the names of the new run when their task is found to be done.
 //
@@ -53,6 +56,7 @@ struct JournalOptions {
   std::string folder = {};  // "": no journal
   bool resume = false;      // what is done there already is not done again; else it has to be new
   std::uint32_t run = 0;    // Journal::next_run(); 0: it is asked for
+  std::string holder = {};  // what all nodes find there (journal_lock.hpp); "": anything
 };
 
 struct FileState {

@@ -148,8 +148,12 @@ constexpr std::uint64_t kParts = 4;
 
 class KilledScripts : public ::testing::TestWithParam<std::uint64_t> {};
 
-// One to three times; true if something was done before, and something was left to do.
-bool kill_and_finish(Killed& killed, std::uint64_t n_kills) {
+// Whether a node was lost; and something was done before, and something was left to do.
+struct KilledEnd {
+  bool has_lost = false;
+  bool resumes = false;
+};
+KilledEnd kill_and_finish(Killed& killed, std::uint64_t n_kills) {
   bool has_lost = false;
   for (std::uint64_t round = 0; round < n_kills; ++round)
     has_lost |= killed.lose_node(round);
@@ -157,7 +161,7 @@ bool kill_and_finish(Killed& killed, std::uint64_t n_kills) {
   killed.finish(n_kills);
   // There is nothing left to do.
   if (!testing::Test::HasFailure()) killed.finish(n_kills + 1);
-  return resumes;
+  return {has_lost, resumes};
 }
 
 TEST_P(KilledScripts, do_each_thing_once_however_often_nodes_are_lost) {
@@ -170,7 +174,7 @@ TEST_P(KilledScripts, do_each_thing_once_however_often_nodes_are_lost) {
     ++n_scripts;
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + killed.text());
     ASSERT_NO_FATAL_FAILURE(killed.measure());
-    n_resumed += kill_and_finish(killed, 1 + seed / kParts % 3) ? 1 : 0;
+    n_resumed += kill_and_finish(killed, 1 + seed / kParts % 3).resumes ? 1 : 0;
     ASSERT_FALSE(testing::Test::HasFailure());
   }
   EXPECT_GT(n_resumed, n / 3);
@@ -182,15 +186,17 @@ INSTANTIATE_TEST_SUITE_P(Parts, KilledScripts, ::testing::Range(std::uint64_t{0}
 TEST(KilledPrograms, do_each_thing_once_however_often_nodes_are_lost) {
   const std::uint64_t n = n_seeds(6);
   std::uint64_t n_scripts = 0;
+  std::uint64_t n_lost = 0;
   for (std::uint64_t seed = 0; n_scripts < n; ++seed) {
     Killed killed(seed, true);
     if (killed.n_calls() < 4) continue;
     ++n_scripts;
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + killed.text());
     ASSERT_NO_FATAL_FAILURE(killed.measure());
-    static_cast<void>(kill_and_finish(killed, 1 + seed % 3));
+    n_lost += kill_and_finish(killed, 1 + seed % 3).has_lost ? 1 : 0;
     ASSERT_FALSE(testing::Test::HasFailure());
   }
+  EXPECT_GT(n_lost, 0U);
 }
 
 }  // namespace

@@ -74,6 +74,23 @@ TEST(MovedJournal, has_its_own_files) {
   EXPECT_EQ(content_of(third.output), "drawn");
 }
 
+// A node that looks at another folder of that name: nothing that it wrote would be found again.
+TEST(MovedJournal, is_refused_where_another_run_stands_in_it) {
+  const TempFolder folder;
+  JournalOptions options = Journal::numbered({folder.path() + "/journal", false});
+  options.holder = "process 7 on a.b, since 2026-11-21T23:15:00Z";
+  write_to(folder.path() + "/journal/journal.holder", options.holder);
+  { const Journal journal(options, 0); }
+  write_to(folder.path() + "/journal/journal.holder", "process 8 on a.b");
+  try {
+    const Journal journal(options, 1);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("journal: node 1 sees in "), std::string::npos)
+        << error.what();
+  }
+}
+
 // As older ones wrote them: with the whole path.
 TEST(MovedJournal, takes_no_files_of_another_one) {
   const TempFolder folder;
