@@ -11,13 +11,7 @@ namespace rubato::flow {
 namespace {
 
 global::SimulateOptions options_of(std::uint64_t seed) {
-  return {.n_nodes = static_cast<std::uint32_t>(2 + seed % 4),
-          .n_cores = static_cast<std::uint32_t>(1 + seed / 4 % 2),
-          .profile = seed % 3 == 0 ? "ec2-large" : "const, base=5",
-          .seed = seed,
-          .shuffle = true,
-          .extra_delay_max = 5'000,
-          .program = {global::windows_of(seed), global::kTestBytesACore}};
+  return global::disturbed_options(seed, seed % 3 == 0 ? "ec2-large" : "const, base=5");
 }
 
 // Whatever is under way, the run ends at once and says which node it was. There is no journal.

@@ -43,6 +43,15 @@ inline constexpr std::size_t kTestBytesACore = std::size_t{64} << 20;
           .program = {messages, kTestBytesACore}};
 }
 
+// Two to five nodes, of one core or two.
+[[nodiscard]] inline SimulateOptions disturbed_options(std::uint64_t seed, const char* profile) {
+  SimulateOptions options =
+      options_of(static_cast<std::uint32_t>(2 + seed % 4),
+                 static_cast<std::uint32_t>(1 + seed / 4 % 2), seed, windows_of(seed));
+  options.profile = profile;
+  return options;
+}
+
 template <class F>
 SimulatedRun simulate_seed(std::uint32_t n_nodes, std::uint32_t n_cores, std::uint64_t seed, F main,
                            const core::MessageOptions& messages = {}) {

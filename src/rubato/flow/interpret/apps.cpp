@@ -4,7 +4,9 @@
 
 #include "rubato/flow/interpret/actions.hpp"
 #include "rubato/flow/interpret/builtin_calls.hpp"
+#include "rubato/flow/interpret/file_names.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
+#include "rubato/flow/lines.hpp"
 #include "rubato/flow/program/program_task.hpp"
 #include "rubato/flow/tic/builtins.hpp"
 #include "rubato/flow/tic/walk.hpp"
@@ -184,6 +186,14 @@ std::vector<std::string> Interpreter::files_of(const tic::Rule& rule,
   return files;
 }
 
+// An app would say it in words of its own, or make something of nothing.
+void Interpreter::check_files(const std::vector<std::string>& files) const {
+  for (const std::string& file : files) {
+    const std::string problem = problem_of_input(flow_, file);
+    if (!problem.empty()) throw Error("its input " + printable(file) + ": " + problem);
+  }
+}
+
 void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
                            const tic::Callable& callable, Environment& environment) {
   Environment frame(flow_, callable.frame);
@@ -214,15 +224,16 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
   }
   claim_names(rule, environment);
   if (is_dry()) return plan_app(rule, call, callable, frame, environment);
+  const std::vector<std::string> files = files_of(rule, environment);
+  check_files(files);
   ProgramTaskOptions options = program_options(rule, callable, frame, environment);
   const int text = AppCall::text_output(callable, callable.command.standard_output);
   const int errors = AppCall::text_output(callable, callable.command.standard_error);
   options.captures_stdout = text >= 0;
   options.text_has_errors = text >= 0 && text == errors;
   options.captures_stderr = errors >= 0 && text != errors;
-  const SourcePlace at{kScriptFile, call.place.line, call.place.column};
-  StartedProgram started =
-      AppCall(compiled_, callable, frame, options, at).start(files_of(rule, environment));
+  const SourcePlace at{script_file(), call.place.line, call.place.column};
+  StartedProgram started = AppCall(compiled_, callable, frame, options, at).start(files);
   for (std::size_t i = 0; i < rule.outputs.size(); ++i) {
     Arg value{Arg::Mode::wait, {}, {}, nullptr};
     const tic::Type& type = callable.outputs[i].type;

@@ -37,14 +37,6 @@ Members whole_members(const Ref& container, Environment& environment) {
   throw Error(failed->second.as_text());
 }
 
-// f() on a thread beside the cores: a disk may take long, and a core has more to do than to wait for it.
-template <class F>
-void beside_core(Environment& environment, core::NativeTime time, const F& f) {
-  Flow& flow = environment.flow();
-  if (!flow.core().may_wait()) return f();
-  flow.run_native(f, {time});
-}
-
 // Why it cannot be read; "" if it was.
 std::string read_all(const std::string& path, std::string& text) {
   std::error_code ignored;
@@ -237,18 +229,17 @@ class BuiltinCall {
       const std::string writer = dry->writer_of(path);
       if (!writer.empty()) throw Error(unknown_value(writer).as_text());
     }
-    using core::NativeTime;
     std::string all;
     std::string problem;
     bool is_file = false;
-    beside_core(environment_, NativeTime::brief, [&] {
+    const auto look = [&] {
       std::error_code ignored;
       is_file = std::filesystem::is_regular_file(path, ignored);
       if (is_file) problem = read_all(path, all);
-    });
+    };
+    environment_.flow().run_beside(look, {core::NativeTime::brief});
     // Nobody may be there yet who writes to a pipe: look-ups do not wait for that.
-    if (!is_file)
-      beside_core(environment_, NativeTime::any, [&] { problem = read_all(path, all); });
+    if (!is_file) environment_.flow().run_beside([&] { problem = read_all(path, all); }, {});
     if (!problem.empty()) fail(problem);
     return all;
   }
@@ -348,7 +339,7 @@ Members evaluate_members(const tic::Expr& e, const Compiled& compiled, Environme
     }
     if (builtin.id == BuiltinId::glob) {
       std::vector<std::string> names;
-      beside_core(environment, core::NativeTime::brief, [&] { names = glob(values[0]); });
+      environment.flow().run_beside([&] { names = glob(values[0]); }, {core::NativeTime::brief});
       return numbered(names, Kind::file);
     }
   }

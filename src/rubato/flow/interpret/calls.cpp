@@ -356,6 +356,7 @@ void Interpreter::call_leaf(const CompiledStatement& statement, const tic::Rule&
   if (team_ == nullptr || team_->is_first) claim_names(rule, environment);
   if (is_dry()) return plan_leaf(rule, call, callable, environment);
   LeafCall leaf{callable.name, {}, {}, {}, files_of(rule, environment)};
+  check_files(leaf.files_waited_for);
   const std::vector<const Expr*> inputs = inputs_of(call);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (is_container(callable.inputs[i].type)) {

@@ -4,6 +4,7 @@
 
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/leaf_runs.hpp"
+#include "rubato/flow/lines.hpp"
 #include "rubato/flow/tic/check.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
@@ -179,6 +180,21 @@ std::string Compiled::temporary_name(const std::string& called, std::string_view
         "folder of the run on one node alone; give it a name, or --temporary DIR that all see");
   }
   return arguments_.temporary_folder + "/" + called + "-" + std::string(number);
+}
+
+void Compiled::check_arguments() const {
+  if (program_.has_computed_arguments) return;
+  const std::set<std::string>& read = program_.argument_names;
+  for (const auto& [name, value] : arguments_.named) {
+    if (read.contains(name)) continue;
+    std::string names;
+    for (const std::string& each : read)
+      names.append(names.empty() ? "" : ", ").append(each);
+    throw Error(program_.file_name + ": found the argument '" + printable(name) +
+                    "', which nothing in it reads, expected " + (names.empty() ? "none" : names) +
+                    did_you_mean(name, {read.begin(), read.end()}),
+                ExitCode::usage);
+  }
 }
 
 void Compiled::check_types(const Workers& workers) const {

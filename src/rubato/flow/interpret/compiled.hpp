@@ -66,6 +66,8 @@ class Compiled {
   // The name of a file that has none, by what it is called here. Throws Error if there is no place.
   [[nodiscard]] std::string temporary_name(const std::string& called,
                                            std::string_view number) const;
+  // Throws Error if it is given an argument that no arg("name") of it reads.
+  void check_arguments() const;
   // Throws Error, with the place, if it names a type of work that has no workers.
   void check_types(const Workers& workers) const;
   // Throws Error, with the places, if it calls leaves that the program does not have.

@@ -8,16 +8,6 @@ namespace {
 
 using random_scripts::RandomScript;
 
-global::SimulateOptions options_of(std::uint64_t seed, const char* profile) {
-  return {.n_nodes = static_cast<std::uint32_t>(2 + seed % 4),
-          .n_cores = static_cast<std::uint32_t>(1 + seed / 4 % 2),
-          .profile = profile,
-          .seed = seed,
-          .shuffle = true,
-          .extra_delay_max = 5'000,
-          .program = {global::windows_of(seed), global::kTestBytesACore}};
-}
-
 TEST(DisturbedScripts, do_what_a_direct_evaluation_does_however_late_messages_are) {
   constexpr std::array<const char*, 5> kProfiles{
       "distribution=lognormal, median=80, sigma=1.5",
@@ -28,7 +18,7 @@ TEST(DisturbedScripts, do_what_a_direct_evaluation_does_however_late_messages_ar
     const RandomScript script(seed, {.may_fail = seed % 2 == 0});
     const char* const profile = kProfiles[seed % kProfiles.size()];
     ASSERT_NO_FATAL_FAILURE(
-        random_scripts::run_as_expected(seed, script, options_of(seed, profile)));
+        random_scripts::run_as_expected(seed, script, global::disturbed_options(seed, profile)));
   }
 }
 
@@ -36,7 +26,8 @@ TEST(DisturbedScripts, do_what_a_direct_evaluation_does_with_room_for_one_messag
   constexpr std::array<const char*, 3> kProfiles{"const", "const, base=5", "ec2-large"};
   for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
     const RandomScript script(seed, {.may_fail = seed % 2 == 0});
-    global::SimulateOptions options = options_of(seed, kProfiles[seed % kProfiles.size()]);
+    global::SimulateOptions options =
+        global::disturbed_options(seed, kProfiles[seed % kProfiles.size()]);
     options.program.messages = global::room_for_one_message();
     // And with stacks for main and one task more.
     if (seed % 4 < 2) options.program.messages.tasks.stacks.n_guarded_max = 2;
@@ -51,7 +42,8 @@ TEST(DisturbedScripts, do_what_a_direct_evaluation_does_with_room_for_few_data) 
   };
   for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const RandomScript script(seed, {.may_fail = seed % 2 == 0, .n_statements = 8});
-    global::SimulateOptions options = options_of(seed, seed % 3 == 0 ? "ec2-large" : "const");
+    global::SimulateOptions options =
+        global::disturbed_options(seed, seed % 3 == 0 ? "ec2-large" : "const");
     if (seed % 5 == 0) options.program.messages = global::room_for_one_message();
     ASSERT_NO_FATAL_FAILURE(random_scripts::run_as_expected(seed, script, options, bound_loops));
   }

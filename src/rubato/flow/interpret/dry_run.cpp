@@ -5,8 +5,10 @@
 #include "rubato/base/shell.hpp"
 #include "rubato/flow/interpret/actions.hpp"
 #include "rubato/flow/interpret/builtin_calls.hpp"
+#include "rubato/flow/interpret/file_names.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
 #include "rubato/flow/interpret/run_script.hpp"
+#include "rubato/flow/lines.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -64,6 +66,11 @@ void DryRun::note_unknown(std::string text, std::string needs) {
   ++unknown_[{std::move(text), std::move(needs)}];
 }
 
+void DryRun::note_missing(std::string text) {
+  const std::lock_guard lock(mutex_);
+  missing_.insert(std::move(text));
+}
+
 ScriptPlan DryRun::take_plan() {
   const std::lock_guard lock(mutex_);
   ScriptPlan plan;
@@ -71,8 +78,10 @@ ScriptPlan DryRun::take_plan() {
     plan.calls.push_back(std::move(calls));
   for (const auto& [statement, n] : unknown_)
     plan.unknown.push_back({statement.first, statement.second, n});
+  plan.missing.assign(missing_.begin(), missing_.end());
   calls_.clear();
   unknown_.clear();
+  missing_.clear();
   return plan;
 }
 
@@ -170,9 +179,25 @@ class PlannedCommand {
 
 }  // namespace
 
+// Inputs that nothing here would write, and that are not there.
+void Interpreter::plan_inputs(const tic::Rule& rule, Environment& environment) const {
+  DryRun& dry = *compiled_.arguments().dry_run;
+  std::vector<std::string> files;
+  static_cast<void>(text_or_unknown([&] {
+    files = files_of(rule, environment);
+    return "";
+  }));
+  for (const std::string& file : files) {
+    if (!dry.writer_of(file).empty()) continue;
+    const std::string problem = problem_of_input(flow_, file);
+    if (!problem.empty()) dry.note_missing(printable(file) + ": " + problem);
+  }
+}
+
 void Interpreter::plan_app(const tic::Rule& rule, const tic::RuleCall& /*call*/,
                            const tic::Callable& callable, Environment& frame,
                            Environment& environment) const {
+  plan_inputs(rule, environment);
   std::string line = PlannedCommand(compiled_, callable, frame).line();
   compiled_.arguments().dry_run->note_call(callable.name, true, std::move(line));
   const auto file_name = [&](std::size_t i) {
@@ -183,6 +208,7 @@ void Interpreter::plan_app(const tic::Rule& rule, const tic::RuleCall& /*call*/,
 
 void Interpreter::plan_leaf(const tic::Rule& rule, const tic::RuleCall& call,
                             const tic::Callable& callable, Environment& environment) const {
+  plan_inputs(rule, environment);
   std::string line = callable.name + "(";
   const std::vector<const Expr*> inputs = inputs_of(call);
   for (std::size_t i = 0; i < inputs.size(); ++i) {

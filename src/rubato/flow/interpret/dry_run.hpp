@@ -12,6 +12,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ struct UnknownStatement {
 struct ScriptPlan {
   std::vector<PlannedCalls> calls;        // by name
   std::vector<UnknownStatement> unknown;  // by text
+  std::vector<std::string> missing;       // inputs that are not there, and why
   FlowResult result;                      // what fails and waits even so
 };
 
@@ -51,12 +53,14 @@ class DryRun {
   // The app that would; "" if none would.
   [[nodiscard]] std::string writer_of(const std::string& file) const;
   void note_unknown(std::string text, std::string needs);
+  void note_missing(std::string text);
   [[nodiscard]] ScriptPlan take_plan();
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, PlannedCalls> calls_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> unknown_;
+  std::set<std::string> missing_;
   std::map<std::string, std::string> files_;  // and who would write them
 };
 

@@ -10,9 +10,9 @@ namespace {
 ScriptPlan plan(std::uint64_t seed, const std::string& text) {
   ScriptPlan all;
   const auto n_nodes = static_cast<std::uint32_t>(1 + seed % 4);
-  global::simulate_seed(n_nodes, 2, seed, [&] {
-    all = plan_script(text, "dry.tic", {{{"n", "3"}}, "TEMPORARY"});
-  });
+  ScriptArguments arguments{{}, "TEMPORARY"};
+  if (text.find("arg(\"n\")") != std::string::npos) arguments.named["n"] = "3";
+  global::simulate_seed(n_nodes, 2, seed, [&] { all = plan_script(text, "dry.tic", arguments); });
   return all;
 }
 

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
+#include <system_error>
 #include <unordered_map>
+#include <unordered_set>
+
+#include <unistd.h>
 
 #include "rubato/flow/interpret/environment.hpp"
 #include "rubato/flow/interpret/evaluate.hpp"
@@ -18,9 +23,11 @@ struct Holder {
   NameUse use;
 };
 
-// Those that have their home on a core, and who has them first. Looked up, never walked through.
+// Those that have their home on a core, and who has them first; and inputs that it has found to be
+// there. Looked up, never walked through.
 struct ClaimedNames {
   std::unordered_map<std::string, Holder> files;
+  std::unordered_set<std::string> readable;
 };
 
 // "/folder/out/a.txt" of "./out//b/../a.txt" in /folder.
@@ -180,8 +187,20 @@ void claim_file_name(const std::string& name, const std::string& file, NameUse u
   if (!problem.empty()) throw Error(file + ": found the name " + name + ", " + problem);
 }
 
+std::string problem_of_input(Flow& flow, const std::string& name) {
+  std::string problem;
+  if (flow.core().local_or_make<ClaimedNames>().readable.contains(name)) return problem;
+  flow.run_beside(
+      [&] {
+        if (::access(name.c_str(), R_OK) != 0) problem = std::generic_category().message(errno);
+      },
+      {core::NativeTime::brief});
+  if (problem.empty()) flow.core().local_or_make<ClaimedNames>().readable.insert(name);
+  return problem;
+}
+
 void forget_file_names(CoreContext& here) {
-  here.local_or_make<ClaimedNames>().files.clear();
+  here.local_or_make<ClaimedNames>() = {};
 }
 
 }  // namespace rubato::flow

@@ -24,6 +24,8 @@ void claim_file_name(const std::string& name, const std::string& file, NameUse u
 // Throws Error, with both places, if an input has the name of an output, as far as names are known
 // before the run: they are made of literals and arguments.
 void check_file_names(const Compiled& compiled, Flow& flow);
+// Why an input cannot be read, now; "" if it can. Suspends the calling task, if that may wait.
+[[nodiscard]] std::string problem_of_input(Flow& flow, const std::string& name);
 // Of this core: names of another run are nobody's.
 void forget_file_names(CoreContext& here);
 

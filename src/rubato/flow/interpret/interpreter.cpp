@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <climits>
+#include <mutex>
 
 #include "rubato/flow/interpret/args_in_hand.hpp"
 #include "rubato/flow/interpret/dry_run.hpp"
@@ -27,7 +30,37 @@ bool is_container(const tic::Type& type) {
   return type.is(tic::Kind::container) || type.is(tic::Kind::structure);
 }
 
+// The scripts that this process has run, each of which keeps its place; the last place is that of all
+// beyond. All processes of a job run the same ones in the same order.
+class ScriptNames {
+ public:
+  [[nodiscard]] const char* current() const noexcept {
+    return current_.load(std::memory_order_acquire);
+  }
+  // All cores of a process name the same one.
+  void set_current(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    std::size_t i = 0;
+    while (i + 1 < names_.size() && names_[i][0] != '\0' && name != names_[i].data())
+      ++i;
+    if (name != names_[i].data())
+      names_[i][name.copy(names_[i].data(), names_[i].size() - 1)] = '\0';
+    current_.store(names_[i].data(), std::memory_order_release);
+  }
+
+ private:
+  using Name = std::array<char, PATH_MAX + 1>;  // ends with a 0
+  std::mutex mutex_;
+  std::array<Name, 16> names_{};
+  std::atomic<const char*> current_{names_[0].data()};
+};
+constinit ScriptNames script_names;  // NOLINT: texts that PortablePlace names lie in the program
+
 }  // namespace
+
+const char* script_file() noexcept {
+  return script_names.current();
+}
 
 Interpreter Interpreter::here() {
   return Interpreter(Flow::here(), *CoreContext::here().local_or_make<Script>().compiled);
@@ -37,6 +70,7 @@ void Interpreter::set_script(const std::string& text, const std::string& file_na
                              const ScriptArguments& arguments) {
   CoreContext::here().local_or_make<Script>().compiled =
       std::make_unique<Compiled>(text, file_name, arguments);
+  script_names.set_current(file_name);
   forget_file_names(CoreContext::here());
 }
 
@@ -82,7 +116,7 @@ std::string Interpreter::describe_input(const Rule& rule, std::size_t argument) 
 }
 
 PortablePlace Interpreter::place(const tic::Node& node) const noexcept {
-  return PortablePlace(SourcePlace{kScriptFile, node.place.line, node.place.column});
+  return PortablePlace(SourcePlace{script_file(), node.place.line, node.place.column});
 }
 
 void Interpreter::start_main() {

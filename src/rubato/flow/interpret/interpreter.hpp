@@ -128,6 +128,8 @@ class Interpreter {
   void call_leaf(const CompiledStatement& statement, const tic::Rule& rule,
                  const tic::RuleCall& call, const tic::Callable& callable,
                  Environment& environment);
+  // Throws Error if one of them is not there.
+  void check_files(const std::vector<std::string>& files) const;
   [[nodiscard]] std::vector<std::string> files_of(const tic::Rule& rule,
                                                   Environment& environment) const;
   void call_app(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
@@ -193,6 +195,7 @@ class Interpreter {
                 Environment& frame, Environment& environment) const;
   void plan_leaf(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
                  Environment& environment) const;
+  void plan_inputs(const tic::Rule& rule, Environment& environment) const;
   void plan_outputs(const tic::Rule& rule, const tic::Callable& callable,
                     const std::function<Value(std::size_t)>& file_name,
                     Environment& environment) const;
@@ -202,7 +205,9 @@ class Interpreter {
   TeamTask* team_ = nullptr;  // that runs the statement
 };
 
-// The places of data and rules of a script are of this file, in reports; people are told its name.
-inline constexpr const char* kScriptFile = "<script>";
+// The name of the script that this process runs, or ran last: places of its data and rules are of that
+// file. It lies at the same place in all processes of a job, as the texts of the program do
+// (PortablePlace).
+[[nodiscard]] const char* script_file() noexcept;
 
 }  // namespace rubato::flow

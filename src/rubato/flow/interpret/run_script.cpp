@@ -55,20 +55,12 @@ Bytes bytes_of(const std::string& text, const std::string& file_name,
   return out.take();
 }
 
-void name_script(std::vector<std::string>& texts, const std::string& file_name) {
-  const std::string_view mark = kScriptFile;
-  for (std::string& text : texts) {
-    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
-      text.replace(at, mark.size(), file_name);
-  }
-}
-
 // "'x'", by the text of its place.
 std::map<std::string, std::string> names_by_place(const tic::Program& program) {
   std::map<std::string, std::string> names;
   const auto add = [&](const tic::Frame& frame) {
     for (const tic::Variable& variable : frame.variables) {
-      const SourcePlace at{kScriptFile, variable.place.line, variable.place.column};
+      const SourcePlace at{script_file(), variable.place.line, variable.place.column};
       names[PortablePlace(at).place().text()] = "'" + variable.name + "'";
     }
   };
@@ -85,9 +77,8 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
   ScriptArguments arguments = given;
   RunOptions options = asked;
   if (!options.journal.folder.empty()) {
+    options.journal = Flow::here().take_journal(asked.journal);
     // Files without a name of their own outlive the run, as their tasks do.
-    options.journal =
-        CoreContext::here().run_native([&] { return Journal::numbered(asked.journal); });
     arguments.temporary_folder =
         Journal::temporary_folder(options.journal.folder, options.journal.run);
   }
@@ -97,6 +88,7 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
   problem.reset();
   here.finish([&] { here.post(here.core(), LoadScript{}, script); });
   if (problem) throw Error(*problem);  // it would be the same on all cores
+  Interpreter::here().compiled().check_arguments();
   Interpreter::here().compiled().check_types(options.workers);
   Interpreter::here().compiled().check_leaves();
   check_file_names(Interpreter::here().compiled(), Flow::here());
@@ -106,13 +98,8 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
     here.multicast(here.core() + 1, n_cores, LoadScript{}, script);
   });
   FlowResult result = run([] { Interpreter::here().start_main(); }, options);
-  name_script(result.failures, file_name);
-  name_script(result.waiting, file_name);
-  result.held.name_file(kScriptFile, file_name);
-  if (result.counters.n_unset > 0) {
+  if (result.counters.n_unset > 0)
     result.unset.name_what(names_by_place(Interpreter::here().compiled().program()));
-    result.unset.name_file(kScriptFile, file_name);
-  }
   return result;
 }
 

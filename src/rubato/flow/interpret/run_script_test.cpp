@@ -342,7 +342,7 @@ TEST(RunScript, names_the_place_of_what_goes_wrong) {
   ASSERT_EQ(ran.result.n_failures, 1U);
   EXPECT_NE(ran.result.failures[0].find("test.tic:1:"), std::string::npos);
   EXPECT_NE(ran.result.failures[0].find("division by zero"), std::string::npos);
-  const Ran missing = run_text(2, "print(arg(\"nam\"))\n");
+  const Ran missing = run_text(2, "print(arg(\"na\" ++ \"m\"), arg(\"name\"))\n");
   EXPECT_NE(missing.result.text().find("did you mean \"name\"?"), std::string::npos)
       << missing.result.text();
 }

@@ -31,13 +31,22 @@ inline std::string sorted_lines(const std::string& text) {
   return all;
 }
 
-// `folder`: of files without a name; `prepare`: called by main before the script.
+// Those that it reads. `folder`: of files without a name.
+inline ScriptArguments arguments_of(const std::string& text, const std::string& folder) {
+  ScriptArguments arguments{{{"n", "12"}, {"name", "wave"}}, folder};
+  std::erase_if(arguments.named, [&](const auto& given) {
+    return text.find("arg(\"" + given.first + "\"") == std::string::npos;
+  });
+  return arguments;
+}
+
+// `prepare`: called by main before the script.
 inline Ran run_text(
     const global::SimulateOptions& options, const std::string& text,
     const std::string& folder = "/tmp", const std::function<void()>& prepare = [] {}) {
   Ran ran;
   testing::internal::CaptureStdout();
-  const ScriptArguments arguments{{{"n", "12"}, {"name", "wave"}}, folder};
+  const ScriptArguments arguments = arguments_of(text, folder);
   const auto main = [&] {
     prepare();
     ran.result = run_script(text, "test.tic", arguments);

@@ -189,16 +189,6 @@ FlowFigures FlowFigures::of(const std::vector<Bytes>& parts) {
   return all;
 }
 
-void FlowFigures::name_file(std::string_view mark, const std::string& name) {
-  const auto rename = [&](TaskName& of) {
-    if (of.place.starts_with(mark)) of.place.replace(0, mark.size(), name);
-  };
-  for (NameTotals& totals : names)
-    rename(totals.of);
-  for (SlowTask& task : slowest)
-    rename(task.of);
-}
-
 io::Table names_table(const FlowFigures& figures) {
   io::Table table({{"task"},
                    {"kind"},

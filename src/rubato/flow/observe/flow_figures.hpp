@@ -2,7 +2,6 @@
 // FlowFigures: what is told of the tasks of a run, of all cores: for people and for programs.
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "rubato/flow/observe/core_watch.hpp"
@@ -27,8 +26,6 @@ struct FlowFigures {
 
   // Of NodeWatch::pack() of all nodes.
   [[nodiscard]] static FlowFigures of(const std::vector<Bytes>& parts);
-  // Places of the file `mark` are of the file `name`, for people.
-  void name_file(std::string_view mark, const std::string& name);
 };
 
 // A row for each name, kNamesShown at most; and for each of the slowest tasks.

@@ -137,7 +137,6 @@ void FlowReport::attach_counts(core::MessageEngine& engine, const core::JobShape
 
 void FlowReport::take(const std::vector<Bytes>& parts) {
   figures_ = FlowFigures::of(parts);
-  if (!mark_.empty()) figures_.name_file(mark_, script_);
 }
 
 std::string FlowReport::text(const io::TableStyle& style) const {

@@ -14,15 +14,11 @@ class FlowReport final : public global::ReportPart {
   // That of the program that the caller is a task of; null if nobody asked for one.
   [[nodiscard]] static FlowReport* here();
 
-  // On the node that runs main: what came of all flows so far, or of one more; that a failure of
-  // any is one of the program; and the file that scripts' places are of.
+  // On the node that runs main: what came of all flows so far, or of one more; and that a failure of
+  // any is one of the program.
   void set_result(FlowResult result) { result_ = std::move(result); }
   void add_result(const FlowResult& result);
   void must_be_good() noexcept { must_be_good_ = true; }
-  void set_script(std::string mark, std::string name) {
-    mark_ = std::move(mark);
-    script_ = std::move(name);
-  }
   // From any thread, from attach() on: of this node.
   [[nodiscard]] TaskCounts counts() const noexcept {
     return watch_ ? watch_->counts() : TaskCounts{};
@@ -46,8 +42,6 @@ class FlowReport final : public global::ReportPart {
   std::unique_ptr<NodeWatch> watch_;
   FlowResult result_;
   bool must_be_good_ = false;
-  std::string mark_;
-  std::string script_;
   FlowFigures figures_;
 };
 

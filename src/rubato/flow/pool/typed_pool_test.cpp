@@ -108,25 +108,25 @@ TEST(TypedPool, gives_work_to_workers_of_other_nodes) {
     });
     ASSERT_EQ(result.text(), "");
     for (NodeId node = 0; node < kNodes; ++node)
-      EXPECT_GE(seen.n_run[node], 4U) << "seed " << seed << ", node " << node;
+      EXPECT_GE(seen.n_run[node], 3U) << "seed " << seed << ", node " << node;
   }
 }
 
 TEST(TypedPool, runs_the_largest_priority_first) {
   for (std::uint64_t seed = 0; seed < n_seeds(10); ++seed) {
     const FlowResult result = simulate(seed, 2, {"one=1"}, [] {
-      const auto gate = make_datum<int>();
+      auto gate = make_datum<int>();
       // The worker is busy until all others wait.
-      const auto first = async([](int x) { return work(x); }, {.type = work_type("one")})(3);
+      async([](Future<int> opened) { static_cast<void>(opened.get()); },
+            {.type = work_type("one")})(later(gate.future));
       for (std::int32_t i = 0; i < 12; ++i) {
         async([](std::int64_t x) { seen.order.push_back(x); },
               {.priority = i * 7 % 12, .type = work_type("one")})(i * 7 % 12);
       }
+      gate.promise.set(1);
     });
     ASSERT_EQ(result.n_failures, 0U) << result.text();
     ASSERT_EQ(seen.order.size(), 12U);
-    // Node 0 has the worker and makes the tasks: those that are there before the first has ended are
-    // run in their order.
     std::vector<std::int64_t> sorted = seen.order;
     std::ranges::sort(sorted, std::greater<>());
     EXPECT_EQ(seen.order, sorted) << "seed " << seed;

@@ -62,16 +62,6 @@ std::vector<HeldPlace> HeldPlaces::most_first() const {
   return all;
 }
 
-void HeldPlaces::name_file(std::string_view mark, const std::string& name) {
-  HeldPlaces named;
-  for (const auto& [key, count] : places_) {
-    Key as = key;
-    if (as.place.starts_with(mark)) as.place.replace(0, mark.size(), name);
-    named.add(as, count);
-  }
-  places_ = std::move(named.places_);
-}
-
 void HeldPlaces::name_what(const std::map<std::string, std::string>& by_place) {
   HeldPlaces named;
   for (const auto& [key, count] : places_) {

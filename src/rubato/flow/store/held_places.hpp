@@ -8,7 +8,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -39,8 +38,6 @@ class HeldPlaces {
   void add_place(const std::string& place) { add(Key{place, "", ""}, {1, 0}); }
   // Those with most data first, else in the order of files and lines; kListed at most.
   [[nodiscard]] std::vector<HeldPlace> most_first() const;
-  // Places of the file `mark` are of the file `name`, for people.
-  void name_file(std::string_view mark, const std::string& name);
   // Of data whose place it has, what they are; others stay as they are.
   void name_what(const std::map<std::string, std::string>& by_place);
 

@@ -285,6 +285,27 @@ TEST(TicChecker, finds_each_way_to_write_behind_a_close) {
   EXPECT_EQ(behind("for i in [1:3] { container<integer, integer> e\nclose e\nprint(e) }"), "none");
 }
 
+TEST(TicChecker, finds_statements_that_write_what_they_wait_for) {
+  const std::string c = "container<integer, integer> c\n";
+  const auto found = [](const std::string& place, const std::string& statement) {
+    return "a.tic:" + place + ": found 'c' written within a " + statement +
+           " it, expected another variable, or a close: it would close when all that may write it "
+           "has ended";
+  };
+  EXPECT_EQ(errors_of(c + "foreach v, k in c { insert c[k + 1] = v }"),
+            found("2:28", "foreach over"));
+  EXPECT_EQ(errors_of(c + "insert c[1] = 1\nfor i in [1:3] { wait (c) { insert c[i + 1] = 1 } }"),
+            found("3:36", "wait for"));
+  EXPECT_EQ(errors_of("integer c\nwait (c) { c = 1 }"), found("2:12", "wait for"));
+  // A list of what is to be done, which somebody closes.
+  EXPECT_EQ(errors_of(c + "void done = closed(1)\ninsert c[1] = 1\n"
+                          "foreach v, k in c { insert c[k + 1] = v }\nwait (done) { close c }"),
+            "none");
+  EXPECT_EQ(errors_of(c + "container<integer, integer> d\n"
+                          "foreach v, k in c { insert d[k] = v }\nprint(d)"),
+            "none");
+}
+
 TEST(TicChecker, closes_whole_variables) {
   const std::string found = "to be closed, expected a whole variable; what is in it closes with it";
   EXPECT_EQ(errors_of("container<string, container<integer, integer>> c\nclose c[\"a\"]\nprint(c)"),

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -360,6 +361,9 @@ struct Program {
   std::vector<Struct> structs;
   std::vector<Callable> callables;
   Frame main;
+  // The names in arg("name"); of others only the run knows. Set by the checker.
+  std::set<std::string> argument_names;
+  bool has_computed_arguments = false;
   // Names of files do not count either.
   friend bool operator==(const Program& a, const Program& b) {
     return a.structs == b.structs && a.callables == b.callables && a.main == b.main;

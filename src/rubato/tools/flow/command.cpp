@@ -275,13 +275,13 @@ class FlowRun {
     }
     progress_.reset();
     report_.set_result(run_.result);
-    report_.set_script(flow::kScriptFile, options_.script);
     ExitCode code = run_.code();
     try {
       if (wants_figures()) gather(job, mine, program.engine().counters());
     } catch (const Error& error) {  // of all nodes
       if (job.speaks()) context_.err << "rubato: " << error.what() << std::endl;
-      if (code == ExitCode::ok) code = error.code();  // else what has failed of the flow says more
+      // A full disk is no bad input; else what has failed of the flow says more.
+      if (code == ExitCode::ok) code = ExitCode::failed;
     }
     try {
       job.host().agree([] {

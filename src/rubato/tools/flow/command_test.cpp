@@ -176,6 +176,9 @@ TEST(FlowCommand, SaysThatPrintsCouldNotBeWritten) {
   const Finished full = run_program(
       {"sh", "-c", "exec \"$@\" >/dev/full 2>" + err, "sh", RUBATO_PROGRAM, "flow", "run", path});
   EXPECT_EQ(full.code, 1);
+  const Answer report = call({"flow", "run", path, "--report", "/dev/full"});
+  EXPECT_EQ(report.code, 1) << report.err;
+  EXPECT_EQ(report.out, "it ran\n");
   EXPECT_NE(text_of(err).find("writing what the script prints failed"), std::string::npos)
       << text_of(err);
 }
@@ -228,7 +231,7 @@ TEST(FlowCommand, HasWorkersForTypesOfWork) {
   const Answer told = call({"flow", "run", path, "--workers", "mouth=1/node"});
   EXPECT_EQ(told.code, 0) << told.err;
   EXPECT_EQ(told.out, "7\n");
-  const Answer before = call({"flow", "run", "--workers", "mouth=1/node", "--arg", "a=1", path});
+  const Answer before = call({"flow", "run", "--workers", "mouth=1/node", "--retries", "1", path});
   EXPECT_EQ(before.out, "7\n") << before.err;
   const Answer none = call({"flow", "run", path});
   EXPECT_EQ(none.code, 3) << none.err;
@@ -384,7 +387,7 @@ TEST(FlowCommand, SaysHowToGoOnAfterCtrlC) {
   const std::string folder = scratch("interrupted");
   const std::string path =
       script("interrupted.tic",
-             "app done() to (string s) { \"echo\" \"x\" stdout=s }\n"
+             "app done() to (string s) { \"echo\" arg(\"title\") stdout=s }\n"
              "app end(string s) to (void v) {\n"
              "  \"sh\" \"-c\" \"test -e $1 && exit; > $1; kill -INT $0; sleep 20\"\n"
              "    arg(\"process\") arg(\"again\") s }\n"
@@ -407,8 +410,9 @@ TEST(FlowCommand, SaysHowToGoOnAfterCtrlC) {
                            " --resume " + folder + "\n"),
             std::string::npos)
       << ended.out;
-  const Answer again = call({"flow", "run", path, "--cores", "1", "--arg", "process=0", "--arg",
-                             "again=" + folder + ".again", "--resume", folder});
+  const Answer again =
+      call({"flow", "run", path, "--cores", "1", "--arg", "process=0", "--arg", "title=two words",
+            "--arg", "again=" + folder + ".again", "--resume", folder});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_NE(again.err.find("journal: 1 done before, 1 new"), std::string::npos) << again.err;
 }

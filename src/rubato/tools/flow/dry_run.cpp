@@ -31,6 +31,8 @@ void say_as_text(const flow::ScriptPlan& plan, std::ostream& out) {
     out << fmt::format("{} depends on results of {}", statement.text, statement.needs);
     out << (statement.n > 1 ? fmt::format(", {} times\n", statement.n) : "\n");
   }
+  for (const std::string& missing : plan.missing)
+    out << "not there now: " << missing << '\n';
   out << many(n_programs, "program") << " and "
       << fmt::format("{} {}", n_leaves, n_leaves == 1 ? "leaf" : "leaves") << " would run";
   if (n_unknown > 0) {
@@ -55,6 +57,9 @@ void say_as_json(const flow::ScriptPlan& plan, const std::string& script, std::o
     json.begin_object().field("statement", statement.text).field("needs", statement.needs);
     json.field("number", statement.n).end_object();
   }
+  json.end_array().key("missing").begin_array();
+  for (const std::string& missing : plan.missing)
+    json.value(missing);
   json.end_array().end_object();
   out << json.text() << '\n';
 }

@@ -148,6 +148,14 @@ void Checker::call(CallExpr& c) {
   if (joins && !types[0].element.at(0).is(Kind::string)) {
     fail(c.place, "join of a " + type_text(types[0]), "a container of strings");
   }
+  if (builtins()[static_cast<std::size_t>(c.builtin)].id == BuiltinId::arg) {
+    const auto* name = c.arguments[0].as<StringLiteral>();
+    if (name == nullptr) {
+      program_.has_computed_arguments = true;
+    } else {
+      program_.argument_names.insert(name->value);
+    }
+  }
   const bool names = builtins()[static_cast<std::size_t>(c.builtin)].id == BuiltinId::filename;
   if (names && !is_operand(c.arguments[0])) fail(c.place, "no variable", "the name of a file");
 }

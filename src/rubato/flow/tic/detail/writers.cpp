@@ -81,6 +81,7 @@ class WriterCheck {
 
   void run(const std::string& owner) {
     block(frame_.body);
+    refuse_own();
     if (errors_.empty()) unwritten(owner);
     if (errors_.empty()) cycles();
   }
@@ -90,8 +91,16 @@ class WriterCheck {
     Place first_read;
     bool is_read = false;
     int n_writes = 0;
+    bool has_close = false;
     bool is_named = false;    // by filename() or as an output: enough for a file
     std::set<int> waits_for;  // whole variables that its one writer waits for
+  };
+
+  // Of a variable, within a statement that waits until it is closed.
+  struct OwnWrite {
+    int variable;
+    Place place;
+    const char* statement;
   };
 
   [[nodiscard]] const Variable& variable(int index) const {
@@ -209,9 +218,31 @@ class WriterCheck {
     line.closed.merge(closed.closed);
   }
 
+  // Writes of a body to what its statement waits for until it is closed.
+  void keep_own(const Expr& waited_for, const Writes& body, const char* statement) {
+    const auto* name = waited_for.as<NameRef>();
+    if (name == nullptr) return;
+    for (const auto& [part, w] : body.exact) {
+      // Once, of statements within each other.
+      const auto is_it = [at = w.place](const OwnWrite& other) {
+        return other.place.line == at.line && other.place.column == at.column;
+      };
+      if (part.variable == name->variable && std::ranges::none_of(own_, is_it))
+        own_.push_back({part.variable, w.place, statement});
+    }
+  }
+  // Such a one ends only if somebody closes the variable.
+  void refuse_own() {
+    for (const auto& [index, place, statement] : own_) {
+      if (uses(index).has_close) continue;
+      errors_.found(
+          place, "'" + variable(index).name + "' written within a " + statement,
+          "another variable, or a close: it would close when all that may write it has ended");
+    }
+  }
   // A body that runs many times.
-  void repeated(Writes& line, const Block& body) {
-    const Writes writes = block(body);
+  void repeated(Writes& line, const Block& body) { repeated(line, body, block(body)); }
+  void repeated(Writes& line, const Block& body, const Writes& writes) {
     for (const auto& [index, place] : writes.closed) {
       if (is_local(index, body)) continue;
       errors_.found(place, "'" + variable(index).name + "' closed in each round",
@@ -233,8 +264,10 @@ class WriterCheck {
     Writes line;
     for (const Statement& s : b.statements) {
       std::visit([&](const auto& f) { form(line, f); }, s.form);
-      if (const auto* c = std::get_if<Close>(&s.form))
+      if (const auto* c = std::get_if<Close>(&s.form)) {
         line.closed.emplace(root_variable(c->container), s.place);
+        uses(root_variable(c->container)).has_close = true;
+      }
     }
     return line;
   }
@@ -296,7 +329,9 @@ class WriterCheck {
     reads(f.container);
     // Its members have a writer elsewhere.
     ++uses(f.value.variable).n_writes;
-    repeated(line, f.body);
+    const Writes writes = block(f.body);
+    keep_own(f.container, writes, "foreach over it");
+    repeated(line, f.body, writes);
   }
   void form(Writes& line, const ForRange& f) {
     reads(f.first);
@@ -333,7 +368,10 @@ class WriterCheck {
   void form(Writes& line, const Wait& w) {
     for (const Expr& input : w.inputs)
       reads(input);
-    append(line, block(w.body), w.body);
+    const Writes writes = block(w.body);
+    for (const Expr& input : w.inputs)
+      keep_own(input, writes, "wait for it");
+    append(line, writes, w.body);
   }
   void form(Writes&, const CallExpr& c) {
     for (const Expr& argument : c.arguments)
@@ -417,6 +455,7 @@ class WriterCheck {
   Diagnostics& errors_;
   Diagnostics& warnings_;
   std::vector<Uses> uses_;
+  std::vector<OwnWrite> own_;
 };
 
 }  // namespace
