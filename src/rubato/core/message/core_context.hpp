@@ -257,7 +257,10 @@ class CoreContext {
   // f is called if the run fails or is told to end, before native work is waited for: it ends what
   // would not end by itself. f, and what it uses, live as long as the run.
   void on_native_close(std::function<void()> f) { native_.on_close(std::move(f)); }
-  // So many run at the same time beside n_native_threads, from now on. By any core of the node.
+  [[nodiscard]] std::uint32_t n_native_threads() const noexcept {
+    return options_.n_native_threads;
+  }
+  // So many run at the same time beside these, from now on. By any core of the node.
   void allow_native(std::uint32_t n_more) { native_.allow(n_more); }
   // f says what waits here beside tasks, for the text of a deadlock; "" if nothing does.
   void explain_waiting(std::function<std::string()> f) { reasons_.push_back(std::move(f)); }

@@ -21,8 +21,8 @@
 //
 // Programs of a type of work run when a worker of it is free. Of others,
 // a node starts as many programs at once as it has processors, 4 at least
-// (MessageOptions::n_native_threads); a core that has kUnderWay of them, or twice the processors,
-// keeps others in line, by priority, and deals them out to all nodes, so that tasks of other kinds go on. In the
+// (MessageOptions::n_native_threads); a core that has kUnderWay of them, or twice the processors, or
+// as many as there are such threads, keeps others in line, by priority, and deals them out to all nodes, so that tasks of other kinds go on. In the
 // simulator programs run in place, one after the other.
 
 #include <string>

@@ -13,12 +13,21 @@ namespace rubato::flow::program_detail {
 namespace {
 
 constexpr Nanos kGraceAtFailure = 300 * kMillisecond;
+// Programs run by threads for native work, which are as many as may run; the launcher is to hold none of
+// them up, since they count as running then, and are in no order.
+constexpr std::uint32_t kAtOnceMost = 4096;
+
+LauncherOptions launcher_options() {
+  LauncherOptions options;
+  options.n_at_once = kAtOnceMost;
+  return options;
+}
 
 }  // namespace
 
 Launcher& NodePrograms::launcher() {
   const std::lock_guard lock(mutex_);
-  if (!launcher_) launcher_.emplace();
+  if (!launcher_) launcher_.emplace(launcher_options());
   return *launcher_;
 }
 
@@ -28,8 +37,8 @@ void NodePrograms::kill_all() {
 }
 
 CorePrograms::CorePrograms()
-    : n_most_(
-          std::max(kUnderWay, 2 * static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN)))) {}
+    : n_most_(std::max({kUnderWay, 2 * static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN)),
+                        CoreContext::here().n_native_threads()})) {}
 
 NodePrograms& CorePrograms::node() {
   if (node_ == nullptr) {
