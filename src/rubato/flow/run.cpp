@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "rubato/core/message/message_engine.hpp"
 #include "rubato/flow/journal/equal_tasks.hpp"
 #include "rubato/flow/journal/journal_lock.hpp"
 #include "rubato/flow/observe/flow_report.hpp"
@@ -16,7 +17,7 @@ namespace {
 [[maybe_unused]] const bool kHasPart = global::register_report_part(
     []() -> std::unique_ptr<global::ReportPart> { return std::make_unique<FlowReport>(); });
 
-constexpr std::size_t kTextsKept = 100;  // of what waits, and of what failed
+constexpr std::size_t kTextsKept = 1000;  // of what waits, and of what failed
 constexpr std::size_t kTextsShown = 20;
 constexpr std::size_t kHeldShown = 3;  // places, in a line
 
@@ -231,6 +232,20 @@ std::string waiting_text(const FlowResult& result) {
 }
 
 }  // namespace
+
+FlowResult result_so_far(core::MessageEngine& engine, const core::JobShape& shape) {
+  FlowResult all;
+  for (std::uint32_t local = 0; local < shape.n_cores; ++local) {
+    const Flow* const flow = engine.core(local).local_or_make<FlowPlace>().flow;
+    if (flow == nullptr) continue;
+    FlowResult mine;
+    mine.counters = flow->counters();
+    mine.n_failures = flow->n_failures();
+    mine.failures = flow->failures();
+    all.add(mine);
+  }
+  return all;
+}
 
 WorkType work_type(std::string_view name) {
   return Flow::here().typed_pool().workers().type(name);

@@ -225,7 +225,8 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
     const Value* known = tic::is_operand(e) ? known_value(e, environment) : nullptr;
     const bool is_open = tic::is_operand(e) && (known == nullptr || known->is_reference());
     // As one that is open, and fails later.
-    const bool has_failed = known != nullptr && known->is_failed() && !is_dry();
+    const bool has_failed =
+        known != nullptr && known->is_failed() && !(is_dry() && is_unknown(*known));
     Value value = is_open ? Value() : has_failed ? *known : input_of(e, type, environment);
     const bool is_made = value.is_reference();  // by the expression, for the function alone
     add_value(is_made ? Value() : std::move(value));

@@ -100,6 +100,10 @@ Value unknown_value(const std::string& name) {
   return Value::failed(std::string(kBefore) + name + kBehind);
 }
 
+bool is_unknown(const Value& value) {
+  return value.is_failed() && !unknown_in(value.as_text()).empty();
+}
+
 std::string unknown_in(const std::string& failure) {
   const std::size_t at = failure.find(kBefore);
   if (at == std::string::npos) return "";

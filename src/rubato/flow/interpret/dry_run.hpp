@@ -72,6 +72,7 @@ class DryRun {
 
 // A value that a run of `name` would have set.
 [[nodiscard]] Value unknown_value(const std::string& name);
+[[nodiscard]] bool is_unknown(const Value& value);
 // Whose result the text of a failure is about; "" if it is a failure indeed.
 [[nodiscard]] std::string unknown_in(const std::string& failure);
 

@@ -193,5 +193,16 @@ TEST(DryRun, KnowsWhoseResultIsUnknown) {
   EXPECT_EQ(unknown_in("no such file"), "");
 }
 
+TEST(DryRun, WhatNeedsAFailureIsSkippedAsInARun) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const ScriptPlan all = plan(seed,
+                                "integer n = 0\ninteger a = 1 / n\ninteger b = a + 1\nprint(b)\n"
+                                "container<integer, integer> c\ninsert c[1] = a\n"
+                                "foreach v in c { print(v) }\n");
+    EXPECT_EQ(all.result.n_failures, 1U) << all.result.text();
+    EXPECT_TRUE(all.unknown.empty());
+  }
+}
+
 }  // namespace
 }  // namespace rubato::flow

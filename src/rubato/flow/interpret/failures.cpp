@@ -44,9 +44,10 @@ void Interpreter::fail(const CompiledStatement& statement, Environment& environm
 const Value* Interpreter::failure_among(const std::vector<Operand>& operands,
                                         const Environment& environment) const {
   for (const Operand& operand : operands) {
-    if (is_dry() || operand.is_name) continue;
+    if (operand.is_name) continue;
     const Value* const known = known_value(*operand.expression, environment);
-    if (known != nullptr && known->is_failed()) return known;
+    if (known == nullptr || !known->is_failed() || (is_dry() && is_unknown(*known))) continue;
+    return known;
   }
   return nullptr;
 }

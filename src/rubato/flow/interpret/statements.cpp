@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "rubato/flow/interpret/actions.hpp"
+#include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
@@ -351,7 +352,7 @@ void Interpreter::run_each(Rule& rule) {
   std::size_t at = 1;
   environment.unpack(statement, rule.args(), at);
   const auto run_body = [&](const Value& key, Value value) {
-    if (value.is_failed() && is_dry()) return fail(statement, environment, value.as_text());
+    if (is_dry() && is_unknown(value)) return fail(statement, environment, value.as_text());
     // The statements that need it do not run, others of the body do.
     if (value.is_never_set()) value = flow_.told(rule, 0, value);
     if (loop.key) environment.slot(loop.key->variable).value = key;
