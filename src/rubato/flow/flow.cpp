@@ -37,6 +37,7 @@ Flow::Flow()
     : here_(CoreContext::here()),
       watch_(here_.local_or_make<WatchPlace>().watch),
       homeward_(here_) {
+  here_.local_or_make<FlowPlace>().flow = this;
   // Tasks that block in get() may wait for ever, and then the run does not end.
   here_.explain_waiting([this] {
     const Leftovers left = leftovers(kLeftoversSaid);
@@ -48,7 +49,9 @@ Flow::Flow()
   });
 }
 
-Flow::~Flow() = default;
+Flow::~Flow() {
+  here_.local_or_make<FlowPlace>().flow = nullptr;
+}
 
 void Flow::begin_again() {
   data_ = DatumTable();

@@ -37,7 +37,13 @@
 
 namespace rubato::flow {
 
+class Flow;
 class JournalLock;
+
+// Of a core, for whoever looks at it behind a run.
+struct FlowPlace {
+  Flow* flow = nullptr;  // null: it had none
+};
 
 // What came of a core's part of a run, or of all.
 struct FlowCounters {

@@ -74,6 +74,10 @@ struct RunOptions {
 // a failure like that of any task, and its code that of the run. Called by a task.
 FlowResult run(const std::function<void()>& main, const RunOptions& options = {});
 
+// Of a run that did not end, by a signal or since a node was lost: what had failed on this node so far,
+// and what had run. Behind that run, whose engine it was.
+[[nodiscard]] FlowResult result_so_far(core::MessageEngine& engine, const core::JobShape& shape);
+
 // Of this run. Throws Error, with the nearest name, if there are no workers of it.
 [[nodiscard]] WorkType work_type(std::string_view name);
 

@@ -2,13 +2,10 @@
 
 #include <atomic>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <ostream>
-#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -29,6 +26,7 @@
 #include "rubato/io/json.hpp"
 #include "rubato/net/fabric_factory.hpp"
 #include "rubato/tools/commands.hpp"
+#include "rubato/tools/flow/command_files.hpp"
 #include "rubato/tools/flow/dry_run.hpp"
 #include "rubato/tools/flow/go_on.hpp"
 #include "rubato/tools/flow/temporary_folder.hpp"
@@ -81,17 +79,6 @@ std::string given_options(const CLI::App& command) {
   return text;
 }
 
-std::string text_of_file(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw Error("cannot read " + path + ": found a folder, expected a script of TIC");
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw Error("cannot read " + path + ": expected a script of TIC");
-  return text.str();
-}
-
 flow::ScriptArguments arguments_of(const FlowOptions& options) {
   flow::ScriptArguments arguments;
   arguments.retries = options.retries;
@@ -106,20 +93,6 @@ flow::ScriptArguments arguments_of(const FlowOptions& options) {
     }
   }
   return arguments;
-}
-
-// What is to be written at the end of a run can be written there. Throws Error.
-void check_place_of(const std::string& path) {
-  if (path.empty()) return;
-  std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const std::string name = folder.empty() ? "." : folder.string();
-  if (std::filesystem::is_directory(path, ignored))
-    throw Error("cannot write " + path + ": found a folder, expected a file");
-  if (!std::filesystem::is_directory(name, ignored))
-    throw Error("cannot write " + path + ": there is no folder " + name);
-  if (::access(name.c_str(), W_OK) != 0 && ::access(path.c_str(), W_OK) != 0)
-    throw Error("cannot write " + path + ": no right to write into " + name);
 }
 
 // Loads the plugins, too.
@@ -270,7 +243,10 @@ class FlowRun {
       mine = run_engine(job, program);
     } catch (const Error& error) {
       progress_.reset();
-      if (job.speaks()) say_how_to_go_on(error, steady_now() - begin);
+      if (job.speaks()) {
+        say_what_came(error, flow::result_so_far(program.engine(), job.shape()));
+        say_how_to_go_on(error, steady_now() - begin);
+      }
       throw;
     }
     progress_.reset();
@@ -298,6 +274,32 @@ class FlowRun {
   }
 
  private:
+  // What this node knows of a run that did not end: others have ended as well, or are gone.
+  void say_what_came(const Error& why, const flow::FlowResult& result) {
+    try {
+      const std::string text = result.text();
+      if (!text.empty()) context_.err << options_.script << ": " << text << std::endl;
+      if (!wants_figures()) return;
+      report_.set_result(result);
+      report_.take({report_.pack()});
+      if (!options_.report.empty()) {
+        io::HtmlReport page(options_.script);
+        page.paragraph(std::string("The run did not end: ") + why.what() +
+                       ". This is what its first node knew then.");
+        report_.add(page);
+        page.write(options_.report);
+      }
+      if (trace_) observe::Trace::write(options_.trace, {trace_->pack()}, {});
+      if (!context_.json) return;
+      io::JsonWriter json;
+      json.begin_object().field("script", options_.script).field("did_not_end", why.what());
+      report_.put(json);
+      json.end_object();
+      context_.out << json.text() << std::endl;
+    } catch (const Error& error) {
+      context_.err << "rubato: " << error.what() << std::endl;
+    }
+  }
   // Of a run that was ended with all that it had under way, by a signal. Of a job, its launcher says
   // it, which outlives its nodes.
   void say_how_to_go_on(const Error& why, Nanos time) const {

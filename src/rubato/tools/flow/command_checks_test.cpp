@@ -1,5 +1,5 @@
-// What `rubato flow run` finds before its tasks do: arguments that nobody reads, inputs that are not
-// there, a journal that another run writes.
+// What `rubato flow run` is told, and what it finds before its tasks do: how many programs run at a
+// time, arguments that nobody reads, inputs that are not there, a journal that another run writes.
 
 #include <chrono>
 #include <filesystem>
@@ -106,6 +106,64 @@ TEST(FlowCommandChecks, refuses_a_journal_that_another_run_writes) {
   const Answer third = call(arguments("--resume"));
   EXPECT_EQ(third.code, 0) << third.err;
   EXPECT_NE(third.err.find("journal: 1 done before"), std::string::npos) << third.err;
+}
+
+TEST(FlowCommandChecks, run_as_many_programs_at_a_time_as_is_told) {
+  const std::string lock = scratch("lock");
+  const std::string path = script("alone.tic",
+                                  "app alone(string s) to (void v) {\n"
+                                  "  \"sh\" \"-c\" \"mkdir $0 && sleep 0.02 && rmdir $0\" s\n}\n"
+                                  "for i in [1:8] { void v\n when { } then {v} from {alone \"" +
+                                      lock + "\"} }\n");
+  const Answer all = call({"flow", "run", path, "--native-threads", "1", "--cores", "2"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_EQ(call({"flow", "run", path, "--native-threads", "0"}).code, 2);
+}
+
+// Each of them ends when all have begun.
+TEST(FlowCommandChecks, run_more_programs_at_a_time_than_there_are_processors) {
+  const std::string folder = scratch("together");
+  const auto together = [&](const std::string& type) {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    return script("together.tic",
+                  "app meet(string d, integer i) to (void v) " + type +
+                      " {\n  \"sh\" \"-c\" \"> $0/$1; for i in `seq 1000`; do "
+                      "test `ls $0 | wc -l` -ge 24 && exit; sleep 0.02; done; exit 1\" d i\n}\n"
+                      "for i in [1:24] { void v\n when { } then {v} from {meet \"" +
+                      folder + "\" i} }\n");
+  };
+  const Answer threads =
+      call({"flow", "run", together(""), "--native-threads", "24", "--cores", "1"});
+  EXPECT_EQ(threads.code, 0) << threads.err;
+  const Answer workers = call({"flow", "run", together("type w"), "--workers", "w=24"});
+  EXPECT_EQ(workers.code, 0) << workers.err;
+}
+
+// By a program of it, when another one has failed.
+TEST(FlowCommandChecks, tell_what_came_of_a_run_that_did_not_end) {
+  const std::string path = script("ended.tic",
+                                  "app fail() to (string s) { \"sh\" \"-c\" \"exit 3\" stdout=s }\n"
+                                  "app end(string p) to (void v) {\n"
+                                  "  \"sh\" \"-c\" \"sleep 0.5; kill -INT $0; sleep 20\" p\n}\n"
+                                  "string s\nvoid v\nwhen { } then {s} from {fail}\n"
+                                  "when { } then {v} from {end arg(\"process\")}\n");
+  const std::string report = scratch("ended.html");
+  const std::string trace = scratch("ended.json");
+  std::filesystem::remove(report);
+  std::filesystem::remove(trace);
+  const Finished ended = run_program(
+      {"sh", "-c",
+       "exec \"$0\" flow run \"$1\" --arg process=$$ --report \"$2\" --trace \"$3\" --json 2>&1",
+       RUBATO_PROGRAM, path, report, trace});
+  EXPECT_EQ(ended.code, 130) << ended.out;
+  EXPECT_NE(ended.out.find("1 task failed:\n  task 'fail' of " + path + ":7:"), std::string::npos)
+      << ended.out;
+  EXPECT_NE(ended.out.find("ended with code 3"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("\"did_not_end\":"), std::string::npos) << ended.out;
+  EXPECT_NE(text_of(report).find("The run did not end: "), std::string::npos);
+  EXPECT_NE(text_of(report).find("ended with code 3"), std::string::npos);
+  EXPECT_TRUE(nlohmann::json::accept(text_of(trace)));
 }
 
 TEST(FlowCommandChecks, leave_nothing_in_a_folder_that_is_no_journal) {

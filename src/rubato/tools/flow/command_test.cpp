@@ -145,18 +145,6 @@ TEST(FlowCommand, TriesAgainAndEndsWhatTakesTooLongAsItIsTold) {
   EXPECT_EQ(call({"flow", "run", slow, "--retries", "-1"}).code, 2);
 }
 
-TEST(FlowCommand, RunsAsManyProgramsAtATimeAsItIsTold) {
-  const std::string lock = scratch("lock");
-  const std::string path = script("alone.tic",
-                                  "app alone(string s) to (void v) {\n"
-                                  "  \"sh\" \"-c\" \"mkdir $0 && sleep 0.02 && rmdir $0\" s\n}\n"
-                                  "for i in [1:8] { void v\n when { } then {v} from {alone \"" +
-                                      lock + "\"} }\n");
-  const Answer all = call({"flow", "run", path, "--native-threads", "1", "--cores", "2"});
-  EXPECT_EQ(all.code, 0) << all.err;
-  EXPECT_EQ(call({"flow", "run", path, "--native-threads", "0"}).code, 2);
-}
-
 TEST(FlowCommand, FindsBeforeTheRunThatAReportCannotBeWritten) {
   const std::string path = script("before.tic", "print(\"it ran\")\n");
   for (const char* option : {"--report", "--trace"}) {
