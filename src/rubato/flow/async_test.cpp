@@ -270,7 +270,7 @@ TEST(Async, says_what_waits_for_ever_and_where) {
 // More than are shown, and than are kept.
 TEST(Async, says_each_rule_that_waits_for_ever_up_to_what_is_shown_and_how_many_there_are) {
   for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
-    const int n = seed % 2 == 0 ? 7 : 250;
+    const int n = seed % 2 == 0 ? 7 : 1'250;
     const FlowResult result = simulate_flow(seed, [n] {
       auto never = make_datum<int>();
       static_cast<void>(never.promise.take());  // nobody gives it back
@@ -286,7 +286,7 @@ TEST(Async, says_each_rule_that_waits_for_ever_up_to_what_is_shown_and_how_many_
     EXPECT_EQ(result.n_waiting, n_rules) << result.text();
     EXPECT_EQ(result.n_rules_waiting, n_rules);
     EXPECT_EQ(result.n_data_awaited, 5U);
-    EXPECT_EQ(result.waiting.size(), std::min<std::size_t>(n_rules, 100));
+    EXPECT_EQ(result.waiting.size(), std::min<std::size_t>(n_rules, 1'000));
     const std::string text = result.text();
     const std::string head = "nothing goes on any more, and " + std::to_string(n_rules) +
                              " rules wait for ever for 5 data that are not set:\n";
