@@ -49,9 +49,7 @@ Flow::Flow()
   });
 }
 
-Flow::~Flow() {
-  here_.local_or_make<FlowPlace>().flow = nullptr;
-}
+Flow::~Flow() = default;
 
 void Flow::begin_again() {
   data_ = DatumTable();

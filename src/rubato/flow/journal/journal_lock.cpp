@@ -101,6 +101,8 @@ void JournalLock::take(const std::string& folder) {
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) fail("cannot open " + path);
   if (try_to_lock(file_, path) != Taken::no) return;
+  // Now: closed after a later try has got it, it would take the lock along.
+  ::close(std::exchange(file_, -1));
   in_use_by_ = holder_in(folder);
   if (in_use_by_.empty()) in_use_by_ = "another run";
 }

@@ -7,22 +7,10 @@
 #include <sstream>
 #include <thread>
 
-#include "rubato/tools/run/program_test.hpp"
+#include "rubato/tools/flow/script_test.hpp"
 
 namespace rubato::tools {
 namespace {
-
-std::string script(const std::string& name, const std::string& text) {
-  const std::string path = scratch(name);
-  std::ofstream(path) << text;
-  return path;
-}
-
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 TEST(FlowCommandChecks, refuses_arguments_that_the_script_does_not_read) {
   const std::string path = script("steps.tic",

@@ -10,22 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "rubato/tools/run/program_test.hpp"
+#include "rubato/tools/flow/script_test.hpp"
 
 namespace rubato::tools {
 namespace {
-
-std::string script(const std::string& name, const std::string& text) {
-  const std::string path = scratch(name);
-  std::ofstream(path) << text;
-  return path;
-}
-
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 TEST(FlowCommand, RunsAScriptAndSaysWhatItDid) {
   const std::string path = script("sum.tic",
