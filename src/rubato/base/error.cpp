@@ -7,6 +7,8 @@
 #include <mutex>
 #include <numeric>
 
+#include "rubato/base/signal_text.hpp"
+
 namespace rubato {
 namespace {
 
@@ -76,6 +78,10 @@ void set_fatal_hook(std::function<void(const std::string&)> new_hook) {
 
 void set_fatal_place(const char* text) noexcept {
   place = text;
+}
+
+void SignalText::add_fatal_place() noexcept {
+  if (place != nullptr) add(", ").add(place);
 }
 
 namespace detail {

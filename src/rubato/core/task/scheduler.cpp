@@ -7,6 +7,7 @@
 #include <cxxabi.h>
 
 #include "rubato/base/error.hpp"
+#include "rubato/base/signal_text.hpp"
 #include "rubato/core/task/overflow.hpp"
 
 namespace rubato::core {
@@ -343,9 +344,18 @@ void Scheduler::report_overflow(const void* address) noexcept {
   const char* const low = worker.stack_.low;
   const auto* const at = static_cast<const char*>(address);
   if (at >= low || at < low - worker.home_->stacks_.guard_bytes()) return;
-  RUBATO_REQUIRE(!"the stack of a task overflowed: make guarded stacks larger "
-                  "(StackPoolOptions::guarded_bytes), or let the task keep less on its stack",
-                 name_of(worker), worker.stack_.n_bytes);
+  const detail::TaskLabel& label = worker.label_;
+  SignalText text;
+  text.add(
+      "rubato: the stack of a task overflowed: make guarded stacks larger "
+      "(StackPoolOptions::guarded_bytes), or let the task keep less on its stack [task ");
+  if (*label.name != '\0') text.add("'").add(label.name).add("' ");
+  text.add("spawned at ").add(label.spawned.file).add(":");
+  text.add(static_cast<std::uint64_t>(label.spawned.line)).add(", ");
+  text.add(worker.stack_.n_bytes).add(" bytes]");
+  text.add_fatal_place();
+  text.write();
+  std::abort();
 }
 
 std::string Scheduler::name_of(const Worker& worker) {

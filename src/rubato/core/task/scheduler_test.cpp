@@ -427,6 +427,24 @@ TEST(SchedulerDeathTest, a_guarded_stack_that_overflows_is_told_with_the_name_of
       "overflowed.*task 'bottomless' spawned at .*scheduler_test.cpp");
 }
 
+// Where the allocator has its locks.
+[[gnu::noinline]] void* deep_in_malloc(int n) {
+  void* volatile mine = std::malloc(2'000 + static_cast<std::size_t>(n % 7) * 16);  // NOLINT
+  if (n == 1'000'000) return mine;
+  void* volatile next = deep_in_malloc(n + 1);
+  return next == mine ? nullptr : mine;
+}
+
+TEST(SchedulerDeathTest, a_stack_that_overflows_within_malloc_is_told_too) {
+  EXPECT_DEATH(
+      {
+        Scheduler tasks({});
+        tasks.spawn([] { static_cast<void>(deep_in_malloc(0)); }, "allocates");
+        run(tasks);
+      },
+      "overflowed.*task 'allocates' spawned at .*scheduler_test.cpp:[0-9]+, [0-9]+ bytes");
+}
+
 // A frame that is larger than the page below the stack, and what lies below that.
 [[gnu::noinline]] int wide(int n) {
   volatile char frame[200'000];
