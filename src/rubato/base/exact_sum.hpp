@@ -5,25 +5,25 @@
 //
 // The sum is a fixed-point number that spans all doubles: digit i counts multiples of
 // 2^(32 i - 1074). A term touches three digits; digits are 64 bits wide and signed, so that carries
-// wait for 2^29 terms. About 5 ns a term, 552 bytes.
+// wait for 2^29 terms. About 5 ns a term, 552 bytes. Infinite terms and NaN make of it what they make of
+// every other sum.
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-
-#include "rubato/base/error.hpp"
+#include <limits>
 
 namespace rubato {
 
 class ExactSum {
  public:
-  // REQUIRES: x is finite.
   void add(double x) noexcept {
     const auto bits = std::bit_cast<std::uint64_t>(x);
     const auto exponent = static_cast<int>(bits >> 52 & 0x7ff);
-    RUBATO_DASSERT(exponent != 0x7ff, x);
+    if (exponent == 0x7ff) [[unlikely]]
+      return add_not_finite(x);
     // Subnormals have the exponent of the smallest normals and no hidden bit.
     const std::uint64_t mantissa = (bits & kMantissaMask) | (exponent != 0 ? kHiddenBit : 0);
     const int at = exponent != 0 ? exponent - 1 : 0;
@@ -34,7 +34,7 @@ class ExactSum {
     digit[0] += sign * static_cast<std::int64_t>(low & kDigitMask);
     digit[1] += sign * static_cast<std::int64_t>(low >> 32);
     digit[2] += sign * static_cast<std::int64_t>(high);
-    if (++n_terms_ == kTermsBetweenCarries) carry();
+    if ((++n_terms_ & ~kNotFinite) == kTermsBetweenCarries) carry();
   }
 
   void add(const ExactSum& other) noexcept {
@@ -43,11 +43,18 @@ class ExactSum {
     carry();
     for (std::size_t i = 0; i < kDigits; ++i)
       digits_[i] += theirs.digits_[i];
+    n_terms_ |= theirs.n_terms_;
     carry();
   }
 
-  // The sum, rounded once, to the nearest double (ties to even); infinite if it is larger.
+  // The sum, rounded once, to the nearest double (ties to even); infinite if it is larger. The NaN is
+  // the same one, whichever came.
   [[nodiscard]] double value() const noexcept {
+    if ((n_terms_ & kNotFinite) == kNotFinite) return std::numeric_limits<double>::quiet_NaN();
+    if ((n_terms_ & kNotFinite) != 0) [[unlikely]] {
+      const double size = std::numeric_limits<double>::infinity();
+      return (n_terms_ & kInfinite) != 0 ? size : -size;
+    }
     ExactSum magnitude = *this;
     magnitude.carry();
     const bool negative = magnitude.digits_.back() < 0;
@@ -60,8 +67,11 @@ class ExactSum {
     return negative ? -size : size;
   }
 
-  // Equal sums, whatever the terms.
+  // Equal sums, whatever the terms; of two NaN, too.
   [[nodiscard]] bool operator==(const ExactSum& other) const noexcept {
+    const std::uint64_t not_finite = n_terms_ & kNotFinite;
+    if (not_finite != (other.n_terms_ & kNotFinite)) return false;
+    if (not_finite != 0) return true;
     ExactSum a = *this;
     ExactSum b = other;
     a.carry();
@@ -77,6 +87,14 @@ class ExactSum {
   static constexpr std::uint64_t kMantissaMask = kHiddenBit - 1;
   static constexpr std::uint64_t kTermsBetweenCarries = std::uint64_t{1} << 29;
   static constexpr int kLowest = -1074;  // exponent of the lowest bit
+  // In n_terms_: both for NaN, and for infinities of both signs.
+  static constexpr std::uint64_t kInfinite = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t kMinusInfinite = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t kNotFinite = kInfinite | kMinusInfinite;
+
+  void add_not_finite(double x) noexcept {
+    n_terms_ |= std::isnan(x) ? kNotFinite : x > 0 ? kInfinite : kMinusInfinite;
+  }
 
   // All digits but the last into [0, 2^32): the one form of each number.
   void carry() noexcept {
@@ -87,7 +105,7 @@ class ExactSum {
       digits_[i] = digit & static_cast<std::int64_t>(kDigitMask);
     }
     digits_.back() += over;
-    n_terms_ = 0;
+    n_terms_ &= kNotFinite;
   }
 
   [[nodiscard]] std::uint64_t digit(std::size_t i) const noexcept {
@@ -119,7 +137,7 @@ class ExactSum {
   }
 
   std::array<std::int64_t, kDigits> digits_{};
-  std::uint64_t n_terms_ = 0;  // since the last carry
+  std::uint64_t n_terms_ = 0;  // since the last carry; and what is not finite
 };
 
 }  // namespace rubato

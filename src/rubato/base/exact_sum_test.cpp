@@ -104,5 +104,28 @@ TEST(ExactSum, integers_sum_like_integers) {
   EXPECT_EQ(sum.value(), static_cast<double>(exact));
 }
 
+// As of doubles in any order; and the digits stay what they are.
+TEST(ExactSum, what_is_not_finite_is_kept_apart) {
+  const double infinite = Limits::infinity();
+  const auto sum_of = [](const std::vector<double>& terms) {
+    ExactSum all;
+    for (const double x : terms) {
+      ExactSum one;
+      one.add(x);
+      all.add(one);
+    }
+    return all;
+  };
+  EXPECT_EQ(sum_of({1, infinite, -3}).value(), infinite);
+  EXPECT_EQ(sum_of({-infinite, Limits::max(), -infinite}).value(), -infinite);
+  EXPECT_TRUE(std::isnan(sum_of({infinite, 1, -infinite}).value()));
+  EXPECT_TRUE(std::isnan(sum_of({Limits::quiet_NaN(), 1}).value()));
+  EXPECT_TRUE(std::isnan(sum_of({infinite, -Limits::quiet_NaN()}).value()));
+  EXPECT_TRUE(sum_of({infinite, 1}) == sum_of({2, infinite}));
+  EXPECT_TRUE(sum_of({infinite, -infinite}) == sum_of({Limits::quiet_NaN()}));
+  EXPECT_FALSE(sum_of({infinite}) == sum_of({-infinite}));
+  EXPECT_FALSE(sum_of({infinite}) == sum_of({1}));
+}
+
 }  // namespace
 }  // namespace rubato

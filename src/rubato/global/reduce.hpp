@@ -33,7 +33,7 @@ template <class T, class Op>
       op, at);
 }
 
-// Integers: modulo 2^bits. Floating-point numbers, which are finite: without rounding but for the
+// Integers: modulo 2^bits. Floating-point numbers: without rounding but for the
 // last step (ExactSum), so that the bits do not depend on the number of cores.
 template <class T>
 [[nodiscard]] T sum(const GlobalArray<T>& array, SourcePlace at = SourcePlace::here()) {
