@@ -29,6 +29,7 @@
 #include "rubato/core/task/sync.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/pointer.hpp"
+#include "rubato/global/travel.hpp"
 
 namespace rubato::global {
 
@@ -132,7 +133,8 @@ template <class T>
   return std::as_writable_bytes(elements).data();
 }
 template <class T>
-[[nodiscard]] const std::byte* bytes_at(std::span<const T> elements) noexcept {
+[[nodiscard]] const std::byte* bytes_to_send(std::span<const T> elements) {
+  check_all_travel(elements);
   return std::as_bytes(elements).data();
 }
 
@@ -160,14 +162,14 @@ void async_get(GlobalPtr<T> from, std::span<std::remove_const_t<T>> into,
 template <class T>
 void put(std::type_identity_t<std::span<const T>> from, GlobalPtr<T> to,
          SourcePlace at = SourcePlace::here()) {
-  detail::put_range(detail::bytes_at(from), detail::range_of(to, from.size(), at));
+  detail::put_range(detail::bytes_to_send(from), detail::range_of(to, from.size(), at));
 }
 // The same, without waiting: they are written at the end of the caller's scope. `from` is copied at
 // the call.
 template <class T>
 void async_put(std::type_identity_t<std::span<const T>> from, GlobalPtr<T> to,
                SourcePlace at = SourcePlace::here()) {
-  detail::async_put_range(detail::bytes_at(from), detail::range_of(to, from.size(), at));
+  detail::async_put_range(detail::bytes_to_send(from), detail::range_of(to, from.size(), at));
 }
 
 // --- elements of an array
@@ -191,14 +193,15 @@ void async_get(const GlobalArray<T>& array, std::uint64_t first,
 template <class T>
 void put(std::type_identity_t<std::span<const T>> from, const GlobalArray<T>& array,
          std::uint64_t first, SourcePlace at = SourcePlace::here()) {
-  detail::put_range(detail::bytes_at(from), detail::range_of(array, first, from.size(), at));
+  detail::put_range(detail::bytes_to_send(from), detail::range_of(array, first, from.size(), at));
 }
 // The same, without waiting: they are written at the end of the caller's scope. `from` is copied at
 // the call.
 template <class T>
 void async_put(std::type_identity_t<std::span<const T>> from, const GlobalArray<T>& array,
                std::uint64_t first, SourcePlace at = SourcePlace::here()) {
-  detail::async_put_range(detail::bytes_at(from), detail::range_of(array, first, from.size(), at));
+  detail::async_put_range(detail::bytes_to_send(from),
+                          detail::range_of(array, first, from.size(), at));
 }
 
 // --- the same from a linear address on

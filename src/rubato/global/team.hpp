@@ -85,10 +85,12 @@ template <class T>
 template <class T>
 requires std::is_trivially_copyable_v<T>
 [[nodiscard]] ByteView bytes_of(const T& value) {
+  check_travels(CoreContext::here(), value);
   return std::as_bytes(std::span(&value, 1));
 }
 template <class T>
 [[nodiscard]] ByteView bytes_of(const std::vector<T>& values) {
+  check_all_travel(std::span(values));
   return std::as_bytes(std::span(values));
 }
 template <class T>
@@ -103,6 +105,7 @@ template <class T>
 [[nodiscard]] Bytes bytes_of_list(std::span<const T> values) {
   Writer out;
   if constexpr (TravelsWhole<T>) {
+    check_all_travel(values);
     out.append(values.data(), values.size_bytes());
   } else {
     for (const T& value : values)

@@ -10,10 +10,14 @@
 namespace rubato::global::detail {
 namespace {
 
-// Programs, heaps and stacks lie above this on x86-64 and aarch64 (position-independent
-// executables, 47 bits or more); numbers that mean something else seldom do.
+// Programs (position-independent ones), heaps and stacks lie in between: in the last of 47 bits on
+// x86-64, of 48 on aarch64, whose programs begin at 0xaaaa..; numbers that mean something else seldom do.
 constexpr std::uint64_t kLeast = std::uint64_t{1} << 45;
+#if defined(__x86_64__)
 constexpr std::uint64_t kMost = std::uint64_t{1} << 47;
+#else
+constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+#endif
 
 bool is_in_use(std::uint64_t word) {
   if (word < kLeast || word >= kMost) return false;

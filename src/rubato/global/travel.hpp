@@ -1,13 +1,14 @@
 #pragma once
 // What is sent to other nodes must not hold addresses of this one. The compiler refuses references,
 // pointers among arguments and what is not trivially copyable; what a lambda has captured it cannot
-// see. So checked builds look at each word of what travels in a job of several nodes, and end the
-// job if it is an address in use here. GlobalPtrs and arrays hold none (pointer.hpp).
+// see. So checked builds look at each word of what lambdas capture and of values that travel in a job of
+// several nodes, and end the job if it is an address in use here. GlobalPtrs and arrays hold none (pointer.hpp).
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -119,6 +120,14 @@ inline void check_travels([[maybe_unused]] const core::CoreContext& here,
     __builtin_clear_padding(&copy);  // which holds what lay there before, addresses too
     check_addresses(&copy, sizeof copy, core::detail::type_name<F>());
   }
+#endif
+}
+
+template <class T>
+inline void check_all_travel([[maybe_unused]] std::span<const T> values) {
+#ifndef NDEBUG
+  for (const T& value : values)
+    check_travels(core::CoreContext::here(), value);
 #endif
 }
 

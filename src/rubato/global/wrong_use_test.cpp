@@ -222,6 +222,21 @@ TEST(WrongUseDeathTest, AnAddressWithinAValueOfAContainerIsTold) {
   const auto fill = [](Words) { write_ef(PerCore<core::FullEmpty<Named>>::make().on(1), here); };
   EXPECT_DEATH(run_with_words(fill), "captures an address.*Named");
 }
+TEST(WrongUseDeathTest, AnAddressWithinWhatACollectiveOrACopySendsIsTold) {
+  const auto give_all = [](Words) {
+    on_all_cores([] { static_cast<void>(Team::job().broadcast(here)); });
+  };
+  EXPECT_DEATH(run_with_words(give_all), "captures an address.*Named");
+  const auto gather = [](Words) {
+    on_all_cores([] { static_cast<void>(Team::job().gather(here)); });
+  };
+  EXPECT_DEATH(run_with_words(gather), "captures an address.*Named");
+  const auto copy = [](Words) {
+    const std::vector<Named> two(2, here);
+    put(two, GlobalArray<Named>::make(2), 0);
+  };
+  EXPECT_DEATH(run_with_words(copy), "captures an address.*Named");
+}
 #endif
 
 }  // namespace
