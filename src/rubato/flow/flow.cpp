@@ -139,9 +139,7 @@ void Flow::set_here(Ref writer, const Value& value, PortablePlace at) {
   RUBATO_ASSERT(mine.writers >= writer.weight, mine.writers, writer.weight);
   mine.writers -= writer.weight;
   if (mine.state == Datum::State::open) return close(writer.id, mine, value, at);
-  note_failure("the datum of " + mine.made_at.place().text() + " was set at " +
-               mine.set_at.place().text() + ", and is set again at " + at.place().text() +
-               ": a datum is set once");
+  note_set_twice(mine, at);
   if (value.is_reference()) give_back_reader(value.as_reference());
   free_if_unused(writer.id, mine);
 }
@@ -236,10 +234,14 @@ void Flow::free_if_unused(DataId id, Datum& unused) {
     const auto n_cores = static_cast<CoreId>(here_.shape().n_cores_total());
     unused.state = Datum::State::freeing;
     unused.n_shards_open = id.is_spread() ? n_cores : 1;
-    if (id.is_spread()) {
+    const bool may_lack = unused.has_fields;
+    if (id.is_spread() && may_lack) {
+      here_.multicast(0, n_cores, FreeShardWithFields{id, unused.made_at});
+    } else if (id.is_spread()) {
       here_.multicast(0, n_cores, FreeShard{id});
     } else {
-      free_shard(id);
+      const PortablePlace made_at = unused.made_at;
+      free_shard(id, may_lack ? &made_at : nullptr);
     }
     return;
   }

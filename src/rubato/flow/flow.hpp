@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/flow/data_names.hpp"
 #include "rubato/flow/homeward.hpp"
 #include "rubato/flow/journal/journal.hpp"
 #include "rubato/flow/observe/core_watch.hpp"
@@ -106,8 +107,10 @@ class Flow final : public core::Combiner {
     const DataId id = create(Kind::unit, Closing::counted, at);
     return is_spread ? id.of_spread() : id;
   }
-  // A new container of this core. Its members are spread over all cores, or all here.
-  [[nodiscard]] DataId create_container(Kind kind, bool is_spread, PortablePlace at);
+  // A new container of this core. Its members are spread over all cores, or all here. With fields, what
+  // is missing in it, or in those that are made in it, is told by the names that people have for it.
+  [[nodiscard]] DataId create_container(Kind kind, bool is_spread, PortablePlace at,
+                                        bool has_fields = false);
   // Sets a scalar and gives the right back. One that is set already is a failure of the run.
   void set(Ref writer, Value value, PortablePlace at);
   // Gives back the right to write; with a failure, what is closed by it has failed.
@@ -283,9 +286,13 @@ class Flow final : public core::Combiner {
   void end_widening(std::uint64_t ticket, std::uint64_t weight);
   // For tests: with how little weight a stored reference asks for more.
   void set_stored_least(std::uint64_t weight) noexcept { stored_least_ = weight; }
-  void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at);
-  void put_at_here(Ref writer, Insertion what, Keys keys, const Value& value, PortablePlace at);
-  void assign_whole_here(Ref writer, PortablePlace at);
+  // `path`: the keys to the member from where it is written, if there are others beside its own, which
+  // has `n_inner` - 1 before it.
+  void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at,
+                   const Keys* path = nullptr, std::size_t n_inner = 1);
+  void put_at_here(Ref writer, Insertion what, const Keys& keys, std::size_t n_left,
+                   const Value& value, PortablePlace at);
+  void assign_whole_here(Ref writer, PortablePlace at, const Keys& path = {});
   void attach_loop_here(std::unique_ptr<Rule> body);
   void spread_loop(AttachLoop to, std::unique_ptr<Rule> body);
   void close_shard(DataId id, const Value* failure = nullptr);
@@ -296,7 +303,20 @@ class Flow final : public core::Combiner {
   void send_members(DataId id, CoreId to, std::uint64_t address);
   void send_whether_there(DataId id, const Value& key, CoreId to, std::uint64_t address);
   void send_n_members(DataId id, CoreId to, std::uint64_t address);
-  void free_shard(DataId id);
+  // With where it was made if it has fields that may be missing.
+  void free_shard(DataId id, const PortablePlace* made_at = nullptr);
+
+  // --- of names (flow_names.cpp)
+  // Who knows names for the data of this core from now on; null: nobody. Stays as long.
+  void set_names(const DataNames* names) noexcept { names_ = names; }
+  // Of a container that is to be freed, for DataNames: whether a member is missing that nobody waited
+  // for; whether it has none since something failed; the containers in it that this core made.
+  [[nodiscard]] bool lacks_field(DataId id, std::int64_t field) const;
+  [[nodiscard]] bool may_tell_unset(DataId id) const;
+  [[nodiscard]] DataId made_inside(DataId id, std::int64_t field) const;
+  void for_each_made_inside(DataId id, const std::function<void(DataId)>& visit) const;
+  // Of the variable that was made at `at`.
+  void note_unset_field(PortablePlace at, const std::string& name);
 
  private:
   [[nodiscard]] DataId create(Kind kind, Closing closing, PortablePlace at);
@@ -343,7 +363,15 @@ class Flow final : public core::Combiner {
   // is stored, and the argument goes on to what it refers to.
   [[nodiscard]] bool hand_over(Arg& arg, const Value& value, DataId of, const Value* key);
   void put_at(Ref& writer, Insertion what, Keys keys, Value value, PortablePlace at);
-  void put_whole_at_here(Ref writer, Insertion what, const Value& value, PortablePlace at);
+  void put_whole_at_here(Ref writer, Insertion what, const Keys& path, const Value& value,
+                         PortablePlace at);
+  void note_set_twice(const Datum& mine, PortablePlace again);
+  void note_set_twice(const Keys& keys, PortablePlace first, PortablePlace again);
+  // The keys behind the first `n_inner` are those of the whole.
+  void note_part_set(const Keys& keys, std::size_t n_inner, PortablePlace whole,
+                     PortablePlace part);
+  [[nodiscard]] std::string name_at(PortablePlace at, const Keys& keys) const;
+  [[nodiscard]] bool is_made_inside(const Value& member) const;
   void note_failed_member(Shard& shard, const Value& failure);
   void hold(Shard& shard);
   void add_pair(Shard& shard, ShardLoop& loop, const Value& key, const Value& value);
@@ -393,6 +421,7 @@ class Flow final : public core::Combiner {
   std::vector<bool> makes_more_;  // [ActionId]
   FlowCounters counters_;
   HeldPlaces unset_;
+  const DataNames* names_ = nullptr;
   std::vector<std::string> failures_;  // the first
   std::uint64_t n_failures_ = 0;
 };

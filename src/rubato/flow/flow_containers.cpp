@@ -9,9 +9,10 @@
 
 namespace rubato::flow {
 
-DataId Flow::create_container(Kind kind, bool is_spread, PortablePlace at) {
+DataId Flow::create_container(Kind kind, bool is_spread, PortablePlace at, bool has_fields) {
   const DataId id = create(kind, Closing::counted, at);
   datum(id).is_container = true;
+  datum(id).has_fields = has_fields;
   return id.of_container(is_spread);
 }
 
@@ -32,7 +33,8 @@ Shard& Flow::shard(DataId id) {
   return *mine;
 }
 
-void Flow::free_shard(DataId id) {
+void Flow::free_shard(DataId id, const PortablePlace* made_at) {
+  if (made_at != nullptr && names_ != nullptr) names_->note_unset_fields(*this, id, *made_at);
   last_shard_ = nullptr;
   const auto node = shards_.extract(id.word);
   if (!node.empty()) {
@@ -65,21 +67,19 @@ void Flow::insert(Ref& writer, const Value& key, Value value, PortablePlace at) 
   here_.post(owner, InsertText{fare, at}, out.view());
 }
 
-void Flow::insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at) {
+void Flow::insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at,
+                       const Keys* path, std::size_t n_inner) {
   Shard& mine = shard(writer.id);
   mine.returned += writer.weight;
   if (mine.returned > 0) hold(mine);
-  if (mine.whole_at && !(*mine.whole_at == at)) [[unlikely]] {
+  const bool is_of_whole = mine.whole_at && !(*mine.whole_at == at);
+  const std::optional<PortablePlace> before =
+      is_of_whole ? mine.whole_at : mine.insert(key, value, at);
+  if (before) [[unlikely]] {
     if (value.is_reference()) give_back_reader(value.as_reference());
-    return note_failure("a container was set as a whole at " + mine.whole_at->place().text() +
-                        ", and " + at.place().text() + " sets member " + key_text(key) + " of it");
-  }
-  const std::optional<PortablePlace> before = mine.insert(key, value, at);
-  if (before) {
-    if (value.is_reference()) give_back_reader(value.as_reference());
-    return note_failure("member " + key_text(key) + " of a container was set at " +
-                        before->place().text() + ", and is set again at " + at.place().text() +
-                        ": a member is set once");
+    const Keys keys = path != nullptr ? *path : Keys{key};
+    if (is_of_whole) return note_part_set(keys, n_inner, *before, at);
+    return note_set_twice(keys, *before, at);
   }
   if (!mine.loops.empty()) {
     const CoreContext::InPlace inside(here_);  // nobody else comes here meanwhile
@@ -127,11 +127,11 @@ void Flow::put_at(Ref& writer, Insertion what, Keys keys, Value value, PortableP
   const CoreId owner = owner_of(writer.id, keys.back());
   // A failure takes some weight home, too, so that it is there before the container is closed.
   if (owner == here_.core() && !is_failure(what))
-    return put_at_here({writer.id, 0}, what, std::move(keys), value, at);
+    return put_at_here({writer.id, 0}, what, keys, keys.size(), value, at);
   if (writer.weight < 2) mint(writer, true, kMinted);
   --writer.weight;
   const Ref fare{writer.id, 1};
-  if (owner == here_.core()) return put_at_here(fare, what, std::move(keys), value, at);
+  if (owner == here_.core()) return put_at_here(fare, what, keys, keys.size(), value, at);
   Writer out;
   value.put(out);
   for (const Value& key : keys)
@@ -155,26 +155,26 @@ void Flow::assign_whole(Ref& writer, Keys keys, PortablePlace at) {
 }
 
 // Of a container that all cores have, its home alone says that it is set again.
-void Flow::assign_whole_here(Ref writer, PortablePlace at) {
+void Flow::assign_whole_here(Ref writer, PortablePlace at, const Keys& path) {
   Shard& mine = shard(writer.id);
   mine.returned += writer.weight;
   if (mine.returned > 0) hold(mine);
-  const std::string place = at.place().text();
   if (mine.whole_at) {
-    if (!is_here(mine.id())) return;
-    return note_failure("a container was set as a whole at " + mine.whole_at->place().text() +
-                        ", and is set again at " + place + ": a container is set once");
+    if (is_here(mine.id())) note_set_twice(path, *mine.whole_at, at);
+    return;
   }
-  if (const std::optional<PortablePlace> other = mine.set_elsewhere(at)) {
-    note_failure("a member of a container was set at " + other->place().text() +
-                 ", and the container is set as a whole at " + place);
+  if (const auto other = mine.set_elsewhere(at)) {
+    Keys keys{other->first};
+    keys.insert(keys.end(), path.begin(), path.end());
+    note_part_set(keys, 1, at, other->second);
   }
   mine.whole_at = at;
 }
 
 // What is put at the container itself, which is of this core.
-void Flow::put_whole_at_here(Ref writer, Insertion what, const Value& value, PortablePlace at) {
-  if (what == Insertion::whole) return assign_whole_here(writer, at);
+void Flow::put_whole_at_here(Ref writer, Insertion what, const Keys& path, const Value& value,
+                             PortablePlace at) {
+  if (what == Insertion::whole) return assign_whole_here(writer, at, path);
   if (what == Insertion::failed_inner) datum(writer.id).note_failure(value, FailedPart::any_member);
 }
 
@@ -187,31 +187,29 @@ void Flow::note_failed_member(Shard& mine, const Value& failure) {
                    FailedPart::some_members);
 }
 
-void Flow::put_at_here(Ref writer, Insertion what, Keys keys, const Value& value,
-                       PortablePlace at) {
-  if (keys.empty()) return put_whole_at_here(writer, what, value, at);
+// The last `n_left` of the keys are those behind the container.
+void Flow::put_at_here(Ref writer, Insertion what, const Keys& keys, std::size_t n_left,
+                       const Value& value, PortablePlace at) {
+  if (n_left == 0) return put_whole_at_here(writer, what, keys, value, at);
   Shard& mine = shard(writer.id);
   mine.returned += writer.weight;
   if (is_failure(what)) note_failed_member(mine, value);
   if (mine.returned > 0) hold(mine);
   const bool is_member = what == Insertion::member || what == Insertion::failed_member;
-  if (is_member && keys.size() == 1) return insert_here({writer.id, 0}, keys.back(), value, at);
-  const Value key = keys.back();
-  keys.pop_back();
+  const Value& key = keys[n_left - 1];
+  if (is_member && n_left == 1) return insert_here({writer.id, 0}, key, value, at, &keys);
   const std::optional<Value> inner = mine.find(key);
   const bool was_made =
       inner && inner->is_reference() && mine.inner_writers.contains(inner->as_reference().id.word);
   if (inner && !was_made) {
     if (value.is_reference()) give_back_reader(value.as_reference());
-    return note_failure("member " + key_text(key) + " of a container was set as a whole at " +
-                        mine.place_of(key).place().text() + ", and " + at.place().text() +
-                        " sets a member of it");
+    return note_part_set(keys, n_left - 1, mine.place_of(key), at);
   }
-  if (inner) return put_at_here({inner->as_reference().id, 0}, what, std::move(keys), value, at);
+  if (inner) return put_at_here({inner->as_reference().id, 0}, what, keys, n_left - 1, value, at);
   const DataId made = create_container(Kind::none, false, at);
   mine.inner_writers[made.word] = {made, kWholeWeight};
-  insert_here({writer.id, 0}, key, Value::reference({made, kWholeWeight}), at);
-  put_at_here({made, 0}, what, std::move(keys), value, at);
+  insert_here({writer.id, 0}, key, Value::reference({made, kWholeWeight}), at, &keys, n_left);
+  put_at_here({made, 0}, what, keys, n_left - 1, value, at);
 }
 
 bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
@@ -225,6 +223,7 @@ bool Flow::take_member(std::unique_ptr<Rule>& rule, Arg& arg) {
   }
   if (mine.is_closed) {
     const std::size_t argument = rule->at_arg;
+    mine.note_needed(key);
     skip(std::move(rule), argument, missing(key, mine.failure));
   } else {
     throttle_.note_at_data(*rule);
@@ -515,6 +514,7 @@ void Flow::close_shard(DataId id, const Value* failure) {
     give_back_writer(writer, failure);
   mine.take_all_waiting([&](const Value& key, RuleList waiting) {
     const Value never_set = missing(key, mine.failure);
+    mine.note_needed(key);
     while (!waiting.empty()) {
       std::unique_ptr<Rule> rule = waiting.pop();
       throttle_.note_has_data(*rule);

@@ -1,4 +1,4 @@
-// What is left on a core when nothing goes on any more: rules that wait, data, and what was never set.
+// What is left on a core when nothing goes on any more: rules that wait, and data.
 
 #include "rubato/flow/flow.hpp"
 
@@ -46,11 +46,6 @@ Leftovers Flow::leftovers(std::size_t n_most) const {
   throttle_.add_leftovers(left.texts);
   left.n = left.n_rules + left.texts.size() - n_told;
   return left;
-}
-
-void Flow::note_unset(const Datum& freed) {
-  ++counters_.n_unset;
-  unset_.add_place(freed.made_at.place().text());
 }
 
 HeldPlaces Flow::held() const {

@@ -108,7 +108,7 @@ struct InsertAt {
     Keys keys;
     while (!in.at_end())
       keys.push_back(Value::get(in));
-    Flow::here().put_at_here(writer, what, std::move(keys), value, at);
+    Flow::here().put_at_here(writer, what, keys, keys.size(), value, at);
   }
 };
 struct AssignWhole {
@@ -169,6 +169,11 @@ struct CloseFailedShard {
 struct FreeShard {
   DataId id;
   void apply(CoreContext& /*here*/) const { Flow::here().free_shard(id); }
+};
+struct FreeShardWithFields {
+  DataId id;
+  PortablePlace made_at;
+  void apply(CoreContext& /*here*/) const { Flow::here().free_shard(id, &made_at); }
 };
 
 }  // namespace rubato::flow

@@ -71,15 +71,15 @@ when { } then {one} from {= 1}
   const std::string first = told(
       "when {d[1][9]} then {two} from {= 1}\ninsert d[one] = w\n"
       "insert d[two][2] = 5\nprint(size(d))");
-  EXPECT_NE(first.find("member 1 of a container was set as a whole at test.tic:8:8, and "
-                       "test.tic:9:8 sets a member of it"),
+  EXPECT_NE(first.find("'d[1]' is set as a whole at test.tic:8:8, and its member 'd[1][2]' at "
+                       "test.tic:9:8: a container is set whole or member by member"),
             std::string::npos)
       << first;
   const std::string second = told(
       "when {d[1][2]} then {two} from {= 1}\ninsert d[two] = w\n"
       "insert d[one][2] = 5\nprint(size(d))");
-  EXPECT_NE(second.find("member 1 of a container was set at test.tic:9:8, and is set again at "
-                        "test.tic:8:8: a member is set once"),
+  EXPECT_NE(second.find("'d[1]' was set at test.tic:9:8, and is set again at test.tic:8:8: a "
+                        "member is set once"),
             std::string::npos)
       << second;
 }
@@ -109,18 +109,19 @@ function add(container<integer, integer> y) to (container<integer, integer> x) {
     }
   };
   expect_told("when {a i} then {all[i]} from {= a}\nwhen {b j} then {all[j]} from {= b}",
-              "a container was set as a whole at test.tic:");
+              "'all[1]' was set at test.tic:");
   expect_told("when {a i} then {all[i]} from {= a}\nwhen {j} then {all[j][7]} from {= 7}",
-              "test.tic:16:");
+              "its member 'all[1][7]' at test.tic:16:");
   expect_told("for k in [1:2] { when {a} then {all[k / 4]} from {= a} }",
-              "is set again at test.tic:15:");
+              "'all[0]' was set at test.tic:15:33, and is set again there: a member is set once");
+  // Within a function that has its own name for it.
   expect_told("when {i} then {all[i]} from {be a}\nwhen {j} then {all[j]} from {be b}",
-              "is set again at test.tic:10:");
+              "'x' was set at test.tic:10:18, and is set again there: a member is set once");
   expect_told("when {i} then {all[i]} from {be a}\nwhen {j} then {all[j]} from {add b}",
               "test.tic:13:");
   expect_told(
       "container<integer, integer> c\nwhen { } then {c} from {be a}\nwhen { } then {c} from {be b}",
-      "is set again at test.tic:10:");
+      "'x' was set at test.tic:10:18, and is set again there: a container is set once");
 }
 
 // The sum of those that are there would be taken for that of all.

@@ -11,6 +11,7 @@
 #include "rubato/flow/interpret/args_in_hand.hpp"
 #include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/file_names.hpp"
+#include "rubato/flow/interpret/script_data_names.hpp"
 #include "rubato/flow/pool/team_task.hpp"
 #include "rubato/flow/tic/print.hpp"
 #include "rubato/flow/tic/walk.hpp"
@@ -24,6 +25,7 @@ namespace {
 // Of this core.
 struct Script {
   std::unique_ptr<const Compiled> compiled;
+  std::unique_ptr<const ScriptDataNames> names;
 };
 
 bool is_container(const tic::Type& type) {
@@ -68,8 +70,10 @@ Interpreter Interpreter::here() {
 
 void Interpreter::set_script(const std::string& text, const std::string& file_name,
                              const ScriptArguments& arguments) {
-  CoreContext::here().local_or_make<Script>().compiled =
-      std::make_unique<Compiled>(text, file_name, arguments);
+  auto compiled = std::make_unique<const Compiled>(text, file_name, arguments);
+  auto names = std::make_unique<const ScriptDataNames>(*compiled);
+  Flow::here().set_names(names.get());
+  CoreContext::here().local_or_make<Script>() = {std::move(compiled), std::move(names)};
   script_names.set_current(file_name);
   forget_file_names(CoreContext::here());
 }
@@ -165,7 +169,8 @@ void Interpreter::declare(const CompiledStatement& statement, const tic::Block& 
     Slot& slot = environment.slot(declared.variable);
     DataId id;
     if (is_container(declaration.type)) {
-      id = flow_.create_container(Kind::none, compiled_.is_main(block), place(declared));
+      id = flow_.create_container(Kind::none, compiled_.is_main(block), place(declared),
+                                  has_fields(declaration.type) && !is_dry());
     } else {
       id = flow_.create(Kind::none, place(declared));
     }

@@ -102,6 +102,43 @@ print(c, y)
   }
 }
 
+// Not of one that was waited for, nor of a struct that has failed; a container may be empty.
+TEST(NeverSet, are_fields_that_nobody_waits_for) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
+    const Ran ran = run_text(seed, R"(
+struct point { integer x y }
+struct body { point at; float mass; container<integer, float> forces }
+function f(integer n) to (point p) { p.x = n; if n > 2 { p.y = n } }
+function g() to (body b) { b.mass = 2.0 }
+container<integer, point> c
+container<string, container<integer, point>> d
+body b e
+point none failed told whole
+for i in [1:3] { when { } then {c[i]} from {f i}; d["a"][i].y = i }
+b.at.y = 7
+when { } then {e} from {g}
+failed.x = 1 / (1 - 1)
+if 1 > 2 { told.x = 1; told.y = 2 }
+print(told.y)
+point source
+source.x = 1
+whole = source
+)");
+    EXPECT_EQ(ran.result.n_failures, 2U) << ran.result.text();
+    EXPECT_EQ(ran.result.unset_text(),
+              "13 data were never set, and nothing needed them:\n"
+              "  'd[..][..].x' of test.tic:7:46, 3 times\n"
+              "  'c[..].y' of test.tic:6:27, 2 times\n"
+              "  'b.at.x' of test.tic:8:6\n  'b.mass' of test.tic:8:6\n"
+              "  'e.at' of test.tic:8:8\n"
+              "  'none.x' of test.tic:9:7\n  'none.y' of test.tic:9:7\n"
+              "  'told.x' of test.tic:9:19\n  'whole.y' of test.tic:9:24\n"
+              "  'source.y' of test.tic:16:7");
+    EXPECT_EQ(ran.result.n_data_held, 0U);
+    if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
 TEST(NeverSet, is_counted_by_place_in_a_note) {
   const Ran ran = run_text(5, R"(
 container<integer, integer> c

@@ -55,21 +55,6 @@ Bytes bytes_of(const std::string& text, const std::string& file_name,
   return out.take();
 }
 
-// "'x'", by the text of its place.
-std::map<std::string, std::string> names_by_place(const tic::Program& program) {
-  std::map<std::string, std::string> names;
-  const auto add = [&](const tic::Frame& frame) {
-    for (const tic::Variable& variable : frame.variables) {
-      const SourcePlace at{script_file(), variable.place.line, variable.place.column};
-      names[PortablePlace(at).place().text()] = "'" + variable.name + "'";
-    }
-  };
-  for (const tic::Callable& callable : program.callables)
-    add(callable.frame);
-  add(program.main);
-  return names;
-}
-
 }  // namespace
 
 FlowResult run_script(const std::string& text, const std::string& file_name,
@@ -97,10 +82,7 @@ FlowResult run_script(const std::string& text, const std::string& file_name,
     const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
     here.multicast(here.core() + 1, n_cores, LoadScript{}, script);
   });
-  FlowResult result = run([] { Interpreter::here().start_main(); }, options);
-  if (result.counters.n_unset > 0)
-    result.unset.name_what(names_by_place(Interpreter::here().compiled().program()));
-  return result;
+  return run([] { Interpreter::here().start_main(); }, options);
 }
 
 }  // namespace rubato::flow

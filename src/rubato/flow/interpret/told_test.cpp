@@ -43,6 +43,36 @@ when { } then {v} from {broken 1}; when { } then {w} from {broken 2}
   }
 }
 
+TEST(Told, is_what_was_set_twice_by_the_names_that_it_has) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
+    const Ran ran = run_text(seed, R"(
+struct point { integer x y }
+function twice(integer n) to (integer m) { if n > 0 { m = n }; if n > 5 { m = 2 * n } }
+function fill(integer n) to (container<integer, integer> p) { insert p[n / 2] = n }
+app touch(integer n) to (void v) { "true" n }
+integer s
+point q
+container<integer, void> all
+container<integer, container<integer, integer>> c
+container<string, point> named
+when { } then {s} from {twice 7}
+for i in [2:3] {
+  when { } then {c[9]} from {fill i}
+  named["a" ++ string(i / 2)].y = i
+}
+when { } then {q.x} from {twice 9}
+for i in [1:1] { for j in [1:2] { when { } then {all[i]} from {touch j} } }
+)");
+    expect_in(ran.result.text(),
+              {"'s' of test.tic:6:9 was set as 'm' at test.tic:3:",
+               "'p[1]' was set at test.tic:4:70, and is set again there: a member is set once",
+               "'named[\"a1\"].y' was set at test.tic:14:3, and is set again there: a member",
+               "'m' was set at test.tic:3:", ": a member is set once",
+               "'all[1]' was set at test.tic:17:64, and is set again there: a member is set once"});
+    if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
 TEST(Told, is_what_a_rule_waits_for_that_waits_for_ever) {
   for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
     const Ran ran = run_text(seed, R"(

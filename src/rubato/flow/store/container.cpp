@@ -110,10 +110,10 @@ PortablePlace Shard::place_of(const Value& key) const {
   return parts_.at(part_of(key.as_integer())).place_of(place_in_part(key.as_integer()));
 }
 
-std::optional<PortablePlace> Shard::set_elsewhere(PortablePlace at) const {
-  std::optional<PortablePlace> other;
+std::optional<std::pair<Value, PortablePlace>> Shard::set_elsewhere(PortablePlace at) const {
+  std::optional<std::pair<Value, PortablePlace>> other;
   for_each([&](const Value& key, const Value& /*value*/) {
-    if (const PortablePlace place = place_of(key); !(place == at)) other = place;
+    if (const PortablePlace place = place_of(key); !(place == at)) other.emplace(key, place);
   });
   return other;
 }

@@ -128,8 +128,19 @@ class Shard {
   // visit(key, value), in the order of the keys, integers first.
   void for_each(const std::function<void(const Value&, const Value&)>& visit) const;
 
-  // Where a member was set that was not set at `at`, if one was.
-  [[nodiscard]] std::optional<PortablePlace> set_elsewhere(PortablePlace at) const;
+  // A member that was not set at `at`, and where it was, if there is one: the last of them.
+  [[nodiscard]] std::optional<std::pair<Value, PortablePlace>> set_elsewhere(
+      PortablePlace at) const;
+
+  // Somebody waited for a member that nobody will set. Fields alone are remembered.
+  void note_needed(const Value& key) {
+    if (key.kind() == Kind::integer && static_cast<std::uint64_t>(key.as_integer()) < 64)
+      fields_needed_ |= std::uint64_t{1} << key.as_integer();
+  }
+  // Of those beyond the first 64 nobody knows.
+  [[nodiscard]] bool may_be_needed(std::int64_t field) const noexcept {
+    return field >= 64 || ((fields_needed_ >> field) & 1) != 0;
+  }
 
   // Those that wait for members that are not there.
   [[nodiscard]] RuleList& waiting_for(const Value& key);
@@ -152,6 +163,7 @@ class Shard {
  private:
   DataId id_;
   std::uint64_t n_members_ = 0;
+  std::uint64_t fields_needed_ = 0;  // bits, of members that are missing
   std::map<std::int64_t, Part> parts_;
   std::pair<std::int64_t, Part*> last_{0, nullptr};
   std::map<std::string, std::pair<Value, PortablePlace>> named_;

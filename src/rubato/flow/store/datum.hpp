@@ -30,6 +30,7 @@ struct Datum {
   bool is_needed = false;  // by somebody who was told that it was never set
   // Of a container that has failed: any member may be missing; else those that failed say so.
   bool lacks_members = false;
+  bool has_fields = false;  // of a container: its members, or those of containers in it, have names
   std::uint32_t n_shards_open =
       0;  // that have not said how many members they have; then, that are not freed
   std::uint64_t readers = 0;  // weight that is out
@@ -62,6 +63,10 @@ class DatumTable {
     unused_.push_back(slot);
   }
   [[nodiscard]] Datum& at(std::uint64_t slot) {
+    RUBATO_REQUIRE(slot / kBlock < blocks_.size(), slot);
+    return blocks_[slot / kBlock][slot % kBlock];
+  }
+  [[nodiscard]] const Datum& at(std::uint64_t slot) const {
     RUBATO_REQUIRE(slot / kBlock < blocks_.size(), slot);
     return blocks_[slot / kBlock][slot % kBlock];
   }

@@ -62,17 +62,6 @@ std::vector<HeldPlace> HeldPlaces::most_first() const {
   return all;
 }
 
-void HeldPlaces::name_what(const std::map<std::string, std::string>& by_place) {
-  HeldPlaces named;
-  for (const auto& [key, count] : places_) {
-    Key as = key;
-    if (const auto found = by_place.find(key.place); found != by_place.end())
-      as.what = found->second;
-    named.add(as, count);
-  }
-  places_ = std::move(named.places_);
-}
-
 void HeldPlaces::put(Writer& out) const {
   out.put(static_cast<std::uint64_t>(places_.size()));
   for (const auto& [key, count] : places_) {

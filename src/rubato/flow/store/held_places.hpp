@@ -35,11 +35,11 @@ class HeldPlaces {
   void add(const Datum& held);
   void add(const HeldPlaces& other);
   // One that is not there any more.
-  void add_place(const std::string& place) { add(Key{place, "", ""}, {1, 0}); }
+  void add_place(const std::string& place, const std::string& what) {
+    add(Key{place, what, ""}, {1, 0});
+  }
   // Those with most data first, else in the order of files and lines; kListed at most.
   [[nodiscard]] std::vector<HeldPlace> most_first() const;
-  // Of data whose place it has, what they are; others stay as they are.
-  void name_what(const std::map<std::string, std::string>& by_place);
 
   void put(Writer& out) const;
   [[nodiscard]] static HeldPlaces get(Reader& in);
