@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/main.hpp"
@@ -12,8 +13,10 @@
 using namespace rubato::global;
 
 int main(int argc, char** argv) {
-  const std::string text = argc > 1 ? argv[1] : "she sells sea shells by the sea shore";
-  return run_main([&text] {
+  return run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const std::string text = given.text("TEXT", "she sells sea shells by the sea shore");
+    given.end();
     const auto chars = GlobalArray<char>::make(text.size());
     const auto counts = GlobalArray<std::uint64_t>::make(256);
     // The text is here, on core 0; from now on it is everywhere.

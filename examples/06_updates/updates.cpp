@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 
+#include "rubato/base/arguments.hpp"
+#include "rubato/base/error.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/global/array.hpp"
@@ -14,9 +15,12 @@
 using namespace rubato::global;
 
 int main(int argc, char** argv) {
-  const std::uint64_t n_words = std::uint64_t{1} << (argc > 1 ? std::atoi(argv[1]) : 20);
-  const std::uint64_t n_updates = 1'000'000 * (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
   return run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const std::uint64_t n_words = std::uint64_t{1} << given.number("LOG2_WORDS", 20, 0, 40);
+    const std::uint64_t n_updates =
+        1'000'000 * given.number<std::uint64_t>("MILLION_UPDATES", 1, 0, 1'000'000);
+    given.end();
     const auto table = GlobalArray<std::uint64_t>::make(n_words);
     const rubato::Nanos begin = rubato::steady_now();
     // A scope ends when all updates have been made, on whatever core; forall is one.
@@ -32,8 +36,10 @@ int main(int argc, char** argv) {
         mine += table.local()[k];
       fetch_add(sum[0], mine);
     });
-    std::printf("%lu updates of %lu words\n", read(sum[0]), n_words);
+    const std::uint64_t n_found = read(sum[0]);
+    std::printf("%lu updates of %lu words\n", n_found, n_words);
     std::fprintf(stderr, "%.1f million a second on %u cores\n",
                  static_cast<double>(n_updates) / time / 1e6, n_cores());
+    if (n_found != n_updates) throw rubato::Error("updates: wrong", rubato::ExitCode::failed);
   });
 }

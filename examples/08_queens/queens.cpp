@@ -8,9 +8,9 @@
 #include <bit>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <iterator>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/error.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/global/array.hpp"
@@ -71,11 +71,10 @@ struct Search {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::uint32_t n = argc > 1 ? static_cast<std::uint32_t>(std::atoi(argv[1])) : 10;
-  return run_main([n] {
-    if (n >= std::size(kKnown)) {
-      throw rubato::Error("queens: expected at most 16 of them", rubato::ExitCode::usage);
-    }
+  return run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const auto n = given.number<std::uint32_t>("N", 10, 0, std::ssize(kKnown) - 1);
+    given.end();
     const auto counts = GlobalArray<Count>::make(n_cores());
     const rubato::Nanos begin = rubato::steady_now();
     finish([&] {

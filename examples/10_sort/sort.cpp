@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <vector>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/error.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/base/time.hpp"
@@ -127,9 +127,11 @@ Outcome sort(const Problem& problem) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Problem problem{std::uint64_t{1} << (argc > 1 ? std::atoi(argv[1]) : 19),
-                        argc > 2 ? static_cast<std::uint32_t>(std::atoi(argv[2])) : 16};
-  return run_main([problem] {
+  return run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const std::uint64_t n_keys = std::uint64_t{1} << given.number("LOG2_KEYS", 19, 0, 40);
+    const Problem problem{n_keys, given.number<std::uint32_t>("BITS", 16, 1, 28)};
+    given.end();
     const Outcome all = reduce_cores([problem] { return sort(problem); }, kTogether);
     const bool is_right =
         all.n_keys == problem.n_keys && all.n_wrong == 0 && all.checksum == all.checksum_before;

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <span>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/error.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/base/time.hpp"
@@ -64,8 +64,10 @@ std::uint64_t n_wrong(const GlobalArray<std::uint64_t>& array) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::uint64_t n = 1'000'000 * (argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
-  return run_main([n] {
+  return run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const std::uint64_t n = 1'000'000 * given.number<std::uint64_t>("MILLIONS", 1, 0, 1'000'000);
+    given.end();
     const auto array = GlobalArray<std::uint64_t>::make(n, 0);
     forall(array, [](std::uint64_t i, std::uint64_t& x) { x = value_of(i); });
     const rubato::Nanos begin = rubato::steady_now();

@@ -14,11 +14,11 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <span>
 #include <utility>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/error.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/base/time.hpp"
@@ -105,9 +105,11 @@ std::uint64_t fingerprint(const GlobalArray<std::uint64_t>& items) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::uint64_t n = std::uint64_t{1} << (argc > 1 ? std::atoi(argv[1]) : 17);
-  const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  return run_main([n, seed] {
+  return run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const std::uint64_t n = std::uint64_t{1} << given.number("LOG2_ITEMS", 17, 0, 40);
+    const auto seed = given.number<std::uint64_t>("SEED", 1, 0, INT64_MAX);
+    given.end();
     const rubato::Nanos begin = rubato::steady_now();
     const GlobalArray<std::uint64_t> items = random_permutation(n, seed);
     const double time = static_cast<double>(rubato::steady_now() - begin) / rubato::kSecond;

@@ -10,11 +10,11 @@
 #include <bit>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <span>
 #include <utility>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/error.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/base/time.hpp"
@@ -131,9 +131,11 @@ bool are_equal(const Matrix& a, const Matrix& b) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::uint64_t n_rows = std::uint64_t{1} << (argc > 1 ? std::atoi(argv[1]) : 13);
-  const std::uint64_t n_mean = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 10;
-  return run_main([n_rows, n_mean] {
+  return run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const std::uint64_t n_rows = std::uint64_t{1} << given.number("LOG2_ROWS", 13, 0, 40);
+    const auto n_mean = given.number<std::uint64_t>("ENTRIES_A_ROW", 10, 0, 1'000'000);
+    given.end();
     const Matrix matrix = random_matrix(n_rows, n_mean);
     const rubato::Nanos begin = rubato::steady_now();
     const Matrix transposed = transpose(matrix);

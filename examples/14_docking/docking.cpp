@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/flow/loop.hpp"
 #include "rubato/flow/run.hpp"
@@ -80,13 +80,11 @@ double serial_score(std::int64_t molecule, std::int64_t n_ways) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t n_molecules = argc > 1 ? std::atoi(argv[1]) : 12;
-  const std::int64_t n_ways = argc > 2 ? std::atoi(argv[2]) : 100;
   return rubato::global::run_main([=] {
-    if (n_molecules < 1 || n_ways < 1) {
-      throw rubato::Error("docking: expected 1 molecule or more, and 1 way or more",
-                          rubato::ExitCode::usage);
-    }
+    rubato::Arguments given(argc, argv);
+    const auto n_molecules = given.number("MOLECULES", 12, 1, 1'000'000);
+    const auto n_ways = given.number("WAYS", 100, 1, 1'000'000);
+    given.end();
     bool is_right = false;
     run([&] {
       auto [scores, insert] = make_container<double>();

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/flow/async.hpp"
 #include "rubato/flow/run.hpp"
@@ -106,12 +106,11 @@ std::int64_t by_dynamic_programming(const std::vector<Item>& items, std::int64_t
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto n = static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 80);
-  const auto seed = static_cast<std::uint64_t>(argc > 2 ? std::atoi(argv[2]) : 3);
   return rubato::global::run_main([=] {
-    if (n < 1 || n > 200) {
-      throw rubato::Error("knapsack: expected 1 to 200 items", rubato::ExitCode::usage);
-    }
+    rubato::Arguments given(argc, argv);
+    const auto n = given.number<std::size_t>("ITEMS", 80, 1, 200);
+    const auto seed = given.number<std::uint64_t>("SEED", 3, 0, INT64_MAX);
+    given.end();
     bool is_right = false;
     run([&] {
       const std::vector<Item> items = make_items(n, seed);

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/flow/loop.hpp"
 #include "rubato/flow/run.hpp"
@@ -136,11 +136,10 @@ Future<Statistics> start_density(std::int64_t density, std::int64_t n_runs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t n_runs = argc > 1 ? std::atoi(argv[1]) : 10;
-  return rubato::global::run_main([n_runs] {
-    if (n_runs < 1) {
-      throw rubato::Error("sweep: expected 1 run or more", rubato::ExitCode::usage);
-    }
+  return rubato::global::run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const auto n_runs = given.number("RUNS", 10, 1, 1'000'000);
+    given.end();
     bool is_right = false;
     run([&] {
       std::vector<Future<Statistics>> sweep;

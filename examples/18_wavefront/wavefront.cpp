@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <vector>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/flow/async.hpp"
 #include "rubato/flow/run.hpp"
@@ -95,11 +95,10 @@ std::int32_t serial_distance(std::int64_t n_letters) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t n_blocks = (argc > 1 ? std::atoi(argv[1]) : 2000) / kBlock;
-  return rubato::global::run_main([n_blocks] {
-    if (n_blocks < 1) {
-      throw rubato::Error("wavefront: expected 100 letters or more", rubato::ExitCode::usage);
-    }
+  return rubato::global::run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const std::int64_t n_blocks = given.number("LETTERS", 2000, kBlock, 10'000'000) / kBlock;
+    given.end();
     bool is_right = false;
     run([&] {
       const std::int32_t distance = distance_of(n_blocks);

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/flow/async.hpp"
 #include "rubato/flow/run.hpp"
 #include "rubato/global/main.hpp"
@@ -34,11 +34,10 @@ std::int64_t serial_fibonacci(std::int64_t n) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t n = argc > 1 ? std::atoi(argv[1]) : 20;
-  return rubato::global::run_main([n] {
-    if (n < 0 || n > 40) {
-      throw rubato::Error("fibonacci: expected a number from 0 to 40", rubato::ExitCode::usage);
-    }
+  return rubato::global::run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const auto n = given.number("N", 20, 0, 40);
+    given.end();
     bool is_right = false;
     run([&] {
       const std::int64_t found = fibonacci(n).get();

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include <unistd.h>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/flow/async.hpp"
 #include "rubato/flow/program/program_task.hpp"
@@ -78,13 +78,12 @@ bool is_sorted_right(const Sorted& found, std::int64_t n_files) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t n_files = argc > 1 ? std::atoi(argv[1]) : 20;
-  const std::filesystem::path above =
-      argc > 2 ? std::filesystem::path(argv[2]) : std::filesystem::temp_directory_path();
-  return rubato::global::run_main([&] {
-    if (n_files < 1) {
-      throw rubato::Error("programs: expected 1 file or more", rubato::ExitCode::usage);
-    }
+  return rubato::global::run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const auto n_files = given.number("FILES", 20, 1, 1'000'000);
+    const std::filesystem::path above =
+        given.text("FOLDER", std::filesystem::temp_directory_path());
+    given.end();
     const std::string folder = above / ("rubato-programs-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder);
     bool is_right = false;

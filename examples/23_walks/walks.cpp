@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/flow/async.hpp"
 #include "rubato/flow/pool/unit_kind.hpp"
 #include "rubato/flow/run.hpp"
@@ -80,13 +80,10 @@ std::int64_t count_begins(int n, int n_cut) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int n = argc > 1 ? std::atoi(argv[1]) : 12;
-  return run_main([n] {
-    if (n < 0 || n > kStepsMost) {
-      throw rubato::Error(
-          "walks: expected a number of steps from 0 to " + std::to_string(kStepsMost),
-          rubato::ExitCode::usage);
-    }
+  return run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const int n = given.number<int>("STEPS", 12, 0, kStepsMost);
+    given.end();
     kBegins.put(Walk());
     std::vector<Future<std::int64_t>> counts;
     for (CoreId core = 0; core < rubato::global::n_cores(); ++core)

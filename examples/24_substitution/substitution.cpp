@@ -7,8 +7,8 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 
+#include "rubato/base/arguments.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/flow/async.hpp"
 #include "rubato/flow/loop.hpp"
@@ -51,11 +51,10 @@ double first_of(std::int64_t n_rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t n_rows = argc > 1 ? std::atoll(argv[1]) : 100'000;
-  return rubato::global::run_main([n_rows] {
-    if (n_rows < 1) {
-      throw rubato::Error("substitution: expected 1 row or more", rubato::ExitCode::usage);
-    }
+  return rubato::global::run_main([=] {
+    rubato::Arguments given(argc, argv);
+    const auto n_rows = given.number("ROWS", 100'000, 1, 100'000'000);
+    given.end();
     bool is_right = false;
     run([&] {
       const double first = first_of(n_rows);

@@ -101,7 +101,8 @@ void report(core::Job& job, const Wanted& wanted, const observe::Trace& trace,
     if (!job.speaks()) return;
     if (wanted.table) {
       const io::TableStyle style = io::style_of_terminal(2);
-      std::string table = figures_table(figures).to_text(style);
+      std::string table =
+          figures_table(figures).to_text(style) + traffic_table(figures).to_text(style);
       for (const auto& part : parts)
         table += part->text(style);
       std::fputs(table.c_str(), stderr);

@@ -63,6 +63,29 @@ void add_row(io::Table& table, const std::string& name, const core::CoreFigures&
   table.integer(static_cast<std::int64_t>(counters.n_waiting_max));
 }
 
+void add_traffic_row(io::Table& table, const std::string& name, const CoreCounters& counters) {
+  constexpr double kMega = 1e6;
+  const auto percent = [&](std::uint64_t n) { return 100 * ratio(n, counters.n_buffers); };
+  const std::uint64_t n_others =
+      counters.n_full_buffers + counters.n_hurried_buffers + counters.n_late_buffers;
+  table.row().text(name);
+  table.number(static_cast<double>(counters.n_blocks) / kMega);
+  table.number(100 * ratio(counters.n_full_blocks, counters.n_blocks));
+  table.number(percent(counters.n_full_buffers));
+  table.number(percent(counters.n_hurried_buffers));
+  table.number(percent(counters.n_late_buffers));
+  table.number(percent(counters.n_buffers - std::min(counters.n_buffers, n_others)));
+  table.number(static_cast<double>(counters.n_combined) / kMega);
+  table.integer(static_cast<std::int64_t>(counters.n_room_waits));
+  table.integer(static_cast<std::int64_t>(counters.n_queued_max));
+  table.integer(static_cast<std::int64_t>(counters.n_stolen));
+  table.integer(static_cast<std::int64_t>(counters.n_given));
+}
+
+std::string row_name(const core::NodeFigures& node) {
+  return std::to_string(node.node) + (node.host.empty() ? "" : " (" + node.host + ")");
+}
+
 std::vector<MakeReportPart>& registered_parts() {
   static std::vector<MakeReportPart> all;  // filled before main
   return all;
@@ -113,13 +136,37 @@ io::Table figures_table(const ProgramFigures& figures) {
   CoreCounters counters;
   for (std::size_t i = 0; i < figures.nodes.size(); ++i) {
     const core::NodeFigures& node = figures.nodes[i];
-    const std::string host = node.host.empty() ? "" : " (" + node.host + ")";
-    add_row(table, std::to_string(node.node) + host, node.total(), figures.counters[i]);
+    add_row(table, row_name(node), node.total(), figures.counters[i]);
     time.add(node.total());
     counters.add(figures.counters[i]);
   }
   if (figures.nodes.size() > 1) {
     add_row(table, "all", time, counters);
+    table.highlight();
+  }
+  return table;
+}
+
+io::Table traffic_table(const ProgramFigures& figures) {
+  io::Table table({{"node"},
+                   {"blocks, M", 3},
+                   {"full", 0, "%"},
+                   {"left full", 0, "%"},
+                   {"hurried", 0, "%"},
+                   {"late", 0, "%"},
+                   {"idle", 0, "%"},
+                   {"combined, M", 3},
+                   {"room waits"},
+                   {"queued, most"},
+                   {"stolen"},
+                   {"given"}});
+  CoreCounters counters;
+  for (std::size_t i = 0; i < figures.nodes.size(); ++i) {
+    add_traffic_row(table, row_name(figures.nodes[i]), figures.counters[i]);
+    counters.add(figures.counters[i]);
+  }
+  if (figures.nodes.size() > 1) {
+    add_traffic_row(table, "all", counters);
     table.highlight();
   }
   return table;
@@ -170,6 +217,8 @@ io::HtmlReport figures_page(const std::string& title, const ProgramFigures& figu
   page.paragraph(std::string(seconds) + " on " + many(figures.nodes.size(), "node") + " with " +
                  many(n_cores, "core") + " in all.");
   page.table(figures_table(figures), "Where the time of the cores went, and what they sent.");
+  page.table(traffic_table(figures),
+             "How full blocks of messages were, why buffers left, and how tasks moved.");
   return page;
 }
 

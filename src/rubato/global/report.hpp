@@ -31,6 +31,9 @@ struct ProgramFigures {
 
 // A row for each node, and one of all: shares of the cores' time, messages and tasks.
 [[nodiscard]] io::Table figures_table(const ProgramFigures& figures);
+// The same: blocks of messages, of how many percent of the buffers it was what that made them leave (full,
+// hurried by a task that waits, the deadline, an idle core), queues, and tasks between cores and nodes.
+[[nodiscard]] io::Table traffic_table(const ProgramFigures& figures);
 // Into an open object: `wall_s`, and of each node `nodes` with all counters.
 void put_figures(io::JsonWriter& json, const ProgramFigures& figures);
 // All counters by name; a name lives for ever.

@@ -4,6 +4,7 @@ import json
 import re
 
 assert re.search(r"busy.*messages, M.*tasks, M", open("table").read())
+assert re.search(r"blocks, M.*left full.*late.*queued, most", open("table").read())
 assert "Where the time of the cores went" in open("run.html").read()
 run = json.load(open("run.json"))
 (node,) = run["nodes"]

@@ -30,18 +30,6 @@ void put_options(io::JsonWriter& json, const GrappaOptions& options) {
       .field("measures", options.measures);
 }
 
-// Reasons were measured with the default options.
-std::vector<Statement> statements_of(const GrappaOptions& options, const GrappaRuns& runs) {
-  std::vector<Statement> statements = judge_grappa(runs);
-  const GrappaOptions usual;
-  const bool is_usual = options.n_nodes == usual.n_nodes && options.profile == usual.profile &&
-                        options.seed == usual.seed && options.deadline == usual.deadline;
-  for (Statement& statement : statements) {
-    if (!is_usual) statement.why.clear();
-  }
-  return statements;
-}
-
 }  // namespace
 
 void GrappaCommand::add_to(CLI::App& reproduce) {
@@ -79,7 +67,7 @@ ExitCode GrappaCommand::run(const Context& context) const {
   context.err << conditions(chosen) << '\n';
   const GrappaRuns runs = run_grappa(chosen, context.err);
   const PaperReport report{"grappa", kTitle, conditions(chosen), grappa_figures(runs, chosen),
-                           quick_ ? std::vector<Statement>{} : statements_of(chosen, runs)};
+                           quick_ ? std::vector<Statement>{} : judge_grappa(runs)};
   const auto put = [&](io::JsonWriter& json) { put_options(json, chosen); };
   context.out << (context.json ? report_json(report, put) : report_text(report));
   if (quick_) context.err << "--quick shows that it works, and judges nothing\n";

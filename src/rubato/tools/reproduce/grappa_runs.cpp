@@ -279,9 +279,10 @@ const BenchRow* find_row(const std::vector<BenchRow>& rows, std::string_view met
 
 GrappaRuns run_grappa(const GrappaOptions& options, std::ostream& err) {
   GrappaRuns runs;
-  for (std::uint32_t n_nodes = 1; n_nodes <= options.n_nodes; n_nodes *= 2) {
+  for (std::uint32_t n_nodes = 1;; n_nodes = std::min(2 * n_nodes, options.n_nodes)) {
     err << "increments of " << n_nodes << (n_nodes == 1 ? " node" : " nodes") << '\n';
     runs.gups.push_back(gups_point(options, n_nodes));
+    if (n_nodes == options.n_nodes) break;
   }
   err << "updates of 32 bytes" << '\n';
   runs.updates = {update_run(options, options.profile),

@@ -35,6 +35,11 @@ std::string missing(const char* bench, const char* metric) {
   return fmt::format("bench {} has no row {}", bench, metric);
 }
 
+// Of a link.
+double gbit_s(double bytes_s) {
+  return bytes_s * 8 / 1e9;
+}
+
 Statement over_atomics(const GrappaRuns& runs) {
   const char* text =
       "increments through delegates are 25 times as many as atomics one by one (figure 6 left; "
@@ -77,7 +82,9 @@ Statement gups_share(const GrappaRuns& runs) {
   if (link == 0)
     return not_judged(text, kGupsShare.text(" %"), "links of the profile have no limit");
   const double here = 100 * runs.gups.back().node_bytes_s / link;
-  return judged(text, fmt::format("{:.1f} % on {} simulated nodes", here, runs.gups.back().n_nodes),
+  return judged(text,
+                fmt::format("{:.1f} % of {:.3g} Gbit/s on {} simulated nodes", here, gbit_s(link),
+                            runs.gups.back().n_nodes),
                 kGupsShare.text(" %"), kGupsShare.has(here));
 }
 
@@ -154,8 +161,10 @@ Statement spikes(const GrappaRuns& runs) {
     return not_judged(text, kSpike.text(" %"), "links of the profile have no limit");
   const auto most = std::ranges::max_element(runs.over_time, {}, &Moment::node_bytes_s);
   const double here = 100 * most->node_bytes_s / runs.watched_link_bytes_s;
-  return judged(text, fmt::format("{:.1f} %, simulated", here), kSpike.text(" %"),
-                kSpike.has(here));
+  return judged(
+      text,
+      fmt::format("{:.1f} % of {:.3g} Gbit/s, simulated", here, gbit_s(runs.watched_link_bytes_s)),
+      kSpike.text(" %"), kSpike.has(here));
 }
 
 Statement switch_time(const GrappaRuns& runs, const char* metric, const char* text,
