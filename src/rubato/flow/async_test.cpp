@@ -2,6 +2,7 @@
 
 #include "rubato/base/random.hpp"
 #include "rubato/flow/flow_test.hpp"
+#include "rubato/flow/node_turns.hpp"
 #include "rubato/global/loop.hpp"
 
 namespace rubato::flow {
@@ -52,6 +53,26 @@ TEST(Async, runs_a_task_on_the_core_that_is_asked_for) {
         const auto ran_on = async([] { return global::this_core(); }, {.core = core})();
         EXPECT_EQ(ran_on.get(), core);
       }
+    });
+    ASSERT_EQ(result.text(), "");
+  }
+}
+
+TEST(Async, runs_tasks_of_a_node_on_its_cores_in_turn) {
+  for (std::uint64_t seed = 0; seed < n_seeds(30); ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      const core::JobShape& shape = CoreContext::here().shape();
+      for (core::NodeId node = 0; node < shape.n_nodes; ++node) {
+        std::vector<std::uint32_t> n_of_core(shape.n_cores);
+        for (std::uint32_t i = 0; i < 3 * shape.n_cores; ++i) {
+          const CoreId ran_on =
+              async([] { return global::this_core(); }, {.core = next_core_of(node)})().get();
+          EXPECT_EQ(shape.node_of(ran_on), node);
+          ++n_of_core[shape.local_of(ran_on)];
+        }
+        EXPECT_EQ(n_of_core, std::vector<std::uint32_t>(shape.n_cores, 3));
+      }
+      EXPECT_THROW(static_cast<void>(next_core_of(shape.n_nodes)), Error);
     });
     ASSERT_EQ(result.text(), "");
   }

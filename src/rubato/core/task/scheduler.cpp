@@ -277,7 +277,9 @@ void Scheduler::run_task(Worker& me, detail::TaskQueue& queue) {
   try {
     queue.run_oldest([&](const detail::TaskLabel& label) { me.label_.store(label); });
   } catch (const Error& error) {
-    if (!failure_) failure_ = std::make_exception_ptr(error.in(name_of(me)));
+    // What somebody has asked for is wrong, and no task is.
+    const bool is_usage = error.code() == ExitCode::usage;
+    if (!failure_) failure_ = std::make_exception_ptr(is_usage ? error : error.in(name_of(me)));
   } catch (const std::exception& error) {
     if (!failure_) {
       failure_ = std::make_exception_ptr(Error(error.what(), ExitCode::failed).in(name_of(me)));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <optional>
 
 #include "rubato/flow/in_time.hpp"
@@ -15,6 +14,7 @@
 #include "rubato/flow/interpret/leaf_crash.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/leaf_runs.hpp"
+#include "rubato/flow/node_turns.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -29,20 +29,6 @@ constexpr Nanos kPatience = 2 * kSecond;
 bool is_container(const tic::Type& type) {
   return type.is(tic::Kind::container) || type.is(tic::Kind::structure);
 }
-
-// Which core of each node is next, of those that this core sends tasks to. Cores begin with different
-// ones.
-class NodeTurns {
- public:
-  [[nodiscard]] CoreId next_of(core::NodeId node, const CoreContext& here) {
-    const core::JobShape& shape = here.shape();
-    const auto turn = turns_.try_emplace(node, here.core()).first;
-    return node * shape.n_cores + turn->second++ % shape.n_cores;
-  }
-
- private:
-  std::map<core::NodeId, std::uint32_t> turns_;
-};
 
 // What an option asks for, of those numbers that it may be.
 std::int64_t within(const char* option, std::int64_t asked, std::int64_t least, std::int64_t most) {
@@ -68,10 +54,7 @@ void Interpreter::set_place(const tic::Options& options, Environment& environmen
                 ": expected 0 to " + std::to_string(n - 1));
   }
   to.may_move = !options.only;
-  CoreContext& here = flow_.core();
-  to.core = is_node
-                ? here.local_or_make<NodeTurns>().next_of(static_cast<core::NodeId>(asked), here)
-                : static_cast<CoreId>(asked);
+  to.core = is_node ? next_core_of(static_cast<core::NodeId>(asked)) : static_cast<CoreId>(asked);
 }
 
 RuleOptions Interpreter::merged_options(const tic::Options& of_rule, Environment& environment,
