@@ -136,6 +136,43 @@ TEST(TrafficModel, a_check_notes_what_it_cannot_test_without_filter) {
   EXPECT_NE(report.notes.front().find("one-by-one is not tested"), std::string::npos);
 }
 
+// Pieces of which one has no signals, or joined ones that have none.
+struct UnsignalledTraffic : TrafficModel {
+  bool joins;
+  UnsignalledTraffic(const TrafficOptions& options, bool joins_them)
+      : TrafficModel(options), joins(joins_them) {}
+  [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const {
+    auto pieces = TrafficModel::pieces(n);
+    if (!joins && pieces.size() == 2) pieces.back().signals = {};
+    return pieces;
+  }
+  [[nodiscard]] Query join(std::span<const Query> queries) const {
+    Query all = TrafficModel::join(queries);
+    if (joins && queries.size() > 1) all.signals = queries.front().signals;
+    return all;
+  }
+};
+
+TEST(TrafficModel, pieces_that_leave_out_a_table_are_found) {
+  TrafficOptions options;
+  options.columns = options.rows = 3;
+  const auto failure = [&](bool joins, const char* name) {
+    const auto report = tick::check_model(UnsignalledTraffic(options, joins), {.ticks = 2});
+    const tick::RuleResult* rule = report.first_failure();
+    EXPECT_NE(rule, nullptr);
+    EXPECT_TRUE(rule == nullptr || rule->name == name) << describe(report);
+    return rule == nullptr ? "" : *rule->failure;
+  };
+  const std::string left_out = failure(false, "pieces-cover");
+  EXPECT_NE(left_out.find("at tick 0 is in none of pieces(2), which are 2"), std::string::npos)
+      << left_out;
+  const std::string not_joined = failure(true, "join");
+  EXPECT_NE(not_joined.find("join(pieces(2)[0, 1]) at tick 0: tuple "), std::string::npos)
+      << not_joined;
+  EXPECT_NE(not_joined.find(" is missing, pieces(2)[1] selects it"), std::string::npos)
+      << not_joined;
+}
+
 TEST(PageRankApp, bad_values_are_refused_by_name) {
   EXPECT_NE(refusal(make_pagerank_app(), {{"damping", "1.5"}}).find("damping"), std::string::npos);
   EXPECT_NE(refusal(make_pagerank_app(), {{"vertices", "0"}}).find("--vertices"),

@@ -150,7 +150,10 @@ concept HasRepartition = HasStateAndQuery<M> &&
 //   pieces(n)               about n queries that are disjoint and cover all, like part(n); they
 //                           depend on n and the model alone. Pieces that are near in the list are
 //                           near in the world: a node first has a stretch of it.
-//   join(queries)           selects what any of them does; they are disjoint
+//   join(queries)           selects what any of them does, in whatever order they come; they are
+//                           disjoint
+// What is joined is what a node owns: init(), dependencies and disjoint() are asked of it. `rubato
+// check` tests both with any pieces in any hands (tick/check/piece_rules.hpp).
 template <class M>
 concept HasPieces = HasStateAndQuery<M> &&
     requires(const M& m, std::uint32_t n, std::span<const typename M::Query> queries) {

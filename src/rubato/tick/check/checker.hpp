@@ -5,9 +5,11 @@
 // is: the report names the tuple, the query and the tick.
 //
 // States are those of the serial reference run at some ticks; queries are described in queries.hpp.
-// The rules stand in three files: state_rules.hpp (what a State is), query_rules.hpp (what queries
-// select), step_rules.hpp (what a step reads, writes and yields).
+// The rules stand in four files: state_rules.hpp (what a State is), query_rules.hpp (what queries
+// select), step_rules.hpp (what a step reads, writes and yields), piece_rules.hpp (pieces and what
+// joins them, of models that have them).
 
+#include "rubato/tick/check/piece_rules.hpp"
 #include "rubato/tick/check/query_rules.hpp"
 #include "rubato/tick/check/state_rules.hpp"
 #include "rubato/tick/check/step_rules.hpp"
@@ -29,6 +31,7 @@ template <Checkable M>
   detail::check_states(context, report);
   detail::check_queries(context, report);
   detail::check_steps(context, report);
+  detail::check_pieces(context, report);
   return report;
 }
 }  // namespace rubato::tick

@@ -410,7 +410,7 @@ TEST(Check, a_grid_in_whole_runs_ends_in_the_reference) {
       GridModel(grid<2, 1, 2>({31, 27}, {false, true}), 60)};
   const CheckReport report = check_problem(problem, {});
   EXPECT_TRUE(report.ok()) << describe(report);
-  EXPECT_EQ(report.find("same-bits")->n_cases, 6U);
+  EXPECT_EQ(report.find("same-bits")->n_cases, 8U);
 }
 
 }  // namespace

@@ -153,6 +153,54 @@ template <Model M>
   return failure + who_is_read(c, sample, difference.id, context);
 }
 
+// Definition 1 of one query: `name` says which it is.
+template <Model M>
+void expect_reads(const CheckContext<M>& c, const typename CheckContext<M>::Sample& sample,
+                  const typename M::Query& query, const std::string& name, Rule& rule) {
+  const auto own = c.model.select(sample.state, query);
+  const auto read = c.model.select(sample.state, c.model.read_dependencies(query));
+  const std::string where = "read_dependencies(" + name + ") leaves out its own";
+  rule.expect(c.beyond(c.tuples(own), c.tuples(read), where + c.at_tick(sample.t)));
+  rule.expect(
+      step_differs(c, sample, own, read, name + " stepped with what read_dependencies selects"));
+}
+template <Model M>
+void expect_read_exclusive(const CheckContext<M>& c, const typename CheckContext<M>::Sample& sample,
+                           const typename M::Query& query, const std::string& name, Rule& rule) {
+  const auto own = c.model.select(sample.state, query);
+  const auto inner = c.model.select(sample.state, c.model.read_exclusive(query));
+  const std::string where = "read_exclusive(" + name + ")";
+  rule.expect(c.beyond(c.tuples(inner), c.tuples(own), where + c.at_tick(sample.t)));
+  rule.expect(step_differs(c, sample, inner, own, where + " stepped with " + name));
+}
+
+// Definition 2 of one query.
+template <Model M>
+void expect_writes(const CheckContext<M>& c, const typename CheckContext<M>::Sample& sample,
+                   const typename M::Query& query, const std::string& name, Rule& rule) {
+  const auto own = c.model.select(sample.state, query);
+  const auto source = c.model.select(sample.state, c.model.write_dependencies(query));
+  const std::string where = "write_dependencies(" + name + ")";
+  const std::string when = c.at_tick(sample.t);
+  rule.expect(c.beyond(c.tuples(own), c.tuples(source), where + " leaves out its own" + when));
+  const auto stepped = tick::stepped(c.model, source, sample.state, sample.t);
+  rule.expect(c.differ(c.tuples(c.model.select(sample.next, query)),
+                       c.tuples(c.model.select(stepped, query)), where + " stepped" + when));
+}
+template <Model M>
+void expect_write_exclusive(const CheckContext<M>& c,
+                            const typename CheckContext<M>::Sample& sample,
+                            const typename M::Query& query, const std::string& name, Rule& rule) {
+  const auto inner_query = c.model.write_exclusive(query);
+  const auto own = c.model.select(sample.state, query);
+  const std::string where = "write_exclusive(" + name + ")" + c.at_tick(sample.t);
+  rule.expect(c.beyond(c.tuples(c.model.select(sample.state, inner_query)), c.tuples(own), where));
+  const auto stepped = tick::stepped(c.model, own, sample.state, sample.t);
+  rule.expect(c.differ(c.tuples(c.model.select(sample.next, inner_query)),
+                       c.tuples(c.model.select(stepped, inner_query)),
+                       name + " stepped, and of that " + where));
+}
+
 template <Model M>
 void check_reads(CheckContext<M>& c, CheckReport& report) {
   check_rule(report,
@@ -160,12 +208,7 @@ void check_reads(CheckContext<M>& c, CheckReport& report) {
               "R_D(q) holds q and all that its step reads"},
              [&](Rule& rule) {
                c.for_each_query(rule, [&](const auto& sample, const auto& query, const auto& name) {
-                 const auto own = c.model.select(sample.state, query);
-                 const auto read = c.model.select(sample.state, c.model.read_dependencies(query));
-                 const std::string where = "read_dependencies(" + name + ") leaves out its own";
-                 rule.expect(c.beyond(c.tuples(own), c.tuples(read), where + c.at_tick(sample.t)));
-                 rule.expect(step_differs(c, sample, own, read,
-                                          name + " stepped with what read_dependencies selects"));
+                 expect_reads(c, sample, query, name, rule);
                });
              });
   check_rule(
@@ -184,11 +227,7 @@ void check_reads(CheckContext<M>& c, CheckReport& report) {
               "R_X(q) lies in q, which is all that its step reads"},
              [&](Rule& rule) {
                c.for_each_query(rule, [&](const auto& sample, const auto& query, const auto& name) {
-                 const auto own = c.model.select(sample.state, query);
-                 const auto inner = c.model.select(sample.state, c.model.read_exclusive(query));
-                 const std::string where = "read_exclusive(" + name + ")";
-                 rule.expect(c.beyond(c.tuples(inner), c.tuples(own), where + c.at_tick(sample.t)));
-                 rule.expect(step_differs(c, sample, inner, own, where + " stepped with " + name));
+                 expect_read_exclusive(c, sample, query, name, rule);
                });
              });
 }
@@ -200,17 +239,7 @@ void check_writes(CheckContext<M>& c, CheckReport& report) {
               "W_D(q) holds q, and stepped yields all of q"},
              [&](Rule& rule) {
                c.for_each_query(rule, [&](const auto& sample, const auto& query, const auto& name) {
-                 const auto own = c.model.select(sample.state, query);
-                 const auto source =
-                     c.model.select(sample.state, c.model.write_dependencies(query));
-                 const std::string where = "write_dependencies(" + name + ")";
-                 const std::string when = c.at_tick(sample.t);
-                 rule.expect(c.beyond(c.tuples(own), c.tuples(source),
-                                      where + " leaves out its own" + when));
-                 const auto stepped = tick::stepped(c.model, source, sample.state, sample.t);
-                 rule.expect(c.differ(c.tuples(c.model.select(sample.next, query)),
-                                      c.tuples(c.model.select(stepped, query)),
-                                      where + " stepped" + when));
+                 expect_writes(c, sample, query, name, rule);
                });
              });
   check_rule(report,
@@ -218,15 +247,7 @@ void check_writes(CheckContext<M>& c, CheckReport& report) {
               "W_X(q) lies in q, which stepped yields all of it"},
              [&](Rule& rule) {
                c.for_each_query(rule, [&](const auto& sample, const auto& query, const auto& name) {
-                 const auto inner_query = c.model.write_exclusive(query);
-                 const auto own = c.model.select(sample.state, query);
-                 const std::string where = "write_exclusive(" + name + ")" + c.at_tick(sample.t);
-                 rule.expect(c.beyond(c.tuples(c.model.select(sample.state, inner_query)),
-                                      c.tuples(own), where));
-                 const auto stepped = tick::stepped(c.model, own, sample.state, sample.t);
-                 rule.expect(c.differ(c.tuples(c.model.select(sample.next, inner_query)),
-                                      c.tuples(c.model.select(stepped, inner_query)),
-                                      name + " stepped, and of that " + where));
+                 expect_write_exclusive(c, sample, query, name, rule);
                });
              });
 }

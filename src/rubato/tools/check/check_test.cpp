@@ -1,11 +1,13 @@
 // `rubato check` as people call it: on the models that come with Rubato, and on a user's wrong one.
 
 #include <sstream>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "rubato/models/apps.hpp"
+#include "rubato/tick/testing/piece_swarm.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 #include "rubato/tools/command_line.hpp"
 #include "rubato/tools/commands.hpp"
@@ -32,20 +34,28 @@ struct Farsighted : tick::testing::SwarmModel {
   [[nodiscard]] Query read_dependencies(const Query& q) const { return q.grown(1); }
 };
 
-class FarsightedApp final : public tick::App {
+// A swarm in pieces that joins the first of them alone.
+struct Forgetful : tick::testing::PieceSwarm {
+  using PieceSwarm::PieceSwarm;
+  [[nodiscard]] Query join(std::span<const Query> queries) const { return queries.front(); }
+};
+
+template <class Model>
+class WrongApp final : public tick::App {
  public:
-  [[nodiscard]] std::string name() const override { return "farsighted"; }
-  [[nodiscard]] std::string summary() const override { return "Sees farther than it says"; }
+  explicit WrongApp(std::string name) : name_(std::move(name)) {}
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string summary() const override { return "Breaks a rule"; }
   void declare(tick::Parameters& p) override { p.add("seed", seed_, "of the swarm"); }
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {
     tick::testing::SwarmModel::Options options;
     options.seed = seed_;
     options.n_agents = 100;
-    return std::make_unique<tick::ProblemOf<Farsighted, tick::FragmentStore<Farsighted>>>(
-        Farsighted(options));
+    return std::make_unique<tick::ProblemOf<Model, tick::FragmentStore<Model>>>(Model(options));
   }
 
  private:
+  std::string name_;
   std::uint64_t seed_ = 1;
 };
 
@@ -67,14 +77,17 @@ TEST_P(CheckModels, break_no_rule) {
   EXPECT_TRUE(report["ok"].get<bool>());
   EXPECT_GE(report["rules"].size(), 18U);
   bool one_by_one = false;
+  bool in_pieces = false;
   for (const auto& rule : report["rules"]) {
     // Where the instance is so small that no region waits for another one, that is said.
     if (rule["rule"] != "ahead-of-inputs") {
       EXPECT_GT(rule["n_cases"].get<int>(), 0) << rule["rule"];
     }
     one_by_one |= rule["rule"] == "one-by-one";
+    in_pieces |= rule["rule"] == "pieces-step";
   }
   EXPECT_TRUE(one_by_one) << "tuples can be taken out of a state one by one";
+  EXPECT_TRUE(in_pieces) << "all of them can be cut into pieces";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, CheckModels,
@@ -84,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Each, CheckModels,
 
 TEST(Check, a_wrong_model_ends_in_exit_code_1_with_the_tuple_and_the_place_in_the_paper) {
   CommandLine line({.name = "farsighted",
-                    .models = {[] { return std::make_unique<FarsightedApp>(); }},
+                    .models = {[] { return std::make_unique<WrongApp<Farsighted>>("farsighted"); }},
                     .single_model = true});
   add_commands(line);
   const Answer text = run(line, {"check"});
@@ -96,6 +109,22 @@ TEST(Check, a_wrong_model_ends_in_exit_code_1_with_the_tuple_and_the_place_in_th
   const Answer json = run(line, {"--json", "check", "--seed", "3"});
   EXPECT_EQ(json.code, 1);
   EXPECT_FALSE(nlohmann::json::parse(json.out)["ok"].get<bool>());
+}
+
+TEST(Check, pieces_that_are_joined_wrongly_are_named_with_rule_tick_and_tuple) {
+  CommandLine line({.name = "forgetful",
+                    .models = {[] { return std::make_unique<WrongApp<Forgetful>>("forgetful"); }},
+                    .single_model = true});
+  add_commands(line);
+  const Answer text = run(line, {"check"});
+  EXPECT_EQ(text.code, 1);
+  EXPECT_NE(text.out.find("BROKEN  join"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("broken: join [tick/model.hpp]: join(pieces(2)[0, 1]) at tick 0: tuple "),
+            std::string::npos)
+      << text.out;
+  EXPECT_NE(text.out.find(" is missing, pieces(2)[1] selects it"), std::string::npos) << text.out;
+  EXPECT_NE(text.err.find("forgetful: 100 tuples"), std::string::npos) << text.err;
+  EXPECT_NE(text.err.find("the model breaks rules"), std::string::npos) << text.err;
 }
 
 TEST(Check, wrong_use_says_what_is_expected) {
