@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -60,6 +61,10 @@ class GlobalBag {
 
   // Into the part of the calling core; sends nothing.
   void put(const T& value) const { local().push_back(value); }
+  template <class Range>
+  void put_range(const Range& values) const {
+    local().insert(local().end(), std::begin(values), std::end(values));
+  }
   // The newest of this core; if it has none, one of another core, which gives half of what it has,
   // at most 4096. Nothing if none of them had any when it was asked. Called by a task; may wait.
   [[nodiscard]] std::optional<T> take() const;

@@ -160,6 +160,40 @@ std::uint64_t n_wrong_in_histogram(std::uint64_t seed, std::uint64_t n_bins) {
   return n_wrong;
 }
 
+// From each core what it has, keys of others among it.
+TEST(Ranges, OfContainersAreInsertedAsTheirValuesAre) {
+  for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
+    simulate_seed(3, 2, seed, [seed] {
+      const auto words = GlobalHashMap<std::string, std::uint64_t>::make();
+      const auto last = GlobalHashMap<std::string, std::uint64_t>::make();
+      const auto set = GlobalHashSet<std::uint64_t>::make();
+      const auto bag = GlobalBag<std::string>::make();
+      finish([=] {
+        on_all_cores([=] {
+          std::map<std::string, std::uint64_t> mine;
+          for (std::uint64_t i = 0; i < 50; ++i)
+            mine["word " + std::to_string((seed + this_core() * 7 + i) % 60)] = i + 1;
+          std::vector<std::uint64_t> numbers;
+          for (const auto& [word, n] : mine)
+            numbers.push_back(n);
+          words.async_combine_range(mine, [](std::uint64_t& a, std::uint64_t b) { a += b; });
+          last.async_insert_range(mine);
+          set.async_insert_range(numbers);
+          bag.put_range(std::vector<std::string>{"one", "two"});
+        });
+      });
+      std::uint64_t sum = 0;
+      forall(words, [to = make_global(sum)](const std::string&, std::uint64_t& n) {
+        async_add(to, n);
+      });
+      EXPECT_EQ(sum, 6 * 50U * 51 / 2);
+      EXPECT_EQ(last.size(), words.size());
+      EXPECT_EQ(set.size(), 50U);
+      EXPECT_EQ(bag.size(), 12U);
+    });
+  }
+}
+
 TEST(GlobalHistogram, CountsFewAndManyBins) {
   expect_right([](std::uint64_t seed) { return n_wrong_in_histogram(seed, 3'000); });
   run_here(2, [] { EXPECT_EQ(n_wrong_in_histogram(1, GlobalHistogram::kOwnBinsMost * 2), 0U); });

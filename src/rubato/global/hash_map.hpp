@@ -255,6 +255,18 @@ class GlobalHashMap {
     async_upsert(key, value, [](V& into, const V& v) { into = v; });
   }
 
+  // Those of a range of pairs, one after the other: a map, a vector of pairs.
+  template <class Pairs>
+  void async_insert_range(const Pairs& pairs) const {
+    for (const auto& [key, value] : pairs)
+      async_insert(key, value);
+  }
+  template <class Pairs, class F>
+  void async_combine_range(const Pairs& pairs, const F& combine) const {
+    for (const auto& [key, value] : pairs)
+      async_combine(key, value, combine);
+  }
+
   // The calls below are made by a task, and wait.
   template <class Key>
   [[nodiscard]] std::optional<V> find(const Key& key) const {

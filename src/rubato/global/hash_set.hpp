@@ -40,6 +40,13 @@ class GlobalHashSet {
     map_.async_combine(key, Nothing{}, [](Nothing& /*is there*/, const Nothing& /*new*/) {});
   }
 
+  // Those of a range, one after the other, as async_insert_combining().
+  template <class Keys>
+  void async_insert_range(const Keys& keys) const {
+    for (const auto& key : keys)
+      async_insert_combining(key);
+  }
+
   // The calls below are made by a task, and wait.
   // True if it was not there.
   template <class Key>
