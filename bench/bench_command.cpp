@@ -100,6 +100,10 @@ ExitCode run_bench(const Chosen& chosen, const tools::Context& context) {
       options.progress = [&](double part, const std::string& note) { progress.at(part, note); };
       return each.run(options);
     }();
+#ifndef NDEBUG
+    context.err << "this build has checks and no optimisation: its figures say nothing "
+                   "(CMAKE_BUILD_TYPE=Release)\n";
+#endif
     if (context.json) {
       context.out << to_json(each.name, report, chosen.options) << '\n';
     } else {
