@@ -65,6 +65,7 @@ void Flow::begin_again() {
   team_pool_.begin();
   journal_ = nullptr;
   owned_journal_.reset();
+  leased_.clear();
 }
 
 void Flow::cancel_run() {

@@ -244,6 +244,9 @@ class Flow final : public core::Combiner {
   // Of what nobody has set, and nobody needed.
   [[nodiscard]] const HeldPlaces& unset() const noexcept { return unset_; }
 
+  // The right to use a file, which goes when all parts of it have been given back (give_back_writer()),
+  // whether the file is there or not.
+  [[nodiscard]] Ref lease_file(const std::string& path, PortablePlace at);
   // For the name of a file that has none: nobody else's in this job, not of a later run either.
   [[nodiscard]] std::string new_file_name() {
     return std::to_string(here_.core()) + "-" + std::to_string(n_file_names_++);
@@ -356,6 +359,7 @@ class Flow final : public core::Combiner {
   [[nodiscard]] std::unique_ptr<Rule> empty_copy(const Rule& rule, std::uint32_t n_args_more) const;
   void close(DataId id, Datum& closed, const Value& value, PortablePlace at);
   void close_counted(DataId id, Datum& closed);
+  void end_lease(DataId id);
   void free_if_unused(DataId id, Datum& unused);
   void note_unset(const Datum& freed);
   void wake(RuleList waiting, const Value& value, DataId of, const Value* key = nullptr);
@@ -413,6 +417,7 @@ class Flow final : public core::Combiner {
   TypedPool typed_pool_;
   TeamPool team_pool_{typed_pool_};
   std::uint64_t n_file_names_ = 0;
+  std::map<std::uint64_t, std::string> leased_;  // files, by DataId::word of their leases
   std::unique_ptr<JournalLock> journal_lock_;
   std::unique_ptr<Journal> owned_journal_;
   Journal* journal_ = nullptr;

@@ -485,6 +485,7 @@ void Flow::send_held() {
 
 void Flow::close_counted(DataId id, Datum& closed) {
   if (!closed.is_container) {
+    if (!leased_.empty()) end_lease(id);
     const Value value = closed.value.is_failed() ? closed.value : Value::done();
     return close(id, closed, value, closed.made_at);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rubato/flow/interpret/actions.hpp"
+#include "rubato/flow/interpret/args_in_hand.hpp"
 #include "rubato/flow/interpret/builtin_calls.hpp"
 #include "rubato/flow/interpret/file_names.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
@@ -54,8 +55,11 @@ class AppCall {
     return type.is(tic::Kind::string) ? output : -1;
   }
 
-  // `also` are files that it may read, though they are no inputs of the app.
-  StartedProgram start(const std::vector<std::string>& also) {
+  // `also` are files that it may read, though they are no inputs of the app; `leases` those of files
+  // that it reads or writes.
+  StartedProgram start(const std::vector<std::string>& also, std::vector<Arg> leases) {
+    for (Arg& lease : leases)
+      task_.hold(std::move(lease));
     for (const Expr& word : callable_.command.words)
       add_word(word);
     const tic::Command& command = callable_.command;
@@ -194,6 +198,23 @@ void Interpreter::check_files(const std::vector<std::string>& files) const {
   }
 }
 
+// Of the temporary files that the rule names.
+void Interpreter::add_leases(const tic::Rule& rule, const tic::RuleCall& call,
+                             Environment& environment, std::vector<Arg>& to) {
+  const auto add = [&](const Expr& e) {
+    const auto* name = e.as<tic::NameRef>();
+    if (name == nullptr || !e.type.is(tic::Kind::file)) return;
+    Slot& slot = environment.slot(name->variable);
+    if (slot.lease.id) to.push_back(environment.pack_lease(slot));
+  };
+  for (const Expr& input : rule.inputs)
+    add(input);
+  for (const Expr* input : inputs_of(call))
+    add(*input);
+  for (const Expr& output : rule.outputs)
+    add(output);
+}
+
 void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
                            const tic::Callable& callable, Environment& environment) {
   Environment frame(flow_, callable.frame);
@@ -233,7 +254,10 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
   options.text_has_errors = text >= 0 && text == errors;
   options.captures_stderr = errors >= 0 && text != errors;
   const SourcePlace at{script_file(), call.place.line, call.place.column};
-  StartedProgram started = AppCall(compiled_, callable, frame, options, at).start(files);
+  ArgsInHand leases(flow_);
+  add_leases(rule, call, environment, leases.all);
+  StartedProgram started =
+      AppCall(compiled_, callable, frame, options, at).start(files, leases.take());
   for (std::size_t i = 0; i < rule.outputs.size(); ++i) {
     Arg value{Arg::Mode::wait, {}, {}, nullptr};
     const tic::Type& type = callable.outputs[i].type;

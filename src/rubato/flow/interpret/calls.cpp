@@ -222,13 +222,13 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
       args.emplace_back();
     }
     args.emplace_back();
-    args.push_back(name_argument(e, environment));
+    add_name_arguments(e, environment, args);
   }
   for (const Expr& output : rule.outputs) {
     args.emplace_back();
     args.push_back(read_argument(output, Arg::Mode::reader, environment));
     args.push_back(write_argument(output, environment));
-    args.push_back(name_argument(output, environment));
+    add_name_arguments(output, environment, args);
   }
   submit_function(flow_, static_cast<std::uint32_t>(call.index), in_hand.take(), place(call));
 }
@@ -248,7 +248,7 @@ void Interpreter::run_function(Rule& rule) {
   std::size_t at = 0;
   const std::size_t n_parameters = callable.inputs.size() + callable.outputs.size();
   for (std::size_t i = 0; i < n_parameters; ++i)
-    Environment::unpack_slot(environment.slot(static_cast<int>(i)), rule.args(), at);
+    environment.unpack_slot(static_cast<int>(i), rule.args(), at);
   try {
     for (std::size_t i = callable.inputs.size(); i < n_parameters; ++i)
       make_fields(static_cast<int>(i), environment, rule.at);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rubato/flow/interpret/escaping_files.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/leaf_runs.hpp"
 #include "rubato/flow/lines.hpp"
@@ -143,6 +144,7 @@ Compiled::Compiled(const std::string& text, const std::string& file_name, Script
   for (std::size_t i = 0; i < statements_.size(); ++i) {
     if (loops_[i] >= 0) statements_[i].loop = &statements_[static_cast<std::size_t>(loops_[i])];
   }
+  escaping_ = escaping_files(program_);
   for (const auto& [frame, variable] : written_) {
     if (frame->variables[static_cast<std::size_t>(variable)].mapped) writes_named_files_ = true;
   }

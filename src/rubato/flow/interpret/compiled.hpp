@@ -59,6 +59,11 @@ class Compiled {
   }
   // Whether the script names files that it writes.
   [[nodiscard]] bool writes_named_files() const noexcept { return writes_named_files_; }
+  // A file whose name nobody has but those that wait for it, read it or write it: nothing else is done
+  // with the variable, nor where it is handed on to.
+  [[nodiscard]] bool is_kept_by_readers(const tic::Frame& frame, int variable) const {
+    return !escaping_.contains({&frame, variable});
+  }
   // Containers that are fields of a variable, or fields of these, into which a statement of its frame
   // inserts: by the numbers of the fields, the outermost last.
   [[nodiscard]] const std::set<std::vector<int>>& filled_fields(const tic::Frame& frame,
@@ -90,6 +95,7 @@ class Compiled {
   std::vector<int> loops_;  // [statements_]: the number of the loop around, or -1
   std::set<std::pair<const tic::Frame*, int>> written_;
   bool writes_named_files_ = false;
+  std::set<std::pair<const tic::Frame*, int>> escaping_;
   std::map<std::pair<const tic::Frame*, int>, std::set<std::vector<int>>> filled_;
 };
 

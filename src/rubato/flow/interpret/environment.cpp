@@ -24,6 +24,7 @@ void Environment::forget(Slot& slot) {
   flow_.give_back_reader(old.reader.ref);
   flow_.give_back_writer(old.writer.ref);
   flow_.give_back_reader(old.named);
+  flow_.give_back_writer(old.lease);
 }
 
 void Environment::forget_known() {
@@ -35,11 +36,12 @@ void Environment::forget_known() {
 
 void Environment::pack(const CompiledStatement& statement, std::vector<Arg>& to) {
   for (std::size_t i = 0; i < statement.needs.size(); ++i)
-    pack_slot(slot(statement.needs[i]), statement.writes[i], to);
+    pack_slot(statement.needs[i], statement.writes[i], to);
 }
 
-// Four arguments: value, reader, writer, name.
-void Environment::pack_slot(Slot& from, bool may_write, std::vector<Arg>& to) {
+// Four arguments: value, reader, writer, name; and the lease of a file.
+void Environment::pack_slot(int variable, bool may_write, std::vector<Arg>& to) {
+  Slot& from = slot(variable);
   const auto add_way = [&](Way& way, Arg::Mode mode) {
     Arg arg{mode, flow_.share(way.ref, mode == Arg::Mode::writer), {}, nullptr};
     if (!way.keys.empty()) arg.keys = std::make_unique<Keys>(way.keys);
@@ -50,6 +52,7 @@ void Environment::pack_slot(Slot& from, bool may_write, std::vector<Arg>& to) {
   Way none;
   add_way(may_write ? from.writer : none, Arg::Mode::writer);
   to.push_back(pack_name(from));
+  if (is_file(variable)) to.push_back(pack_lease(from));
 }
 
 Arg Environment::packed(Value value) {
@@ -62,22 +65,28 @@ Arg Environment::pack_name(Slot& from) {
   return {mode, flow_.share(from.named, false), from.name, nullptr};
 }
 
-void Environment::unpack(const CompiledStatement& statement, std::span<Arg> args, std::size_t& at) {
-  for (const int variable : statement.needs)
-    unpack_slot(slot(variable), args, at);
+Arg Environment::pack_lease(Slot& from) {
+  return {Arg::Mode::writer, flow_.share(from.lease, true), {}, nullptr};
 }
 
-void Environment::unpack_slot(Slot& slot, std::span<Arg> args, std::size_t& at) {
+void Environment::unpack(const CompiledStatement& statement, std::span<Arg> args, std::size_t& at) {
+  for (const int variable : statement.needs)
+    unpack_slot(variable, args, at);
+}
+
+void Environment::unpack_slot(int variable, std::span<Arg> args, std::size_t& at) {
+  Slot& to = slot(variable);
   const auto take_way = [&](Way& way) {
     Arg& arg = args[at++];
     way.ref = std::exchange(arg.ref, {});
     if (arg.has_keys()) way.keys = *arg.keys;
   };
-  slot.value = std::move(args[at++].value);
-  take_way(slot.reader);
-  take_way(slot.writer);
-  slot.named = std::exchange(args[at].ref, {});
-  slot.name = std::move(args[at++].value);
+  to.value = std::move(args[at++].value);
+  take_way(to.reader);
+  take_way(to.writer);
+  to.named = std::exchange(args[at].ref, {});
+  to.name = std::move(args[at++].value);
+  if (is_file(variable)) to.lease = std::exchange(args[at++].ref, {});
 }
 
 }  // namespace rubato::flow

@@ -27,6 +27,7 @@ struct Slot {
   Way writer;
   Value name;  // of a file, if it is known before the file is closed
   Ref named;   // of a file that the script names: a datum that becomes the name, if it may have it
+  Ref lease;  // of a temporary file: while parts of it are out, the file stays (Flow::lease_file())
 
   [[nodiscard]] bool is_known() const noexcept { return value.kind() != Kind::none; }
 };
@@ -54,14 +55,21 @@ class Environment {
 
   // Shares of the variables that a statement needs, for its rule; and the other way round.
   void pack(const CompiledStatement& statement, std::vector<Arg>& to);
-  void pack_slot(Slot& slot, bool may_write, std::vector<Arg>& to);
+  void pack_slot(int variable, bool may_write, std::vector<Arg>& to);
   // One that has failed is no input of the rule that it goes along with: who needs it does not run.
   [[nodiscard]] static Arg packed(Value value);
-  // A file's name, as the last argument of its slot.
+  // A file's name, and its lease, as the last arguments of its slot.
   [[nodiscard]] Arg pack_name(Slot& slot);
+  [[nodiscard]] Arg pack_lease(Slot& slot);
   // Reads from args[at] on, and moves `at` behind.
   void unpack(const CompiledStatement& statement, std::span<Arg> args, std::size_t& at);
-  static void unpack_slot(Slot& slot, std::span<Arg> args, std::size_t& at);
+  void unpack_slot(int variable, std::span<Arg> args, std::size_t& at);
+  // Of files and of all else.
+  static constexpr std::size_t kFileArgs = 5;
+  static constexpr std::size_t kArgs = 4;
+  [[nodiscard]] bool is_file(int variable) const {
+    return frame_.variables[static_cast<std::size_t>(variable)].type.is(tic::Kind::file);
+  }
 
  private:
   void forget(Slot& slot);

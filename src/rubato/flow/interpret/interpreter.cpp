@@ -107,7 +107,7 @@ std::string Interpreter::describe_input(const Rule& rule, std::size_t argument) 
     slot.value = rule.args()[at].value;
     slot.named.id = rule.args()[at + 3].ref.id;
     slot.name = rule.args()[at + 3].value;
-    at += 4;
+    at += environment.is_file(variable) ? Environment::kFileArgs : Environment::kArgs;
   };
   for (const int variable : statement.needs)
     look_at(variable);
@@ -191,6 +191,10 @@ void Interpreter::declare_file(const CompiledStatement& statement, std::size_t i
   if (!declared.mapped) {
     const std::string name = compiled_.temporary_name(declared.name, flow_.new_file_name());
     slot.name = Value::text(Kind::file, name);
+    // Tasks in a journal have their files in later runs, too.
+    const bool may_go = compiled_.is_kept_by_readers(environment.frame(), declared.variable);
+    if (may_go && !is_dry() && flow_.journal() == nullptr)
+      slot.lease = flow_.lease_file(name, place(declared));
     return;
   }
   Slot file = std::exchange(slot, {});
@@ -254,10 +258,13 @@ Value Interpreter::output_name(const Expr& output, const Environment& environmen
   return found->second;
 }
 
-Arg Interpreter::name_argument(const Expr& e, Environment& environment) {
+void Interpreter::add_name_arguments(const Expr& e, Environment& environment,
+                                     std::vector<Arg>& to) {
   const auto* name = e.as<tic::NameRef>();
-  if (name == nullptr) return {};
-  return environment.pack_name(environment.slot(name->variable));
+  Slot* const slot = name == nullptr ? nullptr : &environment.slot(name->variable);
+  to.push_back(slot == nullptr ? Arg() : environment.pack_name(*slot));
+  if (!e.type.is(tic::Kind::file)) return;
+  to.push_back(slot == nullptr ? Arg() : environment.pack_lease(*slot));
 }
 
 // --- operands
@@ -376,7 +383,7 @@ void Interpreter::defer(const CompiledStatement& statement, Environment& environ
   std::vector<Arg>& args = in_hand.all;
   environment.pack(statement, args);
   for (const int variable : own_variables(*statement.statement, stage))
-    environment.pack_slot(environment.slot(variable), true, args);
+    environment.pack_slot(variable, true, args);
   for (const Operand& operand : operands) {
     const auto found = environment.known.find(operand.expression);
     if (found != environment.known.end()) {
@@ -425,7 +432,7 @@ std::size_t Interpreter::unpack_statement(const CompiledStatement& statement, St
   environment.unpack(statement, rule.args(), at);
   for (const int variable : own_variables(*statement.statement, stage)) {
     environment.forget(variable);  // others of its declaration may need it, too
-    Environment::unpack_slot(environment.slot(variable), rule.args(), at);
+    environment.unpack_slot(variable, rule.args(), at);
   }
   return at;
 }

@@ -84,8 +84,9 @@ class Interpreter {
   // Of a file that a rule writes; none, if it has no name of its own.
   [[nodiscard]] static Value output_name(const tic::Expr& output, const Environment& environment);
   void claim_names(const tic::Rule& rule, const Environment& environment) const;
-  // The same as the last argument of a parameter of a function.
-  [[nodiscard]] static Arg name_argument(const tic::Expr& e, Environment& environment);
+  // The same as the last argument of a parameter of a function; then the lease, if it is a file.
+  static void add_name_arguments(const tic::Expr& e, Environment& environment,
+                                 std::vector<Arg>& to);
   [[nodiscard]] bool is_known(const Operand& operand, const Environment& environment) const;
   [[nodiscard]] bool may_wait_for(const Operand& operand, const Environment& environment) const;
   [[nodiscard]] Keys keys_of(const tic::Expr& operand, Environment& environment) const;
@@ -132,6 +133,8 @@ class Interpreter {
   void check_files(const std::vector<std::string>& files) const;
   [[nodiscard]] std::vector<std::string> files_of(const tic::Rule& rule,
                                                   Environment& environment) const;
+  static void add_leases(const tic::Rule& rule, const tic::RuleCall& call, Environment& environment,
+                         std::vector<Arg>& to);
   void call_app(const tic::Rule& rule, const tic::RuleCall& call, const tic::Callable& callable,
                 Environment& environment);
   [[nodiscard]] ProgramTaskOptions program_options(const tic::Rule& rule,

@@ -169,6 +169,9 @@ class ProgramTask {
     return *this;
   }
 
+  // A right to write, which is given back when the program has ended.
+  void hold(Arg right) { put_input(detail::Role::only_waited_for, std::move(right)); }
+
   // Once: the task waits for its inputs from now on. May wait for room to send.
   [[nodiscard]] StartedProgram start();
 
