@@ -183,9 +183,8 @@ TEST(Ranges, OfContainersAreInsertedAsTheirValuesAre) {
         });
       });
       std::uint64_t sum = 0;
-      forall(words, [to = make_global(sum)](const std::string&, std::uint64_t& n) {
-        async_add(to, n);
-      });
+      forall(words,
+             [to = make_global(sum)](const std::string&, std::uint64_t& n) { async_add(to, n); });
       EXPECT_EQ(sum, 6 * 50U * 51 / 2);
       EXPECT_EQ(last.size(), words.size());
       EXPECT_EQ(set.size(), 50U);
