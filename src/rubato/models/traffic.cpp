@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "rubato/tick/geometry/curve.hpp"
 #include "rubato/tick/grid/partition.hpp"
 
 namespace rubato::models {
@@ -156,6 +157,13 @@ std::vector<TrafficQuery> TrafficModel::pieces(std::uint32_t n) const {
     pieces.push_back(cells_of({narrow(blocks.low), narrow(blocks.high)}));
   }
   return pieces;
+}
+
+// A car sees less than a block ahead.
+std::uint32_t TrafficModel::good_pieces(std::uint32_t wanted, std::uint32_t least) const {
+  constexpr std::int64_t kBlocksOfPiece = 3;
+  const std::array<std::int64_t, 2> blocks{options_.columns, options_.rows};
+  return tick::good_piece_count(blocks, kBlocksOfPiece, wanted, least);
 }
 
 TrafficQuery TrafficModel::join(std::span<const Query> queries) const {

@@ -140,6 +140,7 @@ class TrafficModel {
   // Rectangles of whole blocks, as many as there are blocks at most, in an order in which a stretch of
   // them is compact: they depend on n and the streets alone.
   [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const;
+  [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted, std::uint32_t least) const;
   // What any of them selects.
   [[nodiscard]] Query join(std::span<const Query> queries) const;
 

@@ -161,6 +161,16 @@ concept HasPieces = HasStateAndQuery<M> &&
   { m.join(queries) } -> std::convertible_to<typename M::Query>;
 };
 
+// Optional beside these: how many pieces are good, where nobody says a number.
+//   good_pieces(wanted, least)   at most twice `wanted`, the usual number for the workers that there
+//                           are; fewer where these would be too small to be worth it, such as
+//                           pieces of which all tuples see others, but at least `least`. It depends
+//                           on the model and these numbers alone.
+template <class M>
+concept HasGoodPieces = HasPieces<M> && requires(const M& m, std::uint32_t n) {
+  { m.good_pieces(n, n) } -> std::convertible_to<std::uint32_t>;
+};
+
 // All of the above but what is optional: what every policy and every test calls, and nothing
 // besides.
 template <class M>

@@ -2,6 +2,7 @@
 // Problem: a model with its parameters set, ready to run, without its types: what runners,
 // comparisons and commands work with. ProblemOf makes one from a Model and the Store that runs it.
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -107,8 +108,10 @@ class Problem {
   // Whether policy auto can run it: it has sizes (HasSize in tune/node_shape.hpp), and a store that
   // hands over.
   [[nodiscard]] virtual bool tunes() const noexcept = 0;
-  // Whether it can be cut into pieces (HasPieces).
+  // Whether it can be cut into pieces (HasPieces), and how many are good (HasGoodPieces).
   [[nodiscard]] virtual bool has_pieces() const noexcept = 0;
+  [[nodiscard]] virtual std::uint32_t good_pieces(std::uint32_t wanted,
+                                                  std::uint32_t least) const = 0;
   // Tests the model's rules (tick/check/checker.hpp), and throws as that does. check_problem()
   // tests the store too.
   [[nodiscard]] virtual CheckReport check(const CheckOptions& options) const = 0;
@@ -145,6 +148,11 @@ class ProblemOf final : public Problem {
   [[nodiscard]] bool repartitions() const noexcept override { return HasRepartition<M>; }
   [[nodiscard]] bool tunes() const noexcept override { return kHandsOver && HasSize<M>; }
   [[nodiscard]] bool has_pieces() const noexcept override { return HasPieces<M>; }
+  [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted,
+                                          std::uint32_t least) const override {
+    if constexpr (HasGoodPieces<M>) return model_.good_pieces(wanted, least);
+    return std::max(wanted, least);
+  }
 
   [[nodiscard]] CheckReport check(const CheckOptions& options) const override {
     return check_model(model_, options);

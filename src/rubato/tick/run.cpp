@@ -82,12 +82,9 @@ void replace_repartition(const Problem& problem, SharingOptions& sharing) {
   if (sharing.n_pieces > 0 && problem.has_pieces()) sharing.balance = Balance::persistence;
 }
 
-// What of it this run can do. Throws Error if the model cannot do what was asked for.
-SharingOptions sharing_of(const Problem& problem, SharingOptions sharing, std::uint32_t n_nodes) {
-  check(sharing);
-  if (sharing.moves() && sharing.balance == Balance::repartition && !problem.repartitions())
-    replace_repartition(problem, sharing);
-  if (!sharing.tune) return sharing;
+// Of policy auto.
+SharingOptions tuned_sharing(const Problem& problem, SharingOptions sharing,
+                             std::uint32_t n_nodes) {
   if (!problem.tunes()) {
     throw Error(
         "policy auto: this model has no size(query), without which nothing can be forecast; "
@@ -171,7 +168,8 @@ class NodeEngine {
  public:
   NodeEngine(const Problem& problem, std::shared_ptr<const Partition> partition,
              std::unique_ptr<NodeRun> node, const SharingOptions& sharing,
-             const Dataflow::Options& flow, std::function<void(NodeRun&)> at_epoch) {
+             const Dataflow::Options& flow, std::function<void(NodeRun&)> at_epoch)
+      : n_pieces_(static_cast<std::uint32_t>(partition->owners().size())) {
     if (!has_epochs(problem, sharing)) {
       alone_ = std::move(node);
       return;
@@ -189,6 +187,8 @@ class NodeEngine {
   [[nodiscard]] std::vector<Choice> choices() const {
     return chain_ ? chain_->choices() : std::vector<Choice>();
   }
+  // Of all nodes, at the start.
+  [[nodiscard]] std::uint32_t n_pieces() const noexcept { return n_pieces_; }
   [[nodiscard]] NodeResult result(const core::NodeFigures& time) {
     NodeSum sum;
     if (chain_) {
@@ -204,6 +204,7 @@ class NodeEngine {
   }
 
  private:
+  std::uint32_t n_pieces_;
   std::unique_ptr<NodeRun> alone_;
   std::unique_ptr<EpochEngine> chain_;
 };
@@ -214,7 +215,7 @@ class VirtualJob {
   VirtualJob(const Problem& problem, const SimulationOptions& options)
       : problem_(problem),
         options_(options),
-        sharing_(sharing_of(problem, options.sharing, options.n_nodes)),
+        sharing_(chosen_sharing(problem, options.sharing, options.n_nodes, options.n_cores)),
         network_({.n_nodes = options.n_nodes, .profile = options.profile, .seed = options.seed}) {
     for (NodeId node = 0; node < options.slowdowns.size(); ++node) {
       network_.set_slowdown(node, options.slowdowns[node]);
@@ -246,6 +247,7 @@ class VirtualJob {
   [[nodiscard]] NodeRun& node(NodeId node) { return nodes_[node].node(); }
   [[nodiscard]] NodeResult result(NodeId node) { return nodes_[node].result(times_[node]); }
   [[nodiscard]] std::vector<Choice> choices() const { return nodes_.front().choices(); }
+  [[nodiscard]] std::uint32_t n_pieces() const noexcept { return nodes_.front().n_pieces(); }
 
  private:
   void run_engines() {
@@ -295,7 +297,8 @@ std::unique_ptr<NodeEngine> make_engine(const Problem& problem, const Policy& po
   Dataflow::Options flow{last_tick(options.start, ticks), host.shape().n_cores};
   std::unique_ptr<NodeEngine> engine;
   host.agree([&] {
-    const SharingOptions sharing = sharing_of(problem, options.sharing, host.shape().n_nodes);
+    const SharingOptions sharing =
+        chosen_sharing(problem, options.sharing, host.shape().n_nodes, host.shape().n_cores);
     flow.begin = first_tick(options.start, ticks);
     flow.hands_over = has_epochs(problem, sharing);
     const std::shared_ptr<const Partition> partition =
@@ -322,6 +325,30 @@ void note_end(RunResult& result, NodeRun& node, Tick ticks) {
 }
 
 }  // namespace
+
+// Enough for a balancer to have something to move; of more, messages are more and smaller, each of which
+// may be late, and less of a piece is out of sight of others (decision 0012).
+std::uint32_t n_pieces_of_core() noexcept {
+  return 4;
+}
+
+std::uint32_t n_good_pieces(const Problem& problem, std::uint32_t n_nodes, std::uint32_t n_cores) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 24;
+  const auto times = [&](std::uint64_t n) {
+    return static_cast<std::uint32_t>(std::min(n * n_nodes * n_cores, kMost));
+  };
+  return problem.good_pieces(times(n_pieces_of_core()), times(2));
+}
+
+SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing, std::uint32_t n_nodes,
+                              std::uint32_t n_cores) {
+  check(sharing);
+  if (sharing.moves() && sharing.balance == Balance::repartition && !problem.repartitions())
+    replace_repartition(problem, sharing);
+  if (sharing.tune) sharing = tuned_sharing(problem, std::move(sharing), n_nodes);
+  if (sharing.n_pieces == kGoodPieces) sharing.n_pieces = n_good_pieces(problem, n_nodes, n_cores);
+  return sharing;
+}
 
 EpochOptions epoch_options(const Policy& first, const SharingOptions& sharing) {
   EpochOptions epochs{sharing.epoch, sharing.balance, sharing.persistence};
@@ -380,6 +407,7 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
   result.policy = policy;
   result.tuned = options.sharing.tune;
   result.choices = job.choices();
+  result.n_pieces = job.n_pieces();
   result.begin = first_tick(options.start, ticks);
   note_end(result, job.node(0), ticks);
   for (NodeId node = 0; node < options.n_nodes; ++node) {
@@ -409,6 +437,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   result.policy = policy;
   result.tuned = options.sharing.tune;
   result.choices = engine->choices();
+  result.n_pieces = engine->n_pieces();
   result.begin = first_tick(options.start, ticks);
   note_end(result, *node, ticks);
   Writer summary;

@@ -43,6 +43,7 @@ struct RunResult {
   Tick last_test = 0;     // of a condition that did not: it was tested up to here; 0: at no tick
   Nanos wall = 0;         // of the slowest node, virtual in the simulator
   std::uint64_t checksum = 0;  // of the final state
+  std::uint32_t n_pieces = 0;  // that the model was cut into, of all nodes; 0: by its part()
   std::vector<NodeResult> nodes;
   bool tuned = false;           // policy auto; `policy` is then what it began with
   std::vector<Choice> choices;  // of policy auto; what has changed something, and the first
@@ -80,6 +81,19 @@ struct SimulationOptions {
   // that; the one before it still runs.
   std::function<void(NodeId, NodeRun&)> at_epoch{};
 };
+
+// How many pieces, where nobody says a number: at least n_pieces_of_core() for each core of all nodes and
+// at most twice as many, but fewer where they would be too small (HasGoodPieces in model.hpp), and two
+// for each core at least.
+[[nodiscard]] std::uint32_t n_good_pieces(const Problem& problem, std::uint32_t n_nodes,
+                                          std::uint32_t n_cores);
+[[nodiscard]] std::uint32_t n_pieces_of_core() noexcept;
+
+// What of `sharing` a run on so many nodes of so many cores does: what nobody has asked for is chosen,
+// kGoodPieces too; of what it returns it changes nothing. Throws Error if the model cannot do what
+// was asked for. It depends on its arguments alone.
+[[nodiscard]] SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing,
+                                            std::uint32_t n_nodes, std::uint32_t n_cores);
 
 // What `sharing` means to the engines of a run that begins with policy `first`.
 [[nodiscard]] EpochOptions epoch_options(const Policy& first, const SharingOptions& sharing);

@@ -5,13 +5,19 @@ namespace {
 
 System of_pieces(const char* policy, bool balanced) {
   System system{Policy::parse(policy), {}};
-  system.sharing.n_pieces = kDefaultPieces;
+  system.sharing.n_pieces = kGoodPieces;
   system.sharing.balance = balanced ? Balance::persistence : Balance::none;
   system.sharing.epoch = balanced ? kDefaultEpoch : 0;
   return system;
 }
 
 }  // namespace
+
+const std::vector<std::string>& system_names() {
+  static const std::vector<std::string> names{"oritick", "comtick", "asytick", "asytick-plb",
+                                              "auto"};
+  return names;
+}
 
 System System::parse(std::string_view text) {
   if (text == "oritick") return of_pieces("bulk", false);

@@ -8,9 +8,11 @@
 //   asytick-plb  pieces(8)  persistence, at epochs        AsyTick-PLB
 //   auto         what is forecast to be fastest, at epochs; begins with local      tune/tuner.hpp
 // The first four step the same pieces by the same kernel, and the state of each tick is the same.
+// How many pieces: kGoodPieces, unless somebody says a number.
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,12 +21,15 @@
 
 namespace rubato::tick {
 
-inline constexpr std::uint32_t kDefaultPieces = 1024;
+// As a number of pieces: as many as suit the model and the workers (n_good_pieces() in run.hpp),
+// which all nodes find alike.
+inline constexpr std::uint32_t kGoodPieces = UINT32_MAX;
 inline constexpr Tick kDefaultEpoch = 50;
 
 struct SharingOptions {
-  std::uint32_t n_pieces = 0;  // about how many the model is cut into, of all nodes; 0: by part()
-  Tick epoch = 0;              // ticks from one sharing anew to the next; 0: never
+  // About how many the model is cut into, of all nodes; 0: by part().
+  std::uint32_t n_pieces = 0;
+  Tick epoch = 0;                          // ticks from one sharing anew to the next; 0: never
   Balance balance = Balance::repartition;  // how, if there are epochs
   // Nobody has asked for this balance: where the model cannot be cut again, pieces are moved by what
   // they cost, if there are some; policy auto cuts again what can be. Otherwise a balance that the
@@ -50,8 +55,10 @@ struct System {
   SharingOptions sharing;
 
   // One of the names above, or what Policy::parse() takes, with work that stays where it is. Throws
-  // Error (usage) as that.
+  // Error (usage) as that, which knows these names too.
   [[nodiscard]] static System parse(std::string_view text);
 };
+// Those names: of the four systems, then auto.
+[[nodiscard]] const std::vector<std::string>& system_names();
 
 }  // namespace rubato::tick

@@ -19,7 +19,7 @@ using BugProblem = ProblemOf<PointsModel<Bugs>, PointsStore<Bugs>, PointsCosts>;
 TEST(Sharing, the_four_systems_have_the_same_pieces_and_differ_in_policy_and_balance) {
   for (const char* name : {"oritick", "comtick", "asytick", "asytick-plb"}) {
     const System system = System::parse(name);
-    EXPECT_EQ(system.sharing.n_pieces, kDefaultPieces) << name;
+    EXPECT_EQ(system.sharing.n_pieces, kGoodPieces) << name;
     EXPECT_EQ(system.policy.pieces, std::string(name).starts_with("asytick")) << name;
     EXPECT_EQ(system.policy.barrier, !system.policy.pieces) << name;
     EXPECT_EQ(system.sharing.moves(),
@@ -62,6 +62,33 @@ TEST(Sharing, pieces_of_a_model_that_has_none_are_refused) {
     (void)simulate(problem, Policy::parse("bulk"), 9, of(System::parse("oritick").sharing));
   });
   EXPECT_NE(what.find("cannot be cut into pieces"), std::string::npos) << what;
+}
+
+TEST(Sharing, what_nobody_has_counted_suits_the_model_and_its_workers) {
+  points::testing::SwarmOptions world;
+  world.high = {400, 400, 0};
+  world.n_bugs = 20'000;
+  const BugProblem large{PointsModel(Bugs(world))};
+  const SharingOptions asked = System::parse("asytick").sharing;
+  const auto chosen = [&](const Problem& problem, std::uint32_t n_nodes, std::uint32_t n_cores) {
+    return chosen_sharing(problem, asked, n_nodes, n_cores).n_pieces;
+  };
+  EXPECT_EQ(chosen(large, 2, 4), chosen(large, 8, 1));
+  EXPECT_EQ(chosen(large, 4, 1), 4 * n_pieces_of_core());
+  const SharingOptions once = chosen_sharing(large, asked, 4, 1);
+  EXPECT_EQ(chosen_sharing(large, once, 4, 1).n_pieces, once.n_pieces);
+  SharingOptions said = asked;
+  said.n_pieces = 1024;
+  EXPECT_EQ(chosen_sharing(large, said, 4, 1).n_pieces, 1024U);
+
+  // 16 would be 5 wide, where a bug sees 1 and moves.
+  world.high = {80, 10, 0};
+  world.n_bugs = 500;
+  const BugProblem small{PointsModel(Bugs(world))};
+  EXPECT_EQ(chosen(small, 4, 1), 8U);
+  const RunResult run = simulate(small, Policy::parse("pieces"), 9, of(asked));
+  EXPECT_EQ(run.n_pieces, chosen(small, 4, 1));
+  EXPECT_EQ(run.checksum, simulate(small, Policy::parse("local"), 9, of({})).checksum);
 }
 
 TEST(Sharing, fewer_pieces_than_nodes_and_persistence_without_pieces_are_refused) {

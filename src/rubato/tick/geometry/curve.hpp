@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -36,6 +37,36 @@ template <std::size_t D>
     ++counts[longest];
   }
   return counts;
+}
+
+// How many pieces of a box are good: up to twice `wanted`, a power of two along each dimension, since
+// halves and quarters of the list are compact then, and none thinner than `width` of the box's
+// `extent`. If there would be fewer than `least`, the fewest that are not, however thin.
+template <std::size_t D>
+[[nodiscard]] std::uint32_t good_piece_count(const std::array<std::int64_t, D>& extent,
+                                             std::int64_t width, std::uint32_t wanted,
+                                             std::uint32_t least) {
+  constexpr std::uint32_t kMost = std::uint32_t{1} << 24;
+  const auto is_good = [&](std::uint32_t n, std::int64_t thinnest) {
+    std::uint64_t product = 1;
+    const auto counts = piece_counts(extent, n);
+    for (std::size_t d = 0; d < D; ++d) {
+      const auto count = static_cast<std::uint64_t>(counts[d]);
+      const bool is_thin = count > 1 && extent[d] / counts[d] < thinnest;
+      if (is_thin || !std::has_single_bit(count)) return false;
+      product *= count;
+    }
+    return product == n;
+  };
+  wanted = std::clamp(wanted, std::uint32_t{1}, kMost);
+  least = std::clamp(least, std::uint32_t{1}, kMost);
+  for (std::uint32_t n = std::bit_floor(2 * wanted); n >= least; n /= 2) {
+    if (is_good(n, width)) return n;
+  }
+  for (std::uint32_t n = std::bit_ceil(least); n <= 8 * least; n *= 2) {
+    if (is_good(n, 1)) return n;
+  }
+  return least;
 }
 
 // The place of a point on Hilbert's curve through the cube of 2^bits points to a side, in the first

@@ -77,5 +77,22 @@ TEST(Curve, a_row_of_pieces_is_in_its_order) {
   }
 }
 
+using Lattice = std::array<std::int64_t, 2>;
+
+TEST(GoodPieceCount, is_as_many_as_wanted_but_none_thin) {
+  // 28 x 28 cells: 16 pieces are 7 wide, 64 would be 3.5.
+  EXPECT_EQ(good_piece_count(Lattice{28, 28}, 6, 32, 8), 16U);
+  EXPECT_EQ(good_piece_count(Lattice{28, 28}, 3, 32, 8), 64U);
+  EXPECT_EQ(good_piece_count(Lattice{1000, 1000}, 6, 32, 8), 64U);
+  EXPECT_EQ(good_piece_count(Lattice{1000, 10}, 6, 32, 8), 64U);
+  EXPECT_EQ(good_piece_count(std::array<std::int64_t, 3>{100, 100, 100}, 6, 32, 8), 64U);
+}
+
+TEST(GoodPieceCount, is_enough_for_all_nodes_however_thin) {
+  EXPECT_EQ(good_piece_count(Lattice{28, 28}, 6, 128, 32), 64U);
+  EXPECT_EQ(good_piece_count(Lattice{2, 2}, 6, 128, 32), 32U);  // as many as there can be then
+  EXPECT_EQ(good_piece_count(Lattice{1, 1}, 6, 0, 0), 1U);
+}
+
 }  // namespace
 }  // namespace rubato::tick

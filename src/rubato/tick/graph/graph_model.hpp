@@ -72,6 +72,10 @@ class GraphModel {
   [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const {
     return graph_pieces(*graph_, n);
   }
+  static constexpr std::uint32_t kVerticesOfPiece = 64;
+  [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted, std::uint32_t least) const {
+    return std::max(std::min(wanted, graph_->n_vertices() / kVerticesOfPiece), least);
+  }
   [[nodiscard]] Query join(std::span<const Query> queries) const {
     return Query::join(*graph_, queries);
   }

@@ -20,6 +20,7 @@
 //   };
 // Kernels must not depend on how rows are cut: no sums over the cells of a span.
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -31,6 +32,7 @@
 #include <vector>
 
 #include "rubato/tick/geometry/box.hpp"
+#include "rubato/tick/geometry/curve.hpp"
 #include "rubato/tick/grid/partition.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/plan_builder.hpp"
@@ -170,6 +172,12 @@ class GridModel {
   [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const {
     const auto boxes = cut_along_curve(space_.world, n);
     return {boxes.begin(), boxes.end()};
+  }
+  // Of short rows a step costs twice as much (decision 0023), and cells that see no other piece are
+  // most of one.
+  static constexpr std::int64_t kCellsOfPiece = std::max(16, 8 * int{U::kRadius});
+  [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted, std::uint32_t least) const {
+    return good_piece_count(space_.world.high, kCellsOfPiece, wanted, least);
   }
   [[nodiscard]] Query join(std::span<const Query> queries) const;
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "rubato/base/memory.hpp"
+#include "rubato/tick/geometry/curve.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/plan_builder.hpp"
 #include "rubato/tick/points/partition.hpp"
@@ -82,6 +83,17 @@ class PointsModel {
   // Boxes of whole cells, along a curve.
   [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const {
     return queries(points::pieces_of<kD>(lattice_.space().world, n));
+  }
+  // A cell is as wide as the cutoff, and a tuple that sees no other piece is in the third one from the
+  // border at least, since tuples move.
+  static constexpr std::int64_t kCellsOfPiece = 6;
+  static constexpr std::uint64_t kTuplesOfPiece = 16;
+  [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted, std::uint32_t least) const {
+    if constexpr (points::HasExpectedTuples<U>) {
+      const std::uint64_t most = std::uint64_t{user_.expected_tuples()} / kTuplesOfPiece;
+      wanted = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, wanted));
+    }
+    return good_piece_count(lattice_.n_cells(), kCellsOfPiece, wanted, least);
   }
   [[nodiscard]] Query join(std::span<const Query> parts) const {
     std::vector<points::UnitBox<kD>> boxes;

@@ -41,6 +41,9 @@ class RunRecord {
   void begin(core::NodeHost* host, tick::OutputOptions& output,
              tick::CheckpointOptions& checkpoint);
 
+  // Of all nodes, 0: as the model cuts itself. Before begin().
+  void set_pieces(std::uint32_t n_pieces) noexcept { file_.n_pieces = n_pieces; }
+
   // Whether begin() has begun it here, which is so on node 0 alone. The others do nothing below.
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
   [[nodiscard]] const std::string& folder() const noexcept { return place_.folder; }

@@ -119,5 +119,41 @@ TEST(RunPieces, TellsNoSkewWhereThereIsNone) {
   EXPECT_EQ(call(alone).err.find("skew"), std::string::npos);
 }
 
+// Of more pieces than a small school has room for, none has a fish that sees no other piece, and the
+// asynchronous part is nothing.
+TEST(RunPieces, ThatNobodyHasCountedAreWideEnough) {
+  const std::vector<std::string> fish{"run", "fish",       "--fish", "4000",      "--ticks",
+                                      "30",  "--simulate", "4",      "--profile", "ec2-large"};
+  const auto chosen = json_of(with(fish, {"--policy", "asytick"}));
+  EXPECT_GE(chosen.at("skew").at("asynchronous_share"), 0.4);
+  EXPECT_GE(chosen.at("pieces"), 8);
+  EXPECT_LE(chosen.at("pieces"), 64);
+  EXPECT_GE(chosen.at("ticks_per_second"),
+            json_of(with(fish, {"--policy", "local"})).at("ticks_per_second"));
+  const Answer told = call(with(fish, {"--policy", "asytick"}));
+  const std::string line =
+      "pieces: " + chosen.at("pieces").dump() + ", chosen for 4 cores in all and the size";
+  EXPECT_NE(told.err.find(line), std::string::npos) << told.err;
+  const Answer said = call(with(fish, {"--policy", "asytick", "--pieces", "64"}));
+  EXPECT_NE(said.err.find("pieces: 64\n"), std::string::npos) << said.err;
+}
+
+TEST(RunPieces, SaysThatARunIsShorterThanAnEpoch) {
+  const std::vector<std::string> fish{"run",     "fish", "--fish",     "600",
+                                      "--ticks", "30",   "--simulate", "3"};
+  const Answer brief = call(with(fish, {"--policy", "asytick-plb"}));
+  EXPECT_NE(
+      brief.err.find("epochs: none, so nothing was balanced: the first is at tick 50, and the "
+                     "run ended at tick 30; --epoch says how many ticks apart they are, here "
+                     "50\n"),
+      std::string::npos)
+      << brief.err;
+  const Answer still = call(with(fish, {"--policy", "asytick", "--epoch", "10"}));
+  EXPECT_NE(still.err.find("epochs: none, since balance is none\n"), std::string::npos)
+      << still.err;
+  const Answer help = call({"run", "fish", "--help"});
+  EXPECT_NE(help.out.find("Default: 50 of comtick"), std::string::npos) << help.out;
+}
+
 }  // namespace
 }  // namespace rubato::tools

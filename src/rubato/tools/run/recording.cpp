@@ -11,6 +11,7 @@
 
 #include "rubato/core/identity.hpp"
 #include "rubato/tools/build_info.hpp"
+#include "rubato/tools/run/system_words.hpp"
 
 namespace rubato::tools {
 namespace {
@@ -51,11 +52,6 @@ RecordedBuild this_build() {
   return build;
 }
 
-std::string balance_of(const tick::SharingOptions& sharing) {
-  if (!sharing.moves()) return tick::name_of(tick::Balance::none);
-  return sharing.balance_is_default ? "default" : tick::name_of(sharing.balance);
-}
-
 RunFile file_of(const ChosenModel& model, const RunRequest& request, const Resumed& resumed) {
   RunFile file;
   file.model = model.app().name();
@@ -64,8 +60,7 @@ RunFile file_of(const ChosenModel& model, const RunRequest& request, const Resum
   file.policy = request.system.empty() ? request.policy.to_string() : request.system;
   file.ticks = request.ticks;
   file.epoch = request.sharing.epoch;
-  file.n_pieces = request.sharing.n_pieces;
-  file.balance = balance_of(request.sharing);
+  file.balance = balance_text(request.sharing);
   file.job = id_of_job();
   file.net_seed = request.seed;
   file.profile = request.profile;

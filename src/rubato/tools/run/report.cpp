@@ -179,9 +179,28 @@ std::string straggler_line(const tick::RunResult& result) {
                     node_name(*latest.at), latest.of, 100 * latest.share);
 }
 
-std::string epoch_line(const tick::RunResult& result) {
+std::string pieces_line(const tick::RunResult& result, std::uint32_t n_cores, bool chosen) {
+  if (result.n_pieces == 0) return "";
+  std::string line = fmt::format("pieces: {}", result.n_pieces);
+  if (!chosen) return line;
+  const std::uint64_t n_workers = std::uint64_t{n_cores} * result.nodes.size();
+  return line + fmt::format(
+                    ", chosen for {} core{} and the size of the model; --pieces says "
+                    "another number",
+                    n_workers, n_workers == 1 ? "" : "s in all");
+}
+
+std::string epoch_line(const tick::RunResult& result, const tick::SharingOptions& sharing) {
   if (result.n_epochs() == 0) {
-    return "epochs: none; the run ended before, or there was nothing to move";
+    const tick::Tick first = (result.begin / sharing.epoch + 1) * sharing.epoch;
+    if (sharing.moves() && first >= result.ticks) {
+      return fmt::format(
+          "epochs: none, so nothing was balanced: the first is at tick {}, and the run ended at "
+          "tick {}; --epoch says how many ticks apart they are, here {}",
+          first, result.ticks, sharing.epoch);
+    }
+    return std::string("epochs: none, ") +
+           (sharing.moves() ? "there was nothing to move" : "since balance is none");
   }
   Nanos longest = 0;
   for (const auto& node : result.nodes)

@@ -34,8 +34,14 @@ inline constexpr double kStragglerMargin = 0.02;
 // The same as the list "auto", with what each candidate was expected to take.
 void put_choices(io::JsonWriter& json, const tick::RunResult& result);
 
-// How often the state moved, how much of it, and which share of the run that took.
-[[nodiscard]] std::string epoch_line(const tick::RunResult& result);
+// How many pieces there were, and why, or "" if there were none; `chosen`: nobody has said how many.
+[[nodiscard]] std::string pieces_line(const tick::RunResult& result, std::uint32_t n_cores,
+                                      bool chosen);
+
+// How often the state moved, how much of it, and which share of the run that took; or why it did not.
+// REQUIRES: sharing.epoch > 0.
+[[nodiscard]] std::string epoch_line(const tick::RunResult& result,
+                                     const tick::SharingOptions& sharing);
 
 // Whether the model's stop condition has ended the run, or "" if it has none.
 [[nodiscard]] std::string stop_line(const tick::RunResult& result);

@@ -27,7 +27,10 @@ std::string report_of_run(const RunRequest& request, const RunOutcome& outcome,
   const std::string straggler = straggler_line(result);
   if (!straggler.empty()) text += straggler + '\n';
   text += choice_lines(result);
-  if (request.sharing.epoch > 0) text += epoch_line(result) + '\n';
+  const std::string pieces =
+      pieces_line(result, outcome.n_cores, request.sharing.n_pieces == tick::kGoodPieces);
+  if (!pieces.empty()) text += pieces + '\n';
+  if (request.sharing.epoch > 0) text += epoch_line(result, request.sharing) + '\n';
   if (outcome.skew) text += skew_lines(*outcome.skew, result.ticks - result.begin);
   const std::string stop = stop_line(result);
   if (!stop.empty()) text += stop + '\n';
@@ -73,6 +76,7 @@ std::string json_of_run(const ChosenModel& model, const RunRequest& request,
       .field("n_nodes", outcome.result.nodes.size())
       .field("n_cores", outcome.n_cores)
       .field("seed", request.seed)
+      .field("pieces", outcome.result.n_pieces)
       .field("epoch", request.sharing.epoch)
       .field("profile", request.profile);
   json.key("files").begin_array();

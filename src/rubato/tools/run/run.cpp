@@ -21,12 +21,13 @@
 #include "rubato/tools/run/result_text.hpp"
 #include "rubato/tools/run/resume.hpp"
 #include "rubato/tools/run/runner.hpp"
+#include "rubato/tools/run/system_words.hpp"
 
 namespace rubato::tools {
 namespace {
 
 struct RunOptions {
-  std::string policy = "local";
+  SystemWords system;
   std::string record;          // the folder, "" for one that is new
   std::uint64_t seed = 1;      // of all; the request has that of the network
   std::uint64_t net_seed = 0;  // 0: `seed`
@@ -34,12 +35,7 @@ struct RunOptions {
   tick::Parameters output;
   CheckpointWords checkpoint;
   std::string slowdown = "1";
-  std::string costs;    // file; "": as the model says
-  std::string balance;  // "": as the policy says
-  std::uint32_t n_pieces = 0;
-  tick::Tick epoch = 0;
-  const CLI::Option* pieces_option = nullptr;
-  const CLI::Option* epoch_option = nullptr;
+  std::string costs;  // file; "": as the model says
   const CLI::Option* seed_option = nullptr;
   const CLI::Option* ticks_option = nullptr;
   const CLI::Option* record_option = nullptr;
@@ -83,28 +79,10 @@ std::string input_names(const ChosenModel& model) {
   return names;
 }
 
-// The policy and its sharing by name, and what of that other options change.
-void set_system(RunOptions& options) {
-  tick::System system = tick::System::parse(options.policy);
-  tick::SharingOptions& sharing = system.sharing;
-  // A policy alone has no pieces.
-  if (sharing.n_pieces > 0) options.request.system = options.policy;
-  sharing.balance_is_default =
-      (sharing.n_pieces == 0 || (sharing.tune && options.pieces_option->count() == 0)) &&
-      options.balance.empty();
-  if (options.epoch_option->count() > 0) sharing.epoch = options.epoch;
-  if (!options.balance.empty()) {
-    sharing.balance = tick::parse_balance(options.balance);
-    if (sharing.balance == tick::Balance::none && !sharing.tune) sharing.epoch = 0;
-    if (sharing.balance != tick::Balance::persistence && sharing.tune) sharing.n_pieces = 0;
-    if (sharing.balance != tick::Balance::none && sharing.epoch == 0)
-      sharing.epoch = tick::kDefaultEpoch;
-    if (sharing.balance == tick::Balance::persistence && sharing.n_pieces == 0)
-      sharing.n_pieces = tick::kDefaultPieces;
-  }
-  if (options.pieces_option->count() > 0) sharing.n_pieces = options.n_pieces;
-  options.request.policy = system.policy;
-  options.request.sharing = sharing;
+void set_system(RunRequest& request, ChosenSystem chosen) {
+  request.system = std::move(chosen.name);
+  request.policy = chosen.policy;
+  request.sharing = std::move(chosen.sharing);
 }
 
 void print(const ChosenModel& model, const RunRequest& request, const RunOutcome& outcome,
@@ -129,7 +107,7 @@ void print(const ChosenModel& model, const RunRequest& request, const RunOutcome
 }
 
 ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
-  set_system(options);
+  set_system(options.request, choose_system(options.system));
   options.request.slowdowns = Slowdowns::parse(options.slowdown);
   check(options);
   if (!options.costs.empty()) CostTable::read(options.costs).set(model);
@@ -169,18 +147,7 @@ void add_advanced(CLI::App& parser, RunOptions& options) {
   const auto add = [&](const char* names, auto& target, const char* help) {
     return parser.add_option(names, target, help)->type_name("")->group(kAdvancedGroup);
   };
-  options.epoch_option =
-      add("--epoch", options.epoch,
-          "Share the work anew each N ticks, by what the state or its cost is then; 0: never")
-          ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
-  add("--balance", options.balance,
-      "How it is shared anew: persistence moves pieces by what they have cost, repartition cuts "
-      "the model again by where its tuples are or, of a grid, by how fast nodes are, none. "
-      "Default: repartition if the model can, else persistence of --pieces");
-  options.pieces_option =
-      add("--pieces", options.n_pieces,
-          "Cut the model into about N pieces for all nodes, whatever their number")
-          ->check(quiet(CLI::Range(std::uint32_t{0}, std::uint32_t{1} << 24)));
+  add_system_options(parser, options.system);
   add("--net-seed", options.net_seed, "Of the network's delays alone");
   add("--slowdown", options.slowdown, kSlowdownHelp)->capture_default_str();
   parser
@@ -208,10 +175,7 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   const auto add = [&](const char* names, auto& target, const char* help) {
     return parser.add_option(names, target, help)->type_name("")->group(group);
   };
-  add("--policy", options->policy,
-      "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D), or short "
-      "k3m5d10; auto; or a system of pieces: oritick, comtick, asytick, asytick-plb")
-      ->capture_default_str();
+  add("--policy", options->system.policy, kPolicyHelp)->capture_default_str();
   options->ticks_option =
       add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
           ->capture_default_str()

@@ -23,7 +23,7 @@ namespace rubato::tools {
 namespace {
 
 std::string title_of(const tick::App& app, const RunRequest& request) {
-  return app.name() + " " + request.policy.to_string();
+  return app.name() + " " + request.system_text();
 }
 
 // What goes wrong while a model runs says where, but not in which model: a job may run several, and
@@ -78,9 +78,11 @@ struct Files {
 };
 
 // With these a record begins, if there is one. Collective over the nodes of `host`, if there is one.
-Files begin_files(const RunRequest& request, core::NodeHost* host) {
+Files begin_files(const RunRequest& request, const RunOutcome& outcome, core::NodeHost* host) {
   Files files{request.output, request.checkpoint};
-  if (request.record != nullptr) request.record->begin(host, files.output, files.checkpoint);
+  if (request.record == nullptr) return files;
+  request.record->set_pieces(outcome.sharing.n_pieces);
+  request.record->begin(host, files.output, files.checkpoint);
   return files;
 }
 
@@ -142,16 +144,18 @@ RunOutcome simulate(tick::App& app, const RunRequest& request, std::ostream& err
   };
   const std::unique_ptr<tick::Problem> problem = app.build();
   print_warnings(app, err);
+  RunOutcome outcome;
+  outcome.n_cores = request.n_sim_cores;
+  outcome.sharing =
+      tick::chosen_sharing(*problem, request.sharing, options.n_nodes, options.n_cores);
   // From here on there is something to take back.
   const core::SignalScope signals;
   std::optional<core::CheckpointSignals> checkpoint_signals;
   if (request.checkpoint.on_signal) checkpoint_signals.emplace();
-  const Files files = begin_files(request, nullptr);
+  const Files files = begin_files(request, outcome, nullptr);
   if (request.record != nullptr) err << record_report(request.record->folder()) << std::flush;
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(options, files.output);
   const auto checkpoints = tick::add_checkpoints(options, files.checkpoint);
-  RunOutcome outcome;
-  outcome.n_cores = request.n_sim_cores;
   {
     Progress progress(err, is_terminal(STDERR_FILENO), title_of(app, request), steady_now());
     outcome.result = simulate_watched(*problem, request, options, {.progress = progress},
@@ -229,7 +233,11 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
   std::optional<SetUpWatch> set_up;
   agree_on_beginning(request, host);
   if (outcome.node == 0) set_up.emplace(err, is_terminal(STDERR_FILENO), title, request.inputs);
-  host.agree([&] { run.problem = app.build(); });
+  host.agree([&] {
+    run.problem = app.build();
+    outcome.sharing = tick::chosen_sharing(*run.problem, request.sharing, host.shape().n_nodes,
+                                           host.shape().n_cores);
+  });
   if (outcome.node == 0) print_warnings(app, err);
   // From here on there is something to take back, in the run and around it.
   const core::SignalScope signals;
@@ -248,7 +256,7 @@ void run_to_end(tick::App& app, const RunRequest& request, RealRun& run, RunOutc
     if (request.at_end) request.at_end(outcome.node, node);
     finding = app.finding(node);
   };
-  const Files files = begin_files(request, &host);
+  const Files files = begin_files(request, outcome, &host);
   const std::unique_ptr<tick::Outputs> outputs = tick::add_outputs(execution, files.output, host);
   const auto checkpoints = tick::add_checkpoints(execution, files.checkpoint, host);
   if (outcome.node == 0) report_files(request, files, err);

@@ -25,8 +25,8 @@ struct RunRequest {
   std::string model{};   // its name, in front of what goes wrong while it runs
   std::string inputs{};  // the files that it reads, for the progress line of that; "": none
   tick::Policy policy;
-  std::string
-      system{};  // what has a name of its own beside the policy's, such as auto; "": none has
+  // What has a name of its own beside the policy's, such as auto; "": none has.
+  std::string system{};
   tick::Tick ticks = 0;
   std::uint32_t n_cores = 0;  // of this node; 0: its share of the machine
   tick::SharingOptions sharing{};
@@ -50,12 +50,18 @@ struct RunRequest {
   std::uint64_t start_run_id = 0;
   // Begun when there is something to run; the caller ends it. It says where its files go. Null: none.
   RunRecord* record = nullptr;
+  // What people said: the system, or the policy.
+  [[nodiscard]] std::string system_text() const {
+    return system.empty() ? policy.to_string() : system;
+  }
+
   // With the nodes of a run that has ended: all of them in the simulator, else this process's own.
   std::function<void(tick::NodeId, tick::NodeRun&)> at_end{};
 };
 
 struct RunOutcome {
   tick::RunResult result;                   // whole at node 0
+  tick::SharingOptions sharing{};           // of the request, with all that was chosen
   std::vector<std::string> files;           // that were written; at node 0
   std::uint64_t n_checkpoints = 0;          // that have become whole; at node 0
   std::string last_checkpoint{};            // the folder of the last of them, or ""

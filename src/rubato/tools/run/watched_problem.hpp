@@ -28,6 +28,10 @@ class WatchedProblem final : public tick::Problem {
   [[nodiscard]] std::unique_ptr<tick::Partition> partition(std::uint32_t n_nodes,
                                                            std::uint32_t n_pieces) const override;
   [[nodiscard]] bool has_pieces() const noexcept override { return problem_.has_pieces(); }
+  [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted,
+                                          std::uint32_t least) const override {
+    return problem_.good_pieces(wanted, least);
+  }
   [[nodiscard]] bool repartitions() const noexcept override { return problem_.repartitions(); }
   [[nodiscard]] bool tunes() const noexcept override { return problem_.tunes(); }
   [[nodiscard]] tick::CheckReport check(const tick::CheckOptions& options) const override {

@@ -1,0 +1,65 @@
+#include "rubato/tools/run/system_words.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "rubato/tick/run.hpp"
+#include "rubato/tools/model_command.hpp"
+
+namespace rubato::tools {
+
+ChosenSystem choose_system(const SystemWords& words) {
+  tick::System system = tick::System::parse(words.policy);
+  tick::SharingOptions& sharing = system.sharing;
+  ChosenSystem chosen;
+  // A policy alone has no pieces.
+  if (sharing.n_pieces > 0) chosen.name = words.policy;
+  sharing.balance_is_default =
+      (sharing.n_pieces == 0 || (sharing.tune && !words.n_pieces)) && words.balance.empty();
+  if (words.epoch) sharing.epoch = *words.epoch;
+  if (!words.balance.empty()) {
+    sharing.balance = tick::parse_balance(words.balance);
+    if (sharing.balance == tick::Balance::none && !sharing.tune) sharing.epoch = 0;
+    if (sharing.balance != tick::Balance::persistence && sharing.tune) sharing.n_pieces = 0;
+    if (sharing.balance != tick::Balance::none && sharing.epoch == 0)
+      sharing.epoch = tick::kDefaultEpoch;
+    if (sharing.balance == tick::Balance::persistence && sharing.n_pieces == 0)
+      sharing.n_pieces = tick::kGoodPieces;
+  }
+  if (words.n_pieces) sharing.n_pieces = *words.n_pieces;
+  chosen.policy = system.policy;
+  chosen.sharing = sharing;
+  return chosen;
+}
+
+std::string balance_text(const tick::SharingOptions& sharing) {
+  if (!sharing.moves()) return tick::name_of(tick::Balance::none);
+  return sharing.balance_is_default ? "default" : tick::name_of(sharing.balance);
+}
+
+void add_system_options(CLI::App& parser, SystemWords& words) {
+  const auto add = [&](const char* name, auto& target, const std::string& help) {
+    return parser.add_option(name, target, help)->type_name("")->group(kAdvancedGroup);
+  };
+  const auto quiet = [](CLI::Validator check) {
+    check.description("");
+    return check;
+  };
+  add("--epoch", words.epoch,
+      fmt::format("Share the work anew each N ticks, by what the state or its cost is then; 0: "
+                  "never. Default: {} of comtick, asytick-plb, auto and --balance, else 0",
+                  tick::kDefaultEpoch))
+      ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
+  add("--balance", words.balance,
+      "How it is shared anew: persistence moves pieces by what they have cost, repartition cuts "
+      "the model again by where its tuples are or, of a grid, by how fast nodes are, none. "
+      "Default: repartition if the model can, else persistence of --pieces");
+  add("--pieces", words.n_pieces,
+      fmt::format("Cut the model into about N pieces for all nodes, whatever their number. "
+                  "Default of what needs pieces: {} to {} for each core, fewer where they would be "
+                  "less than a few cutoffs wide, but 2",
+                  tick::n_pieces_of_core(), 2 * tick::n_pieces_of_core()))
+      ->check(quiet(CLI::Range(std::uint32_t{0}, std::uint32_t{1} << 24)));
+}
+
+}  // namespace rubato::tools
