@@ -155,5 +155,22 @@ TEST(RunPieces, SaysThatARunIsShorterThanAnEpoch) {
   EXPECT_NE(help.out.find("Default: 50 of comtick"), std::string::npos) << help.out;
 }
 
+TEST(RunPieces, TellsTheSystemThatWasAskedFor) {
+  const std::vector<std::string> fish{"run",     "fish", "--fish",     "600",
+                                      "--ticks", "9",    "--simulate", "3"};
+  const auto plb = json_of(with(fish, {"--policy", "asytick-plb", "--pieces", "16"}));
+  EXPECT_EQ(plb.at("system"), "asytick-plb");
+  EXPECT_EQ(plb.at("policy"), "pieces(8)");
+  EXPECT_EQ(plb.at("pieces"), 16);
+  EXPECT_EQ(plb.at("balance"), "persistence");
+  EXPECT_EQ(plb.at("epoch"), 50);
+  const auto local = json_of(fish);
+  EXPECT_EQ(local.at("system"), "");
+  EXPECT_EQ(local.at("pieces"), 0);
+  EXPECT_EQ(local.at("balance"), "none");
+  const Answer comtick = call(with(fish, {"--policy", "comtick"}));
+  EXPECT_TRUE(comtick.out.starts_with("fish comtick (bulk): 9 ticks")) << comtick.out;
+}
+
 }  // namespace
 }  // namespace rubato::tools

@@ -213,10 +213,9 @@ std::string epoch_line(const tick::RunResult& result, const tick::SharingOptions
                      100 * static_cast<double>(longest) / all);
 }
 
-std::string policy_words(const tick::RunResult& result) {
-  if (!result.tuned) return result.policy.to_string();
+std::string policy_words(const std::string& system, const tick::RunResult& result) {
   const tick::Policy& last = result.choices.empty() ? result.policy : result.choices.back().policy;
-  return "auto (" + last.to_string() + ")";
+  return system.empty() ? last.to_string() : system + " (" + last.to_string() + ")";
 }
 
 std::string choice_lines(const tick::RunResult& result) {

@@ -27,8 +27,8 @@ inline constexpr double kStragglerMargin = 0.02;
 // two between which rounds came latest. "" for a run of one node.
 [[nodiscard]] std::string straggler_line(const tick::RunResult& result);
 
-// Of policy auto: its name with what it chose last; of others their name.
-[[nodiscard]] std::string policy_words(const tick::RunResult& result);
+// The policy; of a system its name and that in brackets: of auto, what it chose last.
+[[nodiscard]] std::string policy_words(const std::string& system, const tick::RunResult& result);
 // What policy auto chose at which tick, and why, a line each; "" of other policies.
 [[nodiscard]] std::string choice_lines(const tick::RunResult& result);
 // The same as the list "auto", with what each candidate was expected to take.

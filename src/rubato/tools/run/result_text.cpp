@@ -56,7 +56,7 @@ std::string result_of_run(const ChosenModel& model, const RunRequest& request,
   std::string text = outcome.findings ? outcome.findings->to_text(style) : "";
   return text +
          fmt::format("{} {}: {} ticks{} in {:.3f} s{}, {:.1f} ticks/s, {} of {}, checksum {}\n",
-                     model.app().name(), policy_words(result), result.ticks,
+                     model.app().name(), policy_words(request.system, result), result.ticks,
                      result.begin > 0 ? fmt::format(", from tick {},", result.begin) : "",
                      static_cast<double>(result.wall) / kSecond,
                      simulated ? " of virtual time" : "", result.ticks_per_second(),
@@ -76,7 +76,10 @@ std::string json_of_run(const ChosenModel& model, const RunRequest& request,
       .field("n_nodes", outcome.result.nodes.size())
       .field("n_cores", outcome.n_cores)
       .field("seed", request.seed)
+      .field("system", request.system)
       .field("pieces", outcome.result.n_pieces)
+      .field("balance",
+             tick::name_of(outcome.sharing.moves() ? outcome.sharing.balance : tick::Balance::none))
       .field("epoch", request.sharing.epoch)
       .field("profile", request.profile);
   json.key("files").begin_array();
