@@ -1,8 +1,8 @@
 #include "rubato/tick/policy.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
-#include <vector>
 
 #include "rubato/base/error.hpp"
 
@@ -12,11 +12,25 @@ namespace {
 constexpr int kPiecesDepth = 8;  // of pieces without a number
 constexpr int kMost = 1000;      // of k, m and d: beyond it memory, not latency, decides
 
-[[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  throw Error("policy \"" + std::string(text) + "\": " + why +
-                  "; expected bulk, local, schedule(D), replicate(K,M), "
-                  "replicate(K,M)+schedule(D), pieces(D) or short k3m5d10",
+using Names = std::vector<std::string>;
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why, const Names& names = {}) {
+  std::string expected =
+      "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D)";
+  for (const std::string& name : names)
+    expected += ", " + name;
+  throw Error("policy \"" + std::string(text) + "\": " + why + "; expected " + expected +
+                  " or short k3m5d10",
               ExitCode::usage);
+}
+
+[[noreturn]] void refuse_term(std::string_view text, const std::string& word, const Names& names) {
+  if (std::ranges::find(names, word) != names.end()) {
+    refuse(text, "\"" + word + "\" stands alone", names);
+  }
+  Names known{"bulk", "local", "schedule", "replicate", "pieces"};
+  known.insert(known.end(), names.begin(), names.end());
+  refuse(text, "unknown term \"" + word + "\"" + did_you_mean(word, known), names);
 }
 
 std::optional<int> take_int(std::string_view& rest) {
@@ -49,7 +63,7 @@ bool parse_short(std::string_view text, Policy& policy) {
   return any && rest.empty();
 }
 
-void parse_term(std::string_view text, std::string_view& rest, Policy& policy) {
+void parse_term(std::string_view text, std::string_view& rest, Policy& policy, const Names& names) {
   if (take(rest, "bulk")) {
     policy.barrier = true;
   } else if (take(rest, "local")) {
@@ -73,15 +87,13 @@ void parse_term(std::string_view text, std::string_view& rest, Policy& policy) {
     policy.period = *period;
     policy.replica_layers = *layers;
   } else {
-    const std::string word(rest.substr(0, rest.find_first_of("(+")));
-    refuse(text, "unknown term \"" + word + "\"" +
-                     did_you_mean(word, {"bulk", "local", "schedule", "replicate", "pieces"}));
+    refuse_term(text, std::string(rest.substr(0, rest.find_first_of("(+"))), names);
   }
 }
 
 }  // namespace
 
-Policy Policy::parse(std::string_view text) {
+Policy Policy::parse(std::string_view text, const std::vector<std::string>& names) {
   std::string compact;
   for (const char c : text) {
     if (c != ' ') compact += c;
@@ -91,9 +103,9 @@ Policy Policy::parse(std::string_view text) {
     policy = Policy{};
     std::string_view rest = compact;
     do
-      parse_term(text, rest, policy);
+      parse_term(text, rest, policy, names);
     while (take(rest, "+"));
-    if (!rest.empty()) refuse(text, "\"" + std::string(rest) + "\" is left over");
+    if (!rest.empty()) refuse(text, "\"" + std::string(rest) + "\" is left over", names);
   }
   policy.validate();
   return policy;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rubato::tick {
 
@@ -31,8 +32,9 @@ struct Policy {
   bool pieces = false;
 
   // The text form above, or the short one, e.g. "k3m5d10". Throws Error (usage) naming what is
-  // wrong.
-  [[nodiscard]] static Policy parse(std::string_view text);
+  // wrong. `names`: words beside these that the caller takes, for what the Error says.
+  [[nodiscard]] static Policy parse(std::string_view text,
+                                    const std::vector<std::string>& names = {});
 
   // Throws Error (usage) unless 1 <= k <= m + 1, 0 <= m, 0 <= d, a barrier goes with k=1, m=d=0, and
   // pieces with k=1, m=0, d >= 1.

@@ -29,7 +29,7 @@ System System::parse(std::string_view text) {
     system.sharing.tune = true;
     return system;
   }
-  return {Policy::parse(text), {}};
+  return {Policy::parse(text, system_names()), {}};
 }
 
 }  // namespace rubato::tick

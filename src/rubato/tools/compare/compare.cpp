@@ -22,9 +22,9 @@ namespace {
 
 struct CompareOptions {
   std::string policies = kDefaultPolicies;
+  SystemWords system;  // but for its policy
   std::string profile;
   tick::Tick ticks = 0;
-  tick::Tick epoch = 0;
   std::uint32_t n_nodes = 16;
   std::uint32_t n_cores = 1;
   std::uint32_t n_rounds = 5;
@@ -36,7 +36,7 @@ struct CompareOptions {
 
 // The words that run one policy of one round as a job of real processes.
 std::vector<std::string> job_words(const CompareOptions& options, const ChosenModel& model,
-                                   bool single_model, const tick::Policy& policy,
+                                   bool single_model, const ChosenSystem& policy,
                                    std::uint64_t seed) {
   std::vector<std::string> words{own_path(), "launch", "-n", std::to_string(options.n_nodes)};
   if (!options.mpi.empty()) words.insert(words.end(), {"--mpi", options.mpi});
@@ -45,12 +45,16 @@ std::vector<std::string> job_words(const CompareOptions& options, const ChosenMo
   for (const auto& [name, text] : model.settings()) {
     if (name != "seed") words.push_back(fmt::format("--{}={}", name, text));
   }
-  words.insert(
-      words.end(),
-      {"--policy", policy.to_string(), "--ticks", std::to_string(options.ticks), "--seed",
-       std::to_string(options.seed), "--net-seed", std::to_string(seed), "--cores",
-       std::to_string(options.n_cores), "--epoch", std::to_string(options.epoch), "--json"});
-  if (!options.profile.empty()) words.insert(words.end(), {"--profile", options.profile});
+  words.insert(words.end(), {"--policy", policy.label(), "--ticks", std::to_string(options.ticks),
+                             "--seed", std::to_string(options.seed), "--cores",
+                             std::to_string(options.n_cores), "--json"});
+  const SystemWords& system = options.system;
+  if (system.epoch) words.insert(words.end(), {"--epoch", std::to_string(*system.epoch)});
+  if (!system.balance.empty()) words.insert(words.end(), {"--balance", system.balance});
+  if (system.n_pieces) words.insert(words.end(), {"--pieces", std::to_string(*system.n_pieces)});
+  if (!options.profile.empty()) {
+    words.insert(words.end(), {"--profile", options.profile, "--net-seed", std::to_string(seed)});
+  }
   return words;
 }
 
@@ -68,6 +72,7 @@ Round run_job(const std::vector<std::string>& words) {
     round.waiting_share = json.at("waiting_share");
     round.n_messages = json.at("messages");
     round.n_bytes = json.at("bytes");
+    round.n_pieces = json.at("pieces");
     round.checksum = std::stoull(json.at("checksum").get<std::string>(), nullptr, 16);
     return round;
   } catch (const std::exception& error) {
@@ -78,11 +83,10 @@ Round run_job(const std::vector<std::string>& words) {
 }
 
 Comparison run_simulated(const CompareOptions& options, ChosenModel& model,
-                         const std::vector<tick::Policy>& policies, const Slowdowns& slowdowns,
+                         const std::vector<ChosenSystem>& policies, const Slowdowns& slowdowns,
                          std::ostream& err) {
   RunRequest request;
   request.ticks = options.ticks;
-  request.sharing.epoch = options.epoch;
   request.seed = options.seed;
   request.profile = options.profile;
   request.n_simulated = options.n_nodes;
@@ -109,7 +113,7 @@ void print_json(const Comparison& comparison, const CompareOptions& options,
       .field("n_nodes", options.n_nodes)
       .field("n_cores", options.n_cores)
       .field("seed", options.seed)
-      .field("epoch", options.epoch)
+      .field("epoch", options.system.epoch.value_or(0))
       .field("profile", options.profile)
       .field("rounds", options.n_rounds)
       .field("equal", comparison.equal());
@@ -121,7 +125,7 @@ void print_json(const Comparison& comparison, const CompareOptions& options,
 
 ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
              const Context& context) {
-  std::vector<tick::Policy> policies = parse_policies(options.policies);
+  const std::vector<ChosenSystem> policies = parse_policies(options.policies, options.system);
   if (!options.real && options.profile.empty()) options.profile = "ec2-large";
   if (!options.profile.empty()) (void)net::parse_profile(options.profile, "--profile");
   const Slowdowns slowdowns = Slowdowns::parse(options.slowdown);
@@ -133,7 +137,7 @@ ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
   if (options.real) {
     comparison = compare_blocking(
         policies, options.n_rounds, model.app().name(), context.err,
-        [&](const tick::Policy& policy, std::uint32_t round) {
+        [&](const ChosenSystem& policy, std::uint32_t round) {
           return run_job(job_words(options, model, single_model, policy, options.seed + round));
         });
   } else {
@@ -161,7 +165,8 @@ void add_options(CLI::App& parser, CompareOptions& options) {
   };
   const auto at_least_1 = CLI::Range(1U, 1'000'000U).description("");
   add("--policies", options.policies,
-      "Separated by commas; gains are told over local, or the first")
+      (std::string("Separated by commas; gains are told over local, or the first: ") + kPolicyHelp)
+          .c_str())
       ->capture_default_str();
   add("--nodes,-n", options.n_nodes, "Virtual nodes, or processes")
       ->capture_default_str()
@@ -173,10 +178,6 @@ void add_options(CLI::App& parser, CompareOptions& options) {
   add("--ticks", options.ticks, "Ticks of a run")
       ->capture_default_str()
       ->check(CLI::Range(tick::Tick{1}, tick::Tick{1} << 53).description(""));
-  add("--epoch", options.epoch,
-      "Cut the model again each N ticks, by the state that there is then; 0: never")
-      ->capture_default_str()
-      ->check(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53).description(""));
   add("--profile", options.profile,
       "Latency: a name, key=value,.. or a file; default: ec2-large, with --real none");
   add("--seed", options.seed, "Of the model; round R has delays of seed + R")
@@ -185,6 +186,7 @@ void add_options(CLI::App& parser, CompareOptions& options) {
   parser.add_flag("--real", options.real, "Processes under rubato launch, not the simulator")
       ->group("Compare");
   add("--mpi", options.mpi, "With --real: openmpi or mpich");
+  add_system_options(parser, options.system);
 }
 
 }  // namespace
@@ -192,27 +194,29 @@ void add_options(CLI::App& parser, CompareOptions& options) {
 void add_compare(CommandLine& line) {
   const bool single = line.identity().single_model;
   add_model_command(
-      line, {.command = {.name = "compare",
-                         .group = kRunGroup,
-                         .summary = "Compare the policies on a model, simulated or on processes",
-                         .examples = "",
-                         .run = {}},
-             .prepare =
-                 [single](CLI::App& parser, const tick::App& app) {
-                   auto options = std::make_shared<CompareOptions>();
-                   options->ticks = app.default_ticks();
-                   add_options(parser, *options);
-                   return [options, single](ChosenModel& model, const Context& context) {
-                     return run(*options, model, single, context);
-                   };
-                 },
-             .examples =
-                 [](const tick::App& app) {
-                   const std::string& name = app.name();
-                   return std::vector<std::string>{
-                       name, name + " --nodes 50 --policies \"local, k2m3d10\" --rounds 20",
-                       name + " --real --nodes 4 --profile ec2-large --json"};
-                 }});
+      line,
+      {.command = {.name = "compare",
+                   .group = kRunGroup,
+                   .summary = "Compare the policies on a model, simulated or on processes",
+                   .examples = "",
+                   .run = {}},
+       .prepare =
+           [single](CLI::App& parser, const tick::App& app) {
+             auto options = std::make_shared<CompareOptions>();
+             options->ticks = app.default_ticks();
+             add_options(parser, *options);
+             return [options, single](ChosenModel& model, const Context& context) {
+               return run(*options, model, single, context);
+             };
+           },
+       .examples =
+           [](const tick::App& app) {
+             const std::string& name = app.name();
+             return std::vector<std::string>{
+                 name,
+                 name + " --nodes 50 --policies \"local, k2m3d10, asytick-plb, auto\" --rounds 20",
+                 name + " --real --nodes 4 --profile ec2-large --json"};
+           }});
 }
 
 }  // namespace rubato::tools

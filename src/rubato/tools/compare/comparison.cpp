@@ -18,6 +18,7 @@ Round round_of(const tick::RunResult& result) {
   round.waiting_share = result.waiting_share();
   round.checksum = result.checksum;
   round.ticks = result.ticks;
+  round.n_pieces = result.n_pieces;
   for (const auto& node : result.nodes) {
     round.n_messages += node.time.n_sent;
     round.n_bytes += node.time.bytes_sent;
@@ -60,7 +61,9 @@ Mean PolicyRounds::waiting_share() const {
 }
 
 const PolicyRounds& Comparison::baseline() const {
-  const auto local = std::ranges::find(policies, tick::Policy{}, &PolicyRounds::policy);
+  const auto local = std::ranges::find_if(policies, [](const PolicyRounds& each) {
+    return each.policy == tick::Policy{} && each.system.empty();
+  });
   return local != policies.end() ? *local : policies.front();
 }
 
@@ -83,19 +86,21 @@ bool Comparison::equal() const {
   });
 }
 
-std::vector<tick::Policy> parse_policies(std::string_view text) {
-  std::vector<tick::Policy> policies;
+std::vector<ChosenSystem> parse_policies(std::string_view text, const SystemWords& words) {
+  std::vector<ChosenSystem> policies;
   std::string word;
   int depth = 0;
   const auto finish = [&] {
     const std::size_t first = word.find_first_not_of(' ');
     if (first != std::string::npos) {
       word = word.substr(first, word.find_last_not_of(' ') + 1 - first);
-      const tick::Policy policy = tick::Policy::parse(word);
-      if (std::ranges::find(policies, policy) != policies.end()) {
-        throw Error("policy " + policy.to_string() + " is given twice", ExitCode::usage);
+      SystemWords of_this = words;
+      of_this.policy = word;
+      ChosenSystem chosen = choose_system(of_this);
+      if (std::ranges::find(policies, chosen.label(), &ChosenSystem::label) != policies.end()) {
+        throw Error("policy " + chosen.label() + " is given twice", ExitCode::usage);
       }
-      policies.push_back(policy);
+      policies.push_back(std::move(chosen));
     }
     word.clear();
   };
@@ -109,40 +114,40 @@ std::vector<tick::Policy> parse_policies(std::string_view text) {
   }
   finish();
   if (policies.empty()) {
-    throw Error("expected policies, e.g. \"local, schedule(10), k3m5d10\", found none",
+    throw Error("expected policies, e.g. \"local, schedule(10), k3m5d10, asytick\", found none",
                 ExitCode::usage);
   }
   return policies;
 }
 
-Comparison compare(const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
-                   const std::function<Round(const tick::Policy&, std::uint32_t)>& run) {
+Comparison compare(const std::vector<ChosenSystem>& policies, std::uint32_t n_rounds,
+                   const std::function<Round(const ChosenSystem&, std::uint32_t)>& run) {
   RUBATO_REQUIRE(!policies.empty() && n_rounds > 0, policies.size(), n_rounds);
   Comparison comparison;
   for (const auto& policy : policies)
-    comparison.policies.push_back({policy, {}});
+    comparison.policies.push_back({policy.policy, {}, policy.name});
   for (std::uint32_t round = 0; round < n_rounds; ++round) {
-    for (auto& each : comparison.policies)
-      each.rounds.push_back(run(each.policy, round));
+    for (std::size_t i = 0; i < policies.size(); ++i)
+      comparison.policies[i].rounds.push_back(run(policies[i], round));
   }
   return comparison;
 }
 
 namespace {
 
-std::string run_name(const tick::Policy& policy, std::uint32_t round, std::uint32_t n_rounds) {
-  return fmt::format("round {} of {}, {}", round + 1, n_rounds, policy.to_string());
+std::string run_name(const ChosenSystem& policy, std::uint32_t round, std::uint32_t n_rounds) {
+  return fmt::format("round {} of {}, {}", round + 1, n_rounds, policy.label());
 }
 
 }  // namespace
 
-Comparison compare_blocking(const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
+Comparison compare_blocking(const std::vector<ChosenSystem>& policies, std::uint32_t n_rounds,
                             const std::string& title, std::ostream& err,
-                            const std::function<Round(const tick::Policy&, std::uint32_t)>& run) {
+                            const std::function<Round(const ChosenSystem&, std::uint32_t)>& run) {
   ProgressClock progress(err, is_terminal(STDERR_FILENO), title);
   const std::size_t n_runs = policies.size() * n_rounds;
   std::size_t n_done = 0;
-  return compare(policies, n_rounds, [&](const tick::Policy& policy, std::uint32_t round) {
+  return compare(policies, n_rounds, [&](const ChosenSystem& policy, std::uint32_t round) {
     progress.at(
         static_cast<double>(n_done) / static_cast<double>(n_runs),
         fmt::format("run {} of {}: {}", n_done + 1, n_runs, run_name(policy, round, n_rounds)));
@@ -152,15 +157,17 @@ Comparison compare_blocking(const std::vector<tick::Policy>& policies, std::uint
 }
 
 Comparison compare_simulated(const tick::Problem& problem,
-                             const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
+                             const std::vector<ChosenSystem>& policies, std::uint32_t n_rounds,
                              RunRequest request, const std::string& title, std::ostream& err) {
   Progress progress(err, is_terminal(STDERR_FILENO), title, steady_now());
   const auto n_runs = static_cast<double>(policies.size() * n_rounds);
   const std::uint64_t seed = request.seed;
   request.model = title;
   double n_done = 0;
-  return compare(policies, n_rounds, [&](const tick::Policy& policy, std::uint32_t round) {
-    request.policy = policy;
+  return compare(policies, n_rounds, [&](const ChosenSystem& policy, std::uint32_t round) {
+    request.policy = policy.policy;
+    request.system = policy.name;
+    request.sharing = policy.sharing;
     request.seed = seed + round;
     const double begin = n_done++ / n_runs;
     return round_of(simulate_problem(
@@ -169,7 +176,7 @@ Comparison compare_simulated(const tick::Problem& problem,
 }
 
 io::Table comparison_table(const Comparison& comparison) {
-  const std::string over = "over " + comparison.baseline().policy.to_string();
+  const std::string over = "over " + comparison.baseline().name();
   io::Table table({{"policy"},
                    {"ticks/s", 1},
                    {"+-", 1},
@@ -183,7 +190,7 @@ io::Table comparison_table(const Comparison& comparison) {
     const Mean rate = each.ticks_per_second();
     const Round& first = each.rounds.front();
     table.row()
-        .text(each.policy.to_string())
+        .text(each.name())
         .number(rate.mean)
         .number(rate.deviation)
         .number(comparison.gain(each))
@@ -199,7 +206,7 @@ io::Table comparison_table(const Comparison& comparison) {
 io::Table rounds_table(const Comparison& comparison) {
   std::vector<io::TableColumn> columns{{"round"}};
   for (const auto& each : comparison.policies)
-    columns.push_back({each.policy.to_string(), 1});
+    columns.push_back({each.name(), 1});
   io::Table table(std::move(columns));
   for (std::size_t i = 0; i < comparison.policies.front().rounds.size(); ++i) {
     table.row().integer(static_cast<std::int64_t>(i) + 1);
@@ -213,8 +220,7 @@ io::BarChart comparison_chart(const Comparison& comparison) {
   io::BarChart chart{.title = "Throughput", .unit = "ticks/s", .n_decimals = 0};
   const PolicyRounds& fastest = comparison.fastest();
   for (const auto& each : comparison.policies) {
-    chart.bars.push_back(
-        {each.policy.to_string(), each.ticks_per_second().mean, &each == &fastest});
+    chart.bars.push_back({each.name(), each.ticks_per_second().mean, &each == &fastest});
   }
   return chart;
 }
@@ -225,6 +231,8 @@ void put_comparison(io::JsonWriter& json, const Comparison& comparison) {
     const Mean rate = each.ticks_per_second();
     json.begin_object()
         .field("policy", each.policy.to_string())
+        .field("system", each.system)
+        .field("pieces", each.rounds.front().n_pieces)
         .field("ticks_per_second", rate.mean)
         .field("deviation", rate.deviation)
         .field("gain", comparison.gain(each))
@@ -257,8 +265,8 @@ std::string equality_line(const Comparison& comparison) {
       if (round.checksum == first.checksum && round.ticks == first.ticks) continue;
       return fmt::format(
           "{} in round {} ended at tick {} with checksum {}, expected tick {} with {} as {} had",
-          each.policy.to_string(), i + 1, round.ticks, shown_checksum(round.checksum), first.ticks,
-          shown_checksum(first.checksum), comparison.policies.front().policy.to_string());
+          each.name(), i + 1, round.ticks, shown_checksum(round.checksum), first.ticks,
+          shown_checksum(first.checksum), comparison.policies.front().name());
     }
   }
   return fmt::format("all {} runs ended with the same bits at tick {}, checksum {}", n_runs,

@@ -14,6 +14,7 @@
 #include "rubato/io/table.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tools/run/runner.hpp"
+#include "rubato/tools/run/system_words.hpp"
 
 namespace rubato::tools {
 
@@ -25,6 +26,7 @@ struct Round {
   std::uint64_t n_bytes = 0;
   std::uint64_t checksum = 0;
   tick::Tick ticks = 0;
+  std::uint32_t n_pieces = 0;  // 0: as the model cuts itself
 };
 [[nodiscard]] Round round_of(const tick::RunResult& result);
 
@@ -37,6 +39,10 @@ struct Mean {
 struct PolicyRounds {
   tick::Policy policy;
   std::vector<Round> rounds;
+  std::string system{};  // a name of the policy with its sharing; "": it has none
+
+  // What people said: the system, or the policy.
+  [[nodiscard]] std::string name() const { return system.empty() ? policy.to_string() : system; }
 
   [[nodiscard]] Mean ticks_per_second() const;
   [[nodiscard]] Mean waiting_share() const;
@@ -45,7 +51,7 @@ struct PolicyRounds {
 struct Comparison {
   std::vector<PolicyRounds> policies;
 
-  // The policy that gains are told against: `local`, else the first.
+  // What gains are told against: policy local, which auto is not, else the first.
   [[nodiscard]] const PolicyRounds& baseline() const;
   // Ratio of the mean throughputs.
   [[nodiscard]] double gain(const PolicyRounds& policy) const;
@@ -54,9 +60,11 @@ struct Comparison {
   [[nodiscard]] bool equal() const;
 };
 
-// "bulk, local, k3m5d10": policies separated by commas outside of parentheses, or by ";". Throws
-// Error (usage) for a bad one, one that comes twice, or none.
-[[nodiscard]] std::vector<tick::Policy> parse_policies(std::string_view text);
+// "bulk, local, k3m5d10, asytick": what --policy of `run` takes, separated by commas outside of
+// parentheses, or by ";"; `words` has the other options, of all of them. Throws Error (usage) for a bad
+// one, one that comes twice, or none.
+[[nodiscard]] std::vector<ChosenSystem> parse_policies(std::string_view text,
+                                                       const SystemWords& words = {});
 
 // bulk, local, schedule(10), replicate(3,5), and the last two together.
 inline constexpr const char* kDefaultPolicies =
@@ -65,18 +73,18 @@ inline constexpr const char* kDefaultPolicies =
 // Runs each policy once a round, in their order. `run(policy, round)`; rounds count from 0. Throws
 // what it throws. REQUIRES: at least one policy and one round.
 [[nodiscard]] Comparison compare(
-    const std::vector<tick::Policy>& policies, std::uint32_t n_rounds,
-    const std::function<Round(const tick::Policy&, std::uint32_t)>& run);
+    const std::vector<ChosenSystem>& policies, std::uint32_t n_rounds,
+    const std::function<Round(const ChosenSystem&, std::uint32_t)>& run);
 
 // The same by programs that block: `run` as above. Progress goes to `err` under `title`.
 [[nodiscard]] Comparison compare_blocking(
-    const std::vector<tick::Policy>& policies, std::uint32_t n_rounds, const std::string& title,
-    std::ostream& err, const std::function<Round(const tick::Policy&, std::uint32_t)>& run);
+    const std::vector<ChosenSystem>& policies, std::uint32_t n_rounds, const std::string& title,
+    std::ostream& err, const std::function<Round(const ChosenSystem&, std::uint32_t)>& run);
 
-// The same in the simulator: `request` but for its policy and seed; round r has the delays of seed
+// The same in the simulator: `request` but for its policy, sharing and seed; round r has the delays of seed
 // + r. Progress goes to `err` under `title`.
 [[nodiscard]] Comparison compare_simulated(const tick::Problem& problem,
-                                           const std::vector<tick::Policy>& policies,
+                                           const std::vector<ChosenSystem>& policies,
                                            std::uint32_t n_rounds, RunRequest request,
                                            const std::string& title, std::ostream& err);
 

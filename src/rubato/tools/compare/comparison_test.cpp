@@ -19,8 +19,8 @@ Round round_with(double rate, std::uint64_t checksum) {
 TEST(Comparison, RunsRoundsInAFixedOrder) {
   std::vector<std::string> order;
   const auto comparison =
-      compare(parse_policies("local, d3"), 2, [&](const tick::Policy& policy, std::uint32_t round) {
-        order.push_back(policy.to_string() + " " + std::to_string(round));
+      compare(parse_policies("local, d3"), 2, [&](const ChosenSystem& policy, std::uint32_t round) {
+        order.push_back(policy.label() + " " + std::to_string(round));
         return round_with(1, 1);
       });
   EXPECT_EQ(order,
@@ -29,7 +29,7 @@ TEST(Comparison, RunsRoundsInAFixedOrder) {
 
 TEST(Comparison, TellsGainsOverLocalWhereverItStands) {
   Comparison comparison;
-  comparison.policies = {{tick::Policy::parse("d1"), {round_with(6, 1), round_with(10, 1)}},
+  comparison.policies = {{tick::Policy::parse("d1"), {round_with(6, 1), round_with(10, 1)}, ""},
                          {tick::Policy::parse("local"), {round_with(3, 1), round_with(5, 1)}}};
   EXPECT_DOUBLE_EQ(comparison.gain(comparison.policies[0]), 2);
   EXPECT_EQ(&comparison.fastest(), &comparison.policies[0]);
@@ -51,7 +51,7 @@ TEST(Comparison, NamesTheRunWithOtherBits) {
 TEST(Comparison, ReadsPoliciesWithCommasOfTheirOwn) {
   const auto policies = parse_policies("replicate(2,3)+schedule(4), local; k1m1");
   ASSERT_EQ(policies.size(), 3U);
-  EXPECT_EQ(policies[0], tick::Policy::parse("k2m3d4"));
+  EXPECT_EQ(policies[0].policy, tick::Policy::parse("k2m3d4"));
   EXPECT_THROW((void)parse_policies("local, bulk, local"), Error);
   try {
     (void)parse_policies("local, glocal ");
@@ -109,6 +109,42 @@ TEST(CompareCommand, JsonHasTheRawRounds) {
   ASSERT_EQ(json.at("policies").size(), 2U);
   EXPECT_EQ(json.at("policies").at(1).at("policy"), "schedule(2)");
   EXPECT_EQ(json.at("policies").at(1).at("rounds").size(), 3U);
+}
+
+TEST(CompareCommand, KnowsTheSystemsAndAutoAndHowTheyShareWork) {
+  const Answer answer =
+      call({"compare", "fish", "--fish", "600", "--ticks", "24", "--nodes", "3", "--rounds", "1",
+            "--policies", "local, auto, oritick, comtick, asytick, asytick-plb", "--pieces", "12",
+            "--epoch", "5", "--balance", "persistence", "--json"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const auto json = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(json.at("equal"), true);
+  const auto& policies = json.at("policies");
+  ASSERT_EQ(policies.size(), 6U);
+  EXPECT_EQ(policies.at(0).at("system"), "");
+  EXPECT_EQ(policies.at(3).at("system"), "comtick");
+  EXPECT_EQ(policies.at(3).at("policy"), "bulk");
+  EXPECT_EQ(policies.at(5).at("policy"), "pieces(8)");
+  for (const auto& each : policies)
+    EXPECT_EQ(each.at("pieces"), 12) << each.at("system");
+  const Answer table = call({"compare", "fish", "--fish", "600", "--ticks", "9", "--nodes", "3",
+                             "--rounds", "1", "--policies", "auto, asytick"});
+  for (const char* words : {"over auto", "\nasytick "})
+    EXPECT_NE(table.out.find(words), std::string::npos) << words << " in " << table.out;
+}
+
+TEST(CompareCommand, NamesTheNearestOfAllPoliciesAsRunDoes) {
+  for (const auto& words :
+       {std::vector<std::string>{"compare", "fish", "--policies", "local, asytick-pbl"},
+        std::vector<std::string>{"run", "fish", "--policy", "asytick-pbl"}}) {
+    const Answer answer = call(words);
+    EXPECT_EQ(answer.code, 2);
+    for (const char* text : {"unknown term \"asytick-pbl\" (did you mean \"asytick-plb\"?)",
+                             "pieces(D), oritick, comtick, asytick, asytick-plb, auto or short"})
+      EXPECT_NE(answer.err.find(text), std::string::npos) << text << " in " << answer.err;
+  }
+  const Answer beside = call({"run", "fish", "--policy", "asytick+schedule(3)"});
+  EXPECT_NE(beside.err.find("\"asytick\" stands alone"), std::string::npos) << beside.err;
 }
 
 TEST(CompareCommand, RefusesABadPolicy) {

@@ -11,7 +11,7 @@ io::BarChart waiting_chart(const Comparison& comparison) {
   chart.n_decimals = 1;
   for (const auto& each : comparison.policies) {
     chart.bars.push_back(
-        {each.policy.to_string(), 100 * each.waiting_share().mean, &each == &comparison.fastest()});
+        {each.name(), 100 * each.waiting_share().mean, &each == &comparison.fastest()});
   }
   return chart;
 }
@@ -20,7 +20,7 @@ io::BarChart waiting_chart(const Comparison& comparison) {
 io::LineChart rounds_chart(const Comparison& comparison) {
   io::LineChart chart{.title = "Throughput by round", .x_label = "round", .y_label = "ticks/s"};
   for (const auto& each : comparison.policies) {
-    io::Series series{.name = each.policy.to_string()};
+    io::Series series{.name = each.name()};
     for (std::size_t i = 0; i < each.rounds.size(); ++i) {
       series.x.push_back(static_cast<double>(i + 1));
       series.y.push_back(each.rounds[i].ticks_per_second);
@@ -41,8 +41,8 @@ void write_demo_report(const std::string& path, const Scene& scene, const Compar
       "{} virtual hosts run {} ticks of the model {} over a network with the delays of {}: most "
       "messages take a fraction of a millisecond, a few take up to thirty. {} is the fastest "
       "policy, {:.1f} times as fast as {}. {}.",
-      scene.n_nodes, scene.ticks, scene.model, scene.profile, best.policy.to_string(),
-      comparison.gain(best), comparison.baseline().policy.to_string(), equality_line(comparison)));
+      scene.n_nodes, scene.ticks, scene.model, scene.profile, best.name(), comparison.gain(best),
+      comparison.baseline().name(), equality_line(comparison)));
   if (!picture.pixels.empty()) {
     report.image(picture, "The last state, the same for every policy, node count and core count.");
   }

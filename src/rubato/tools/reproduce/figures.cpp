@@ -33,10 +33,11 @@ class Experiment {
   }
 
   void run(const std::vector<std::string>& policies) {
-    std::vector<tick::Policy> parsed;
+    std::vector<ChosenSystem> parsed;
     for (const auto& text : policies) {
       const tick::Policy policy = tick::Policy::parse(text);
-      if (std::ranges::find(parsed, policy) == parsed.end()) parsed.push_back(policy);
+      if (std::ranges::find(parsed, policy, &ChosenSystem::policy) == parsed.end())
+        parsed.push_back({.policy = policy});
     }
     err_ << fmt::format("{} on {} hosts: {} policies, {} round{} of {} ticks\n", workload_.model,
                         n_hosts_, parsed.size(), options_.n_rounds,
