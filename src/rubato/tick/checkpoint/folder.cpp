@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -36,6 +37,12 @@ bool is_same_file(int fd, const std::string& path) {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
+// "ck/tick-00000010/" without its end.
+fs::path without_end(const std::string& path) {
+  const fs::path folder(path);
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
 Error in_the_way(const std::string& folder, Tick tick, Tick begin) {
   const std::string older = begin < 0
                                 ? ""
@@ -45,6 +52,13 @@ Error in_the_way(const std::string& folder, Tick tick, Tick begin) {
                    older + ": expected --resume " + folder +
                    " to go on from it, or --checkpoint with another folder",
                ExitCode::usage);
+}
+
+// Of the folder of a checkpoint.
+std::optional<Tick> tick_of_name(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const auto tick = io::parse_number<Tick>(name.substr(kPrefix.size()));
+  return tick ? std::optional<Tick>(*tick) : std::nullopt;
 }
 
 // It stays, under a name that no checkpoint has.
@@ -80,9 +94,8 @@ std::vector<CheckpointEntry> list_checkpoints(const std::string& folder) {
   std::error_code ignored;
   for (const auto& each : fs::directory_iterator(folder, ignored)) {
     const std::string name = each.path().filename().string();
-    if (!name.starts_with(kPrefix) || !each.is_directory(ignored)) continue;
-    const auto tick = io::parse_number<Tick>(name.substr(kPrefix.size()));
-    if (!tick) continue;
+    const std::optional<Tick> tick = tick_of_name(name);
+    if (!tick || !each.is_directory(ignored)) continue;
     const std::string path = checkpoint_path(folder, *tick);
     entries.push_back({*tick, path, fs::exists(manifest_path(path), ignored)});
   }
@@ -101,6 +114,29 @@ std::string damage_of(const std::string& path) {
     return CheckpointSource(path, read_manifest(manifest_path(path))).damage();
   } catch (const Error& error) {
     return error.what();
+  }
+}
+
+Error with_older_checkpoint(const Error& error, const std::string& path) {
+  const fs::path folder = without_end(path);
+  const std::optional<Tick> tick = tick_of_name(folder.filename().string());
+  const std::string parent = folder.parent_path().string();
+  std::string older;
+  if (tick) {
+    for (const CheckpointEntry& entry : list_checkpoints(parent.empty() ? "." : parent)) {
+      if (entry.whole && entry.tick < *tick && damage_of(entry.path).empty()) older = entry.path;
+    }
+  }
+  if (older.empty()) return error;
+  return Error(std::string(error.what()) + "; the one before it is whole: --resume " + older,
+               error.code());
+}
+
+Manifest read_checkpoint(const std::string& path) {
+  try {
+    return read_manifest(manifest_path(path));
+  } catch (const Error& error) {
+    throw with_older_checkpoint(error, path);
   }
 }
 
@@ -126,7 +162,7 @@ std::string find_checkpoint_of_job(const std::string& folder, const std::string&
 CheckpointEntry find_checkpoint(const std::string& path) {
   std::error_code ignored;
   if (fs::exists(manifest_path(path), ignored)) {
-    return {read_manifest(manifest_path(path)).tick, path, true};
+    return {read_checkpoint(path).tick, path, true};
   }
   const std::vector<CheckpointEntry> all = list_checkpoints(path);
   const auto newest = std::find_if(all.rbegin(), all.rend(),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/base/error.hpp"
 #include "rubato/tick/checkpoint/manifest.hpp"
 
 namespace rubato::tick {
@@ -28,6 +29,12 @@ struct CheckpointEntry {
 // What people mean by `path`: the newest whole checkpoint of a run's folder, or the very checkpoint.
 // Throws Error if there is none, saying what is there.
 [[nodiscard]] CheckpointEntry find_checkpoint(const std::string& path);
+// The manifest of the whole checkpoint at `path`. Throws Error as read_manifest(), naming the one before
+// it as below.
+[[nodiscard]] Manifest read_checkpoint(const std::string& path);
+// `error`, which is about the checkpoint at `path`, with the newest one before it in the same folder
+// that has no damage; without, if there is none.
+[[nodiscard]] Error with_older_checkpoint(const Error& error, const std::string& path);
 // The path of the newest one in `folder` that `job` has written and that has no damage; "": none.
 // `passed` gets what is wrong with newer ones, a sentence each. Reads all parts of what it returns and
 // passes, so that all nodes that read the same files find the same one.

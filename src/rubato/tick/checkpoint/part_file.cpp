@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "rubato/io/output_file.hpp"
@@ -84,16 +83,6 @@ class PartReader {
   std::uint64_t left_;
 };
 
-// The newest before that tick in the folder where the one at `path` lies; "" if there is none.
-std::string older_checkpoint(const std::string& path, Tick tick) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  std::string older;
-  for (const CheckpointEntry& entry : list_checkpoints(folder.empty() ? "." : folder)) {
-    if (entry.whole && entry.tick < tick && damage_of(entry.path).empty()) older = entry.path;
-  }
-  return older;
-}
-
 }  // namespace
 
 std::uint64_t piece_hash(ByteView bytes) noexcept {
@@ -127,10 +116,8 @@ void CheckpointSource::for_each(const std::function<void(ByteView piece)>& f) co
     for (std::uint32_t part = 0; part < manifest_.parts.size(); ++part)
       read_part(part, take);
   } catch (const Error& error) {
-    const std::string older = is_in_f ? "" : older_checkpoint(folder_, manifest_.tick);
-    if (older.empty()) throw;
-    throw Error(std::string(error.what()) + "; the one before it is whole: --resume " + older,
-                error.code());
+    if (is_in_f) throw;
+    throw with_older_checkpoint(error, folder_);
   }
 }
 

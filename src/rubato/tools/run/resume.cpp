@@ -184,7 +184,7 @@ Resumed resume_run(const CheckpointWords& words, ChosenModel& model, std::uint64
     from.pop_back();
   if (is_run_folder(from)) from = checkpoints_path(from);
   resumed.path = tick::find_checkpoint(from).path;
-  Manifest saved = tick::read_manifest(tick::manifest_path(resumed.path));
+  Manifest saved = tick::read_checkpoint(resumed.path);
   const tick::App& app = model.app();
   if (saved.model != app.name()) {
     throw Error(resumed.path + ": expected a checkpoint of the model " + app.name() +
