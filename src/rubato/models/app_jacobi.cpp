@@ -111,8 +111,8 @@ class JacobiApp final : public tick::App {
     io::Table table({{"quantity"}, {"value", 3, "", true}});
     table.row().text("rows").integer(whole(x.size()));
     table.row().text("entries").integer(whole(solver_->system().graph->n_edges() + x.size()));
-    table.row().text("residual, largest").number(residual.norm(JacobiNorm::max));
-    table.row().text("residual, length").number(residual.norm(JacobiNorm::l2));
+    table.row().text("residual, largest").number(solver_->of_units(residual.norm(JacobiNorm::max)));
+    table.row().text("residual, length").number(solver_->of_units(residual.norm(JacobiNorm::l2)));
     table.row().text("residual / b").number(residual.norm(options_.norm) / solver_->scale());
     return table;
   }

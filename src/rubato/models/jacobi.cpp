@@ -1,5 +1,6 @@
 #include "rubato/models/jacobi.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "rubato/io/number.hpp"
@@ -19,14 +20,16 @@ void JacobiOptions::validate() const {
 Jacobi::Jacobi(JacobiSystem system, JacobiOptions options)
     : system_(std::move(system)), options_(options) {
   options_.validate();
+  double most = 0;
+  for (const double b : *system_.b) {
+    if (!std::isfinite(b)) throw Error("jacobi: b: expected finite numbers, found another");
+    most = std::max(most, std::abs(b));
+  }
+  if (most > 0) exponent_ = std::ilogb(most);
   JacobiSize size;
   for (const double b : *system_.b)
-    size.add(b);
-  const double norm = size.norm(options_.norm);
-  if (!std::isfinite(norm)) {
-    throw Error("jacobi: b: expected numbers whose squares have a finite sum, found larger ones");
-  }
-  if (norm > 0) scale_ = norm;
+    size.add(in_units(1, b));
+  if (most > 0) scale_ = size.norm(options_.norm);
 }
 
 JacobiSize Jacobi::residual(const std::vector<double>& x) const {
@@ -38,7 +41,7 @@ JacobiSize Jacobi::residual(const std::vector<double>& x) const {
     double rest = (*system_.b)[v];
     for (std::size_t i = 0; i < columns.size(); ++i)
       rest -= (weights == nullptr ? 1 : weights[i]) * x[columns[i]];
-    size.add(rest - (*system_.diagonal)[v] * x[v]);
+    size.add(in_units(1, rest - (*system_.diagonal)[v] * x[v]));
   }
   return size;
 }

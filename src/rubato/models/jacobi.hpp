@@ -8,7 +8,9 @@
 //
 // The residual b - A x(t) costs nothing: its row i is a_ii (x_i(t + 1) - x_i(t)), which a step
 // knows. The stop condition takes its largest entry or its length, in exact sums, over that of b,
-// so that every policy and every number of nodes ends at the same tick.
+// so that every policy and every number of nodes ends at the same tick. Both are taken in units of the
+// power of two next to the largest entry of b: their squares would leave the numbers for a b below
+// 1e-154 or above it, and what is too small to be seen would pass for solved.
 
 #include <cmath>
 #include <cstdint>
@@ -88,7 +90,7 @@ class Jacobi {
   // The residual of the state before the step.
   using Measure = JacobiSize;
   void measure(Measure& m, VertexId v, const Value& before, const Value& after) const {
-    m.add((*system_.diagonal)[v] * (after - before));
+    m.add(in_units((*system_.diagonal)[v], after - before));
   }
   void combine(Measure& into, const Measure& from) const { into.add(from); }
   [[nodiscard]] bool stop(const Measure& m, Tick /*t*/) const {
@@ -101,10 +103,12 @@ class Jacobi {
 
   [[nodiscard]] const JacobiSystem& system() const noexcept { return system_; }
   [[nodiscard]] const JacobiOptions& options() const noexcept { return options_; }
-  // The norm of b, or 1 if b is 0: what residuals are divided by.
+  // The norm of b in units, or 1 if b is 0: what residuals are divided by.
   [[nodiscard]] double scale() const noexcept { return scale_; }
-  // b - A x. x: [n_rows]
+  // b - A x, in units. x: [n_rows]
   [[nodiscard]] JacobiSize residual(const std::vector<double>& x) const;
+  // A number of units as itself.
+  [[nodiscard]] double of_units(double x) const noexcept { return std::ldexp(x, exponent_); }
 
   // Files have the row, from 1 as in Matrix Market, and x.
   [[nodiscard]] std::vector<tick::OutputColumn> output_columns() const {
@@ -115,8 +119,15 @@ class Jacobi {
   }
 
  private:
+  // a * x; exact where a * x is, unless that is no number and this is one.
+  [[nodiscard]] double in_units(double a, double x) const noexcept {
+    const double product = a * x;
+    return std::isfinite(product) ? std::ldexp(product, -exponent_) : a * std::ldexp(x, -exponent_);
+  }
+
   JacobiSystem system_;
   JacobiOptions options_;
+  int exponent_ = 0;  // a unit is 2^exponent
   double scale_ = 1;
 };
 
