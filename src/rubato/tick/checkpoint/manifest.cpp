@@ -16,7 +16,8 @@ namespace rubato::tick {
 namespace {
 
 constexpr std::string_view kMagic = "rubatoCM";
-constexpr std::uint32_t kVersion = 2;  // of the format
+constexpr std::uint32_t kVersion = 3;  // of the format
+constexpr std::uint32_t kVersionWithoutSettings = 2;
 constexpr std::uint32_t kVersionWithoutJob = 1;
 
 void put(Writer& out, const Manifest& m) {
@@ -35,6 +36,11 @@ void put(Writer& out, const Manifest& m) {
   }
   out.put_vector(m.parts);
   out.put_string(m.job);
+  out.put(static_cast<std::uint64_t>(m.settings.size()));
+  for (const CheckpointSetting& setting : m.settings) {
+    out.put_string(setting.name);
+    out.put_string(setting.text);
+  }
 }
 
 Manifest get_manifest(Reader& in, std::uint32_t version) {
@@ -54,7 +60,14 @@ Manifest get_manifest(Reader& in, std::uint32_t version) {
     parameter.file_hash = in.get<std::uint64_t>();
   }
   m.parts = in.get_vector<CheckpointPart>();
-  if (version != kVersionWithoutJob) m.job = in.get_string();
+  if (version > kVersionWithoutJob) m.job = in.get_string();
+  if (version <= kVersionWithoutSettings) return m;
+  const auto n_settings = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < n_settings; ++i) {
+    CheckpointSetting& setting = m.settings.emplace_back();
+    setting.name = in.get_string();
+    setting.text = in.get_string();
+  }
   return m;
 }
 
@@ -91,8 +104,8 @@ Manifest read_manifest(const std::string& path) {
   try {
     (void)in.get_view(kMagic.size());
     const auto version = in.get<std::uint32_t>();
-    if (version != kVersion && version != kVersionWithoutJob) {
-      throw Error("expected version " + std::to_string(kVersionWithoutJob) + " or " +
+    if (version < kVersionWithoutJob || version > kVersion) {
+      throw Error("expected version " + std::to_string(kVersionWithoutJob) + " to " +
                   std::to_string(kVersion) + " of the format, found " + std::to_string(version));
     }
     if (in.get<std::uint32_t>() != 0) throw Error("expected 0 at offset 12: the file was changed");

@@ -26,6 +26,15 @@ struct CheckpointParameter {
   bool operator==(const CheckpointParameter&) const = default;
 };
 
+// What of a run's engine people had said, as the options of `rubato run` have it: "policy", "pieces",
+// "balance", "epoch", "checkpoint-every". It has no part in the bits.
+struct CheckpointSetting {
+  std::string name;
+  std::string text;
+
+  bool operator==(const CheckpointSetting&) const = default;
+};
+
 // One part: a file of its own.
 struct CheckpointPart {
   std::uint64_t n_bytes = 0;   // of the file
@@ -52,13 +61,14 @@ struct Manifest {
   std::string job{};
   std::vector<CheckpointParameter> parameters;
   std::vector<CheckpointPart> parts;  // [n_nodes]
+  std::vector<CheckpointSetting> settings{};
 
   bool operator==(const Manifest&) const = default;
 };
 
 // Writes the file durably; it appears whole. Throws Error that names it if it cannot be written.
 void write_manifest(const std::string& path, const Manifest& manifest);
-// Reads those of version 1 too, which have no job. Throws Error that names the file: it is not there,
+// Reads those of version 1 too, which have no job, and of version 2: neither has settings. Throws Error that names the file: it is not there,
 // no manifest, of another version of the format, cut or changed.
 [[nodiscard]] Manifest read_manifest(const std::string& path);
 

@@ -17,7 +17,11 @@ namespace rubato::tools {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kNever = "never";
+
 using tick::CheckpointParameter;
+using tick::CheckpointSetting;
 using tick::Manifest;
 using tick::Tick;
 
@@ -43,8 +47,8 @@ std::string changeable(const tick::Parameters& parameters) {
 }
 
 // One parameter of the run that was saved, in the run that goes on. Sets it if people have not.
-// Returns whether it differs, and the state with it.
-bool take_parameter(const CheckpointParameter& saved, ChosenModel& model) {
+// Returns how it differs, if the state differs with it, else "".
+std::string take_parameter(const CheckpointParameter& saved, ChosenModel& model) {
   const auto& list = model.parameters().list();
   const auto known = std::ranges::find(list, saved.name, &tick::Parameters::Parameter::name);
   if (known == list.end())
@@ -54,8 +58,10 @@ bool take_parameter(const CheckpointParameter& saved, ChosenModel& model) {
   const std::string& text = given == nullptr ? saved.text : *given;
   const bool is_file = saved.file_hash != 0 && known->is_file;
   if (is_file ? hash_of(*known, text) == saved.file_hash : known->is_same(text, saved.text))
-    return false;
-  if (known->may_change) return !known->same_bits;
+    return "";
+  if (known->may_change) {
+    return known->same_bits ? "" : " --" + saved.name + " " + text + " in place of " + saved.text;
+  }
   const bool same_name = text == saved.text;
   throw Error(
       "--" + saved.name + ": expected " +
@@ -106,8 +112,8 @@ void parse_every(const std::string& text, tick::CheckpointOptions& options) {
     }
   }
   throw Error(
-      "--checkpoint-every: expected a number of ticks, 1 or more, or a time such as 500ms, "
-      "2s, 10min or 1h, found \"" +
+      "--checkpoint-every: expected a number of ticks, 1 or more, a time such as 500ms, 2s, 10min "
+      "or 1h, or never, found \"" +
           text + "\"",
       ExitCode::usage);
 }
@@ -125,6 +131,101 @@ std::string folder_of(const CheckpointWords& words, const ChosenModel& model,
   return model.app().name() + ".run/checkpoints";
 }
 
+// How the run is run, as its checkpoints keep it.
+std::vector<CheckpointSetting> settings_of(const SystemWords& system,
+                                           const CheckpointWords& words) {
+  std::vector<CheckpointSetting> settings{{"policy", system.policy}};
+  const auto add = [&](const char* name, const std::string& text) {
+    if (!text.empty()) settings.push_back({name, text});
+  };
+  add("pieces", system.n_pieces ? std::to_string(*system.n_pieces) : "");
+  add("balance", system.balance);
+  add("epoch", system.epoch ? std::to_string(*system.epoch) : "");
+  add("checkpoint-every", words.every);
+  return settings;
+}
+
+// What of a saved run is taken over, where people have said nothing else.
+class TakenOver {
+ public:
+  TakenOver(const Manifest& saved, std::string path) : saved_(saved), path_(std::move(path)) {}
+
+  void take_system(SystemWords& system) {
+    if (const std::string* text = find("policy"); text != nullptr && *text != system.policy) {
+      system.policy = *text;
+      note("policy", *text);
+    }
+    take_number("pieces", system.n_pieces);
+    take_text("balance", system.balance);
+    take_number("epoch", system.epoch);
+  }
+  void take_interval(CheckpointWords& words) { take_text("checkpoint-every", words.every); }
+  // "" if that is nothing.
+  [[nodiscard]] std::string words() const {
+    return words_.empty() ? "" : "going on from " + path_ + " as it was run:" + words_;
+  }
+
+ private:
+  [[nodiscard]] const std::string* find(const char* name) const {
+    const auto found = std::ranges::find(saved_.settings, name, &CheckpointSetting::name);
+    return found == saved_.settings.end() ? nullptr : &found->text;
+  }
+  void note(const char* name, const std::string& text) {
+    words_ += std::string(" --") + name + " " + text;
+  }
+  void take_text(const char* name, std::string& target) {
+    const std::string* text = find(name);
+    if (text == nullptr || !target.empty()) return;
+    target = *text;
+    note(name, *text);
+  }
+  template <class T>
+  void take_number(const char* name, std::optional<T>& target) {
+    const std::string* text = find(name);
+    if (text == nullptr || target) return;
+    const auto number = io::parse_number<T>(*text);
+    if (!number) {
+      throw Error(path_ + ": --" + name +
+                  " of the run that was saved: expected a number, found \"" + *text + "\"");
+    }
+    target = *number;
+    note(name, *text);
+  }
+
+  const Manifest& saved_;
+  const std::string path_;
+  std::string words_;
+};
+
+// `may_save`: it is saved as before, if it was.
+void take_run(const Manifest& saved, Resumed& resumed, const ResumedOptions& options,
+              bool policy_is_given, bool may_save) {
+  TakenOver taken(saved, resumed.path);
+  if (!policy_is_given) taken.take_system(options.system);
+  if (may_save) taken.take_interval(options.checkpoint);
+  if (!taken.words().empty()) resumed.warnings.push_back(taken.words());
+}
+
+void check_model(const Manifest& saved, const tick::App& app, const std::string& path) {
+  if (saved.model != app.name()) {
+    throw Error(path + ": expected a checkpoint of the model " + app.name() + ", found one of " +
+                saved.model);
+  }
+  if (saved.model_version != app.version()) {
+    throw Error(path + ": expected version " + std::to_string(app.version()) + " of " + app.name() +
+                ", found " + std::to_string(saved.model_version));
+  }
+}
+
+void warn_of_others(const Manifest& saved, Resumed& resumed) {
+  const core::Identity here = core::identity_of_this_process(1);
+  if (saved.build == here.build && saved.instructions == here.instructions) return;
+  resumed.warnings.push_back(
+      resumed.path + " was written by another " +
+      (saved.build != here.build ? "build, " + saved.program : "kind of processor") +
+      ": the bits may differ from those of a run that was not interrupted");
+}
+
 // The newest in `folder` of an earlier start of this job; "" if there is none, or this is the first.
 std::string checkpoint_of_job(const std::string& folder, std::vector<std::string>& passed) {
   const std::string job = id_of_job();
@@ -135,7 +236,7 @@ std::string checkpoint_of_job(const std::string& folder, std::vector<std::string
 }  // namespace
 
 bool wants_checkpoints(const CheckpointWords& words) noexcept {
-  return !words.folder.empty() || !words.every.empty();
+  return !words.folder.empty() || (!words.every.empty() && words.every != kNever);
 }
 
 std::string id_of_job() {
@@ -162,62 +263,59 @@ void add_checkpoint_options(CLI::App& parser, CheckpointWords& words) {
     parser.add_option(name, target, help)->type_name("")->group("Checkpoints")->check(is_there, "");
   };
   add("--checkpoint-every", words.every,
-      "Save the run each N ticks, or each 2s, 10min, 1h, while it goes on");
+      "Save the run each N ticks, or each 2s, 10min, 1h, while it goes on; never: not, which a run "
+      "that --resume goes on with may have done");
   add("--checkpoint", words.folder,
       "Folder for that; the newest two are kept. SIGTERM, SIGHUP and SIGUSR1 save the run and end "
       "it with "
       "exit code 75. Default: MODEL.run/checkpoints, or that of --record");
   add("--resume", words.resume,
       "Go on from the newest checkpoint of a folder or of a recorded run, on any number of nodes, "
-      "with the same bits; "
-      "parameters are those of the checkpoint");
+      "with the same bits; parameters, policy, pieces, balance, epoch and --checkpoint-every are "
+      "those of the run that was saved, unless others are given");
 }
 
-Resumed resume_run(const CheckpointWords& words, ChosenModel& model, std::uint64_t& seed,
-                   Tick& ticks, GivenOptions given) {
+Resumed resume_run(ResumedOptions options, ChosenModel& model, GivenOptions given) {
+  CheckpointWords& words = options.checkpoint;
+  const bool is_never_saved = words.every == kNever;
+  if (is_never_saved) words.every.clear();
   std::vector<std::string> passed;
   std::string from = checkpoint_of_job(folder_of(words, model, words.resume), passed);
   if (from.empty()) from = words.resume;
   Resumed resumed;
+  resumed.settings = settings_of(options.system, words);
   if (from.empty()) return resumed;
   while (from.size() > 1 && from.ends_with('/'))
     from.pop_back();
   if (is_run_folder(from)) from = checkpoints_path(from);
   resumed.path = tick::find_checkpoint(from).path;
   Manifest saved = tick::read_checkpoint(resumed.path);
-  const tick::App& app = model.app();
-  if (saved.model != app.name()) {
-    throw Error(resumed.path + ": expected a checkpoint of the model " + app.name() +
-                ", found one of " + saved.model);
-  }
-  if (saved.model_version != app.version()) {
-    throw Error(resumed.path + ": expected version " + std::to_string(app.version()) + " of " +
-                app.name() + ", found " + std::to_string(saved.model_version));
-  }
-  if (!given.seed) seed = saved.seed;
-  if (!given.ticks) ticks = saved.ticks;
-  if (model.has("seed")) model.set("seed", std::to_string(seed));
+  check_model(saved, model.app(), resumed.path);
+  if (!given.seed) options.seed = saved.seed;
+  if (!given.ticks) options.ticks = saved.ticks;
+  if (model.has("seed")) model.set("seed", std::to_string(options.seed));
+  std::string changes;
   for (const CheckpointParameter& parameter : saved.parameters) {
     try {
-      resumed.is_branch |= take_parameter(parameter, model);
+      changes += take_parameter(parameter, model);
     } catch (const Error& error) {
       throw error.in("--resume " + resumed.path);
     }
   }
+  resumed.is_branch = !changes.empty();
   if (resumed.is_branch) {
     saved.ends_at = tick::kNoTick;  // another condition, or another state, may decide otherwise
   } else {
-    check_tests(saved, ticks);
+    check_tests(saved, options.ticks);
   }
-  const core::Identity here = core::identity_of_this_process(1);
-  if (saved.build != here.build || saved.instructions != here.instructions) {
-    resumed.warnings.push_back(
-        resumed.path + " was written by another " +
-        (saved.build != here.build ? "build, " + saved.program : "kind of processor") +
-        ": the bits may differ from those of a run that was not interrupted");
-  }
+  // The very checkpoint is one to begin with more than once: two newer ones would take its place.
+  const bool goes_on_there = !resumed.is_branch && resumed.path != from;
+  const bool has_folder = !words.folder.empty() || !words.record.empty();
+  take_run(saved, resumed, options, given.policy, !is_never_saved && (has_folder || goes_on_there));
+  warn_of_others(saved, resumed);
   for (const std::string& damage : passed)
     resumed.warnings.push_back(damage + "; going on from " + resumed.path);
+  resumed.settings = settings_of(options.system, words);
   resumed.source = std::make_unique<tick::CheckpointSource>(resumed.path, std::move(saved));
   return resumed;
 }
@@ -246,6 +344,7 @@ tick::CheckpointOptions checkpoint_options(const CheckpointWords& words, const C
   about.instructions = here.instructions;
   about.job = id_of_job();
   about.parameters = parameters_of(model);
+  about.settings = resumed.settings;
   return options;
 }
 

@@ -8,12 +8,15 @@
 #include "rubato/tick/checkpoint/checkpoints.hpp"
 #include "rubato/tools/model_command.hpp"
 #include "rubato/tools/run/runner.hpp"
+#include "rubato/tools/run/system_words.hpp"
 
 namespace rubato::tools {
 
 // The texts of the options, as people give them.
 struct CheckpointWords {
-  std::string every;  // --checkpoint-every: "100" ticks, or a time: "2s", "500ms", "10min"; "": not
+  // --checkpoint-every: "100" ticks, or a time: "2s", "500ms", "10min"; "": not, or as the run did that
+  // goes on; "never"
+  std::string every;
   std::string folder;    // --checkpoint; "": a default where `every` is given
   std::string resume;    // --resume; "": the run begins at tick 0
   std::string record{};  // the folder that the run is recorded in, with its checkpoints; "": none
@@ -27,21 +30,33 @@ struct Resumed {
   std::string path;                                // of the checkpoint
   bool is_branch = false;                          // a parameter differs
   std::vector<std::string> warnings{};             // lines for people
+  // What a checkpoint of it keeps of how it is run.
+  std::vector<tick::CheckpointSetting> settings{};
 };
 
 // Which options people have set themselves.
 struct GivenOptions {
   bool seed = false;
   bool ticks = false;
+  bool policy = false;
 };
 
-// What `words.resume` names, or, in a job that its launcher has started again (kRestartVariable), the
+// What is run and not what it is run on: a run that goes on takes it from the checkpoint, where people
+// have said nothing else.
+struct ResumedOptions {
+  CheckpointWords& checkpoint;
+  SystemWords& system;
+  std::uint64_t& seed;
+  tick::Tick& ticks;
+};
+
+// What `--resume` names, or, in a job that its launcher has started again (kRestartVariable), the
 // newest checkpoint that an earlier start of it has written (Manifest::job), if there is one. Sets the parameters that people have
-// not set to those of the checkpoint, and `seed` and `ticks` where the flags say that people have not
-// set them. Throws Error if it is of another model, or a parameter differs that may not; names the
-// parameter and those that may.
-[[nodiscard]] Resumed resume_run(const CheckpointWords& words, ChosenModel& model,
-                                 std::uint64_t& seed, tick::Tick& ticks, GivenOptions given);
+// not set to those of the checkpoint, and `options` likewise: another policy than the saved one has
+// none of its pieces, balance and epoch; and the run is saved as it was only where it goes on from
+// a folder's newest, not as a branch nor from the very checkpoint, or where people say a folder. Throws Error if it is of another model, or a
+// parameter differs that may not; names the parameter and those that may.
+[[nodiscard]] Resumed resume_run(ResumedOptions options, ChosenModel& model, GivenOptions given);
 
 // All of the model's, as people have set them or by default.
 [[nodiscard]] std::vector<tick::CheckpointParameter> parameters_of(const ChosenModel& model);

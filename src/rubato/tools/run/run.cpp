@@ -36,6 +36,7 @@ struct RunOptions {
   CheckpointWords checkpoint;
   std::string slowdown = "1";
   std::string costs;  // file; "": as the model says
+  const CLI::Option* policy_option = nullptr;
   const CLI::Option* seed_option = nullptr;
   const CLI::Option* ticks_option = nullptr;
   const CLI::Option* record_option = nullptr;
@@ -107,7 +108,7 @@ void print(const ChosenModel& model, const RunRequest& request, const RunOutcome
 }
 
 ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
-  set_system(options.request, choose_system(options.system));
+  (void)choose_system(options.system);  // what is wrong with it is said before files are read
   options.request.slowdowns = Slowdowns::parse(options.slowdown);
   check(options);
   if (!options.costs.empty()) CostTable::read(options.costs).set(model);
@@ -116,8 +117,11 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   const bool is_recorded = options.record_option->count() > 0;
   if (is_recorded) options.checkpoint.record = record_folder(options.record, model.app().name());
   const Resumed resumed =
-      resume_run(options.checkpoint, model, options.seed, options.request.ticks,
-                 {options.seed_option->count() > 0, options.ticks_option->count() > 0});
+      resume_run({options.checkpoint, options.system, options.seed, options.request.ticks}, model,
+                 {options.seed_option->count() > 0, options.ticks_option->count() > 0,
+                  options.policy_option->count() > 0});
+  if (wants_checkpoints(options.checkpoint) && !signal) signal.emplace();
+  set_system(options.request, choose_system(options.system));
   if (!resumed.source && model.has("seed")) model.set("seed", std::to_string(options.seed));
   options.request.start = resumed.source.get();
   if (resumed.source) {
@@ -175,7 +179,8 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
   const auto add = [&](const char* names, auto& target, const char* help) {
     return parser.add_option(names, target, help)->type_name("")->group(group);
   };
-  add("--policy", options->system.policy, kPolicyHelp)->capture_default_str();
+  options->policy_option =
+      add("--policy", options->system.policy, kPolicyHelp)->capture_default_str();
   options->ticks_option =
       add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
           ->capture_default_str()

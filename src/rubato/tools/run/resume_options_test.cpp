@@ -1,0 +1,73 @@
+// What `--resume` takes over beside the state, and what it says of a branch.
+
+#include <filesystem>
+
+#include "rubato/tools/run/program_test.hpp"
+
+namespace rubato::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ResumeOptions : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static Answer run(const std::vector<std::string>& words,
+                    const std::vector<std::string>& more = {}) {
+    return call(with(with({"run"}, words), more));
+  }
+  // What a run's last line says, or everything if it has failed.
+  static std::string checksum_of(const Answer& answer) {
+    const std::size_t at = answer.out.rfind("checksum ");
+    if (answer.code != 0 || at == std::string::npos) return answer.out + answer.err;
+    return answer.out.substr(at);
+  }
+
+  const std::string folder_ = scratch("resumed");
+};
+
+TEST_F(ResumeOptions, goes_on_as_the_run_was_run_unless_others_are_given) {
+  const std::vector<std::string> fish = {"fish", "--fish", "600", "--ticks", "40"};
+  const std::string whole = checksum_of(run(fish));
+  const auto save = [&] {
+    EXPECT_EQ(checksum_of(
+                  run(fish, {"--simulate", "3", "--policy", "asytick-plb", "--pieces", "16",
+                             "--epoch", "7", "--checkpoint-every", "8", "--checkpoint", folder_})),
+              whole);
+  };
+  save();
+  const std::string tick = folder_ + "/tick-00000032";
+  const auto again = [&](const std::vector<std::string>& more) {
+    return json_of(with({"run", "fish", "--resume", tick, "--simulate", "3"}, more));
+  };
+  const auto same = again({});
+  EXPECT_EQ(same.at("system"), "asytick-plb");
+  EXPECT_EQ(same.at("pieces"), 16);
+  EXPECT_EQ(same.at("epoch"), 7);
+  EXPECT_EQ("checksum " + same.at("checksum").get<std::string>() + "\n", whole);
+  EXPECT_EQ(again({"--pieces", "36"}).at("pieces"), 36);
+  EXPECT_EQ(again({"--epoch", "3"}).at("epoch"), 3);
+  const auto other = again({"--policy", "local"});
+  EXPECT_EQ(other.at("system"), "");
+  EXPECT_EQ(other.at("pieces"), 0);
+  EXPECT_EQ(other.at("epoch"), 0);
+  // The very checkpoint stays the newest; a folder is gone on in.
+  const Answer there = run({"fish", "--resume", tick, "--simulate", "3"});
+  EXPECT_NE(there.err.find("going on from " + tick +
+                           " as it was run: --policy asytick-plb --pieces "
+                           "16 --epoch 7\n"),
+            std::string::npos)
+      << there.err;
+  EXPECT_EQ(there.err.find("checkpoints:"), std::string::npos) << there.err;
+  const Answer never = run({"fish", "--resume", folder_, "--simulate", "3", "--ticks", "60",
+                            "--checkpoint-every", "never"});
+  EXPECT_EQ(never.err.find("checkpoints:"), std::string::npos) << never.err;
+  const Answer on = run({"fish", "--resume", folder_, "--simulate", "3", "--ticks", "60"});
+  EXPECT_NE(on.err.find(" --epoch 7 --checkpoint-every 8\n"), std::string::npos) << on.err;
+  EXPECT_TRUE(fs::exists(folder_ + "/tick-00000056")) << on.err;
+}
+
+}  // namespace
+}  // namespace rubato::tools
