@@ -72,6 +72,8 @@ class NBodyApp final : public tick::App {
     p.same_bits({"partition", "ns-per-body", "ns-per-pair"});
   }
 
+  void begin_branch(tick::Tick begin) override { options_.branch = begin; }
+
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {
     options_.periodic = !reflecting_;
     for (const auto& [name, cost] :

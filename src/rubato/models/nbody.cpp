@@ -451,7 +451,7 @@ void NBody<T, D>::finish(const tick::points::Batch<Tuple, Influence>& batch, tic
       }
       next.kinetic = kinetic[i];
       next.potential = potential[i];
-      if (t == 0) next.energy_start = kinetic[i] + potential[i];
+      if (t == o_.branch) next.energy_start = kinetic[i] + potential[i];
       out.begin(next.id, t);
       out.survive(next);
     }

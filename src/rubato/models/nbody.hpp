@@ -45,7 +45,7 @@ struct Body {
   // At the tick before, which the latest step began at; 0 at tick 0.
   T kinetic = 0;
   T potential = 0;     // half of that of each pair that it is one of
-  T energy_start = 0;  // kinetic + potential at tick 0
+  T energy_start = 0;  // kinetic + potential at tick 0, or where a branch began
 
   bool operator==(const Body&) const = default;
 };
@@ -77,6 +77,9 @@ struct NBodyOptions {
   std::uint64_t groups = 1;
   std::uint64_t gathered = 100;  // bodies of each group
   double rush = 0;               // their speed at most; 0: one cutoff a tick
+  // Of a branch, which has other parameters from this tick of a saved run on: energies are compared
+  // with those there, by these parameters. 0: of none.
+  tick::Tick branch = 0;
 };
 
 // Throws Error (usage) naming what is out of its range.

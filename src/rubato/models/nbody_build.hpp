@@ -13,7 +13,7 @@ NBodyBuild build_nbody(const NBodyOptions& options, const tick::PointsOptions& p
   const auto drift = [model](tick::NodeRun& node) {
     const auto* store = dynamic_cast<const tick::PointsStore<NBody<T, D>>*>(&node.store());
     RUBATO_REQUIRE(store != nullptr);
-    NBodyDrift sums(node.engine().end(), D);
+    NBodyDrift sums(node.engine().end(), D, model.options().branch);
     model.for_each_start(node.plan().self, node.plan().n_nodes,
                          [&](const Body<T, D>& body) { sums.add_start(body); });
     store->for_each_own(node.engine().end(), [&](const Body<T, D>& body) { sums.add_end(body); });

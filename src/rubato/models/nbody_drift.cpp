@@ -1,6 +1,7 @@
 #include "rubato/models/nbody_drift.hpp"
 
 #include <cmath>
+#include <string>
 
 namespace rubato::models {
 
@@ -18,6 +19,7 @@ void NBodyDrift::merge(const NBodyDrift& other) {
 void NBodyDrift::write(Writer& writer) const {
   writer.put(static_cast<std::int64_t>(end_));
   writer.put(static_cast<std::int32_t>(dimensions_));
+  writer.put(static_cast<std::int64_t>(branch_));
   for (const ExactSum* sum : {&energy_start_, &kinetic_, &potential_, &way_})
     writer.put(*sum);
   for (std::size_t d = 0; d < 3; ++d) {
@@ -28,7 +30,8 @@ void NBodyDrift::write(Writer& writer) const {
 
 NBodyDrift NBodyDrift::read(Reader& reader) {
   const auto end = reader.get<std::int64_t>();
-  NBodyDrift drift(end, reader.get<std::int32_t>());
+  const auto dimensions = reader.get<std::int32_t>();
+  NBodyDrift drift(end, dimensions, reader.get<std::int64_t>());
   for (ExactSum* sum : {&drift.energy_start_, &drift.kinetic_, &drift.potential_, &drift.way_}) {
     *sum = reader.get<ExactSum>();
   }
@@ -57,14 +60,18 @@ double NBodyDrift::momentum_drift(std::size_t d) const noexcept {
 
 io::Table NBodyDrift::table() const {
   io::Table table({{"quantity"}, {"start", 6}, {"end", 6}, {"drift", 2, "", true}});
-  if (end_ > 0) {
+  const auto since = [&](tick::Tick start) {
+    return branch_ > 0 ? " since tick " + std::to_string(start) : std::string();
+  };
+  if (end_ > branch_) {
     table.row().text("kinetic energy").empty().number(kinetic()).empty();
     table.row().text("potential energy").empty().number(potential()).empty();
-    table.row().text("energy").number(energy_start()).number(energy()).number(energy_drift());
+    table.row().text("energy" + since(branch_)).number(energy_start());
+    table.number(energy()).number(energy_drift());
   }
   static constexpr std::array kNames{"momentum x", "momentum y", "momentum z"};
   for (std::size_t d = 0; d < static_cast<std::size_t>(dimensions_); ++d) {
-    table.row().text(kNames[d]).number(momentum_start_[d].value());
+    table.row().text(kNames[d] + since(0)).number(momentum_start_[d].value());
     table.number(momentum_[d].value()).number(momentum_drift(d));
   }
   return table;

@@ -16,8 +16,9 @@ namespace rubato::models {
 
 class NBodyDrift {
  public:
-  // Of a run that ended at tick `end`, in D dimensions.
-  NBodyDrift(tick::Tick end, int dimensions) : end_(end), dimensions_(dimensions) {}
+  // Of a run that ended at tick `end`, in D dimensions; with NBodyOptions::branch.
+  NBodyDrift(tick::Tick end, int dimensions, tick::Tick branch = 0)
+      : end_(end), dimensions_(dimensions), branch_(branch) {}
 
   // A body as the start has it.
   template <class T, int D>
@@ -53,12 +54,15 @@ class NBodyDrift {
   // By how much the momentum has changed along d, over the sum of mass times speed of all bodies.
   [[nodiscard]] double momentum_drift(std::size_t d) const noexcept;
 
-  // A row for each quantity: quantity, start, end, drift. Without ticks there are no energies.
+  // A row for each quantity: quantity, start, end, drift. Without ticks there are no energies. Of a
+  // branch the energy starts with it and says so, since its forces are others; momentum, which no
+  // force of pairs changes, starts at tick 0 as ever.
   [[nodiscard]] io::Table table() const;
 
  private:
   tick::Tick end_;
   int dimensions_;
+  tick::Tick branch_;
   ExactSum energy_start_;
   ExactSum kinetic_;
   ExactSum potential_;

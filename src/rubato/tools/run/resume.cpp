@@ -305,6 +305,8 @@ Resumed resume_run(ResumedOptions options, ChosenModel& model, GivenOptions give
   resumed.is_branch = !changes.empty();
   if (resumed.is_branch) {
     saved.ends_at = tick::kNoTick;  // another condition, or another state, may decide otherwise
+    resumed.warnings.push_back("a branch of " + resumed.path + ", from tick " +
+                               std::to_string(saved.tick) + " on:" + changes);
   } else {
     check_tests(saved, options.ticks);
   }

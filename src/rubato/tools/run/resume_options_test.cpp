@@ -1,5 +1,6 @@
 // What `--resume` takes over beside the state, and what it says of a branch.
 
+#include <cmath>
 #include <filesystem>
 
 #include "rubato/tools/run/program_test.hpp"
@@ -27,6 +28,31 @@ class ResumeOptions : public ::testing::Test {
 
   const std::string folder_ = scratch("resumed");
 };
+
+TEST_F(ResumeOptions, a_branch_says_so_and_its_energy_is_compared_with_where_it_began) {
+  ASSERT_EQ(run({"nbody", "--bodies", "400", "--ticks", "20", "--checkpoint-every", "10",
+                 "--checkpoint", folder_})
+                .code,
+            0);
+  const std::vector<std::string> from = {"nbody", "--resume", folder_ + "/tick-00000010", "--ticks",
+                                         "40"};
+  EXPECT_EQ(run(from).err.find("branch"), std::string::npos);
+  const std::vector<std::string> words = with(from, {"--gravity", "0.5"});
+  const Answer branch = run(words);
+  EXPECT_NE(branch.err.find("a branch of " + folder_ +
+                            "/tick-00000010, from tick 10 on: --gravity 0.5 in place of 0.02\n"),
+            std::string::npos)
+      << branch.err;
+  const auto json = json_of(with({"run"}, with(words, {"--simulate", "3"})));
+  bool has_energy = false;
+  for (const auto& row : json.at("findings")) {
+    if (row.at("quantity") != "energy since tick 10") continue;
+    has_energy = true;
+    // The energy before, with a force 25 times as weak, is another one altogether.
+    EXPECT_LT(std::abs(row.at("drift").get<double>()), 1e-3) << row;
+  }
+  EXPECT_TRUE(has_energy) << json.at("findings");
+}
 
 TEST_F(ResumeOptions, goes_on_as_the_run_was_run_unless_others_are_given) {
   const std::vector<std::string> fish = {"fish", "--fish", "600", "--ticks", "40"};
