@@ -46,6 +46,9 @@ class FishApp final : public tick::App {
     p.are_files({"start"});
     p.may_change({"seed", "theta", "sigma", "noise", "omega", "direction"});
     p.same_bits({"partition", "ns-per-fish", "ns-per-pair"});
+    p.unread(
+        {"fish", "neighbours"}, [this] { return !options_.start.empty(); },
+        "no --start with it: that file has the fish");
   }
 
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {

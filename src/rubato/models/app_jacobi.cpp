@@ -48,6 +48,9 @@ class JacobiApp final : public tick::App {
     p.are_files({"b"}, {"ones", "random"});
     p.may_change({"tolerance", "norm", "test-interval", "test-lag"});
     p.same_bits({"ns-per-row", "ns-per-entry"});
+    p.unread(
+        {"rows", "degree", "far", "dominance"}, [this] { return !input_.empty(); },
+        "no --input with it: that file has the matrix");
   }
 
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {

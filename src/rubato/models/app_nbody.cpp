@@ -70,6 +70,19 @@ class NBodyApp final : public tick::App {
     // Not dt: saved velocities are half a tick old.
     p.may_change({"gravity", "softening", "speed-limit"});
     p.same_bits({"partition", "ns-per-body", "ns-per-pair"});
+    declare_unread(p);
+  }
+
+  void declare_unread(tick::Parameters& p) {
+    p.unread(
+        {"bodies", "neighbours", "speed", "clusters", "cover", "drift", "clustered"},
+        [this] { return !options_.start.empty(); }, "no --start with it: that file has the bodies");
+    p.unread(
+        {"cover", "drift", "clustered"}, [this] { return options_.clusters == 0; },
+        "--clusters with it");
+    p.unread(
+        {"groups", "gathered", "rush"}, [this] { return options_.gatherings == 0; },
+        "--gatherings with it");
   }
 
   void begin_branch(tick::Tick begin) override { options_.branch = begin; }

@@ -59,6 +59,9 @@ class PageRankApp final : public tick::App {
     p.are_files({"input"});
     p.may_change({"damping", "tolerance", "norm", "test-interval", "test-lag"});
     p.same_bits({"top", "ns-per-vertex", "ns-per-edge"});
+    p.unread(
+        {"vertices", "degree", "far"}, [this] { return !input_.empty(); },
+        "no --input with it: that file has the graph");
   }
 
   [[nodiscard]] Bytes finding(tick::NodeRun& node) override {

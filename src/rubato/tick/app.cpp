@@ -134,6 +134,23 @@ void Parameters::are_files(const std::vector<std::string>& names,
   }
 }
 
+void Parameters::unread(const std::vector<std::string>& names, std::function<bool()> is_unread,
+                        std::string expected) {
+  for (const std::string& name : names)
+    RUBATO_REQUIRE(has(name), name);
+  unread_.push_back({names, std::move(is_unread), std::move(expected)});
+}
+
+void Parameters::refuse_unread(const std::vector<std::string>& given) const {
+  for (const std::string& name : given) {
+    for (const Unread& rule : unread_) {
+      if (std::ranges::find(rule.names, name) == rule.names.end() || !rule.is_unread()) continue;
+      throw Error("--" + name + ": nothing reads it here; expected " + rule.expected,
+                  ExitCode::usage);
+    }
+  }
+}
+
 bool Parameters::has(std::string_view name) const noexcept {
   return std::ranges::find(list_, name, &Parameter::name) != list_.end();
 }

@@ -78,6 +78,13 @@ class Parameters {
   void are_files(const std::vector<std::string>& names,
                  const std::vector<std::string>& no_files = {});
 
+  // Of those that have been added, the ones that nothing reads while `is_unread()`, which asks other
+  // parameters; `expected` says what people may give: "no --input, which has the rows".
+  void unread(const std::vector<std::string>& names, std::function<bool()> is_unread,
+              std::string expected);
+  // Throws Error (usage) for the first of `given`, names that people have set, that nothing reads.
+  void refuse_unread(const std::vector<std::string>& given) const;
+
   [[nodiscard]] bool has(std::string_view name) const noexcept;
   // Throws Error (usage): unknown name, with the nearest; or bad value, with what is expected.
   void set(std::string_view name, std::string_view text);
@@ -86,7 +93,14 @@ class Parameters {
  private:
   [[nodiscard]] Parameter& added(const std::string& name);
 
+  struct Unread {
+    std::vector<std::string> names;
+    std::function<bool()> is_unread;
+    std::string expected;
+  };
+
   std::vector<Parameter> list_;
+  std::vector<Unread> unread_;
   bool advanced_ = false;
 };
 

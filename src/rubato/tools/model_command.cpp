@@ -111,6 +111,13 @@ void ChosenModel::set(const std::string& parameter, const std::string& text) {
   settings_.emplace_back(parameter, text);
 }
 
+void ChosenModel::refuse_unread() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < n_given_; ++i)
+    names.push_back(settings_[i].first);
+  parameters_.refuse_unread(names);
+}
+
 void add_parameter_options(CLI::App& parser, tick::Parameters& parameters,
                            const std::string& group) {
   add_options(parser, parameters, group,
@@ -125,7 +132,9 @@ void add_model_command(CommandLine& line, ModelCommand command) {
   if (outer.choice.empty() && !single) outer.choice = "model";
   outer.run = [entries, name](const Context& context) {
     for (const auto& entry : *entries) {
-      if (entry->parser->parsed()) return entry->run(entry->model, context);
+      if (!entry->parser->parsed()) continue;
+      entry->model.end_of_options();
+      return entry->run(entry->model, context);
     }
     throw Error("expected a model behind " + name + ", one of " + names_of(*entries),
                 ExitCode::usage);

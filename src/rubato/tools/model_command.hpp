@@ -28,6 +28,10 @@ class ChosenModel {
   [[nodiscard]] bool has(const std::string& parameter) const;
   // Throws Error (usage) as Parameters::set does.
   void set(const std::string& parameter, const std::string& text);
+  // What is set from here on, people have not said.
+  void end_of_options() { n_given_ = settings_.size(); }
+  // When all is set: throws Error (usage) for what people have said and nothing reads.
+  void refuse_unread() const;
   // Names and texts of what was set, in that order.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& settings() const noexcept {
     return settings_;
@@ -37,6 +41,7 @@ class ChosenModel {
   std::unique_ptr<tick::App> app_;
   tick::Parameters parameters_;
   std::vector<std::pair<std::string, std::string>> settings_;
+  std::size_t n_given_ = 0;
 };
 
 using RunOnModel = std::function<ExitCode(ChosenModel&, const Context&)>;

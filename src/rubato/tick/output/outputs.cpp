@@ -73,8 +73,11 @@ void OutputOptions::validate() const {
     throw Error("--every: expected a number of ticks, 0 or more, found " + std::to_string(every),
                 ExitCode::usage);
   }
-  if (every > 0 && folder.empty()) {
-    throw Error("--every: expected --output DIR with it, or nothing is written", ExitCode::usage);
+  for (const auto& [option, is_set] :
+       {std::pair{"--every", every > 0}, {"--format", !formats.empty()}}) {
+    if (!is_set || !folder.empty()) continue;
+    throw Error(std::string(option) + ": expected --output DIR with it, or nothing is written",
+                ExitCode::usage);
   }
 }
 

@@ -71,6 +71,7 @@ void print_json(const ChosenModel& model, const tick::CheckOptions& options,
 ExitCode run(const tick::CheckOptions& options, ChosenModel& model, const Context& context) {
   if (model.has("seed")) model.set("seed", std::to_string(options.seed));
   const auto set_by_people = model.settings();
+  model.refuse_unread();
   for (const auto& [name, text] : model.app().check_settings()) {
     const bool is_set = std::ranges::any_of(
         set_by_people, [&wanted = name](const auto& setting) { return setting.first == wanted; });

@@ -129,6 +129,7 @@ ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
   if (!options.real && options.profile.empty()) options.profile = "ec2-large";
   if (!options.profile.empty()) (void)net::parse_profile(options.profile, "--profile");
   const Slowdowns slowdowns = Slowdowns::parse(options.slowdown);
+  model.refuse_unread();
   if (options.real && slowdowns.any()) {
     throw Error("--slowdown is for virtual nodes, not for --real ones", ExitCode::usage);
   }

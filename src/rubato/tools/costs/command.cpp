@@ -80,6 +80,7 @@ void add_costs(CommandLine& line) {
     add("--output", options->output, "File for run --costs; default: standard output");
     return RunOnModel([options, make = maker_of(line, model.name())](ChosenModel& chosen,
                                                                      const Context& context) {
+      chosen.refuse_unread();
       options->sample.settings = chosen.settings();
       print(record_costs(make, std::span(&options->sample, 1), options->n_runs), *options, context);
       return ExitCode::ok;

@@ -1,6 +1,7 @@
 // rubato run MODEL: a model runs on this node, as a job under a launcher, or in the simulator.
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -37,6 +38,7 @@ struct RunOptions {
   std::string slowdown = "1";
   std::string costs;  // file; "": as the model says
   const CLI::Option* policy_option = nullptr;
+  const CLI::Option* net_seed_option = nullptr;
   const CLI::Option* seed_option = nullptr;
   const CLI::Option* ticks_option = nullptr;
   const CLI::Option* record_option = nullptr;
@@ -56,6 +58,16 @@ void check(const RunOptions& options) {
   if (r.n_simulated == 0 && (r.n_sim_cores != 1 || r.slowdowns.any())) {
     throw Error("--sim-cores and --slowdown need --simulate N, the number of virtual nodes",
                 ExitCode::usage);
+  }
+  if (r.paced && r.n_simulated > 0) {
+    throw Error(
+        "--paced is for real nodes; virtual ones take the time of their work: expected no "
+        "--simulate with it",
+        ExitCode::usage);
+  }
+  if (options.net_seed_option->count() > 0 && r.profile.empty() &&
+      (r.n_simulated > 0 || std::getenv("RUBATO_PROFILE") == nullptr)) {
+    throw Error("--net-seed: messages are not late: expected --profile with it", ExitCode::usage);
   }
   if (!options.costs.empty() && r.n_simulated == 0 && !r.paced) {
     throw Error("--costs: steps are charged in virtual time: expected --simulate N or --paced too",
@@ -120,6 +132,7 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
       resume_run({options.checkpoint, options.system, options.seed, options.request.ticks}, model,
                  {options.seed_option->count() > 0, options.ticks_option->count() > 0,
                   options.policy_option->count() > 0});
+  model.refuse_unread();
   if (wants_checkpoints(options.checkpoint) && !signal) signal.emplace();
   set_system(options.request, choose_system(options.system));
   if (!resumed.source && model.has("seed")) model.set("seed", std::to_string(options.seed));
@@ -153,7 +166,8 @@ void add_advanced(CLI::App& parser, RunOptions& options) {
     return parser.add_option(names, target, help)->type_name("")->group(kAdvancedGroup);
   };
   add_system_options(parser, options.system);
-  add("--net-seed", options.net_seed, "Of the network's delays alone");
+  options.net_seed_option =
+      add("--net-seed", options.net_seed, "Of the network's delays alone, with --profile");
   add("--slowdown", options.slowdown, kSlowdownHelp)->capture_default_str();
   parser
       .add_flag("--paced", options.request.paced,

@@ -40,6 +40,14 @@ TEST(RunCommand, NamesTheNearestParameter) {
       << answer.err;
 }
 
+TEST(RunCommand, RefusesAFormatOfFilesThatNobodyAsksFor) {
+  const Answer answer = call(with(kHeat, {"--format", "csv"}));
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_NE(answer.err.find("--format: expected --output DIR with it, or nothing is written"),
+            std::string::npos)
+      << answer.err;
+}
+
 TEST(RunCommand, SaysWhereAFlagBelongsThatStandsBeforeTheModel) {
   const Answer answer = call({"run", "--cores", "1", "heat"});
   EXPECT_EQ(answer.code, 2);
@@ -220,7 +228,8 @@ TEST(RunCommand, ChecksumsAreEqualForCoresAndVirtualNodes) {
 TEST(RunCommand, SeedIsTheModelsToo) {
   const std::vector<std::string> fish{"run", "fish", "--fish", "200", "--ticks", "3"};
   EXPECT_EQ(checksum_of(with(fish, {"--seed", "5"})),
-            checksum_of(with(fish, {"--seed", "5", "--simulate", "3", "--net-seed", "9"})));
+            checksum_of(with(fish, {"--seed", "5", "--simulate", "3", "--net-seed", "9",
+                                    "--profile", "ec2-large"})));
   EXPECT_NE(checksum_of(with(fish, {"--seed", "5"})), checksum_of(with(fish, {"--seed", "6"})));
 }
 
