@@ -184,7 +184,10 @@ class PointsStore final : public Store {
 
   void place_regions();
   void list_pack_cells();
-  void add_pack_cells(RegionId source, const Query& target, std::vector<PackCell>& list) const;
+  using Window = points::detail::CellWindow<kD>;
+  [[nodiscard]] Query boxes_near(const Window& window, const Query& target) const;
+  void add_pack_cells(RegionId source, const Query& whole_target,
+                      std::vector<PackCell>& list) const;
   void pack_cells(const std::vector<PackCell>& entries, const Query& target, Tick t,
                   Writer& out) const;
   [[nodiscard]] std::unique_ptr<Sorted> take_spare_round();
@@ -297,12 +300,31 @@ void PointsStore<U>::list_pack_cells() {
   }
 }
 
+// What of a target meets a window, and boxes of it beside that: a neighbour with many pieces has many,
+// of which a region is near a few.
+template <points::PointsUser U>
+typename PointsStore<U>::Query PointsStore<U>::boxes_near(const Window& window,
+                                                          const Query& target) const {
+  Box around;
+  for (std::size_t d = 0; d < kD; ++d) {
+    const std::int64_t end = window.low[d] + window.size[d];
+    const bool wraps = end > model_.lattice().n_cells()[d];
+    around.low[d] = (wraps ? 0 : window.low[d]) * points::kUnitsPerCell;
+    around.high[d] = (wraps ? model_.lattice().n_cells()[d] : end) * points::kUnitsPerCell;
+  }
+  std::vector<Box> near;
+  std::ranges::copy_if(target.boxes(), std::back_inserter(near),
+                       [&](const Box& box) { return box.meets(around); });
+  return Query::of_disjoint(std::move(near));
+}
+
 // Those cells of the source's window that meet the target.
 template <points::PointsUser U>
-void PointsStore<U>::add_pack_cells(RegionId source, const Query& target,
+void PointsStore<U>::add_pack_cells(RegionId source, const Query& whole_target,
                                     std::vector<PackCell>& list) const {
   const auto& lattice = model_.lattice();
   const auto& window = places_[source].window;
+  const Query target = boxes_near(window, whole_target);
   std::uint32_t local = 0;
   points::detail::for_each_row<kD>(window.size, [&](points::Index<kD> at) {
     for (at[0] = 0; at[0] < window.size[0]; ++at[0], ++local) {
