@@ -11,7 +11,12 @@
 #include "rubato/global/main.hpp"
 #include "rubato/global/per_core.hpp"
 
-using namespace rubato::global;
+using rubato::global::call;
+using rubato::global::CoreId;
+using rubato::global::GlobalHashMap;
+using rubato::global::n_cores;
+using rubato::global::PerCore;
+using rubato::global::run_main;
 
 namespace {
 

@@ -200,28 +200,34 @@ template <Model M>
   return owner == list.end() ? wrong : wrong + ", " + cut.name(*owner) + " selects it";
 }
 
+// Of some of the pieces that are joined.
+template <Model M, class Cut, class Selected>
+void expect_joined(PieceContext<M>& p, const typename PieceContext<M>::Sample& sample,
+                   const Cut& cut, const Selected& selected, const PieceList& list, Rule& rule) {
+  const auto state = p.c.model.select(sample.state, p.c.model.join(cut.some(list)));
+  const TupleList found = p.c.tuples(state);
+  const std::string where = join_name(cut.name(), list) + p.c.at_tick(sample.t) + ": ";
+  const std::string wrong = wrong_join(p.c, cut, selected, list, found);
+  rule.expect(wrong.empty(), [&] { return where + wrong; });
+  if (found != sample.tuples) return;
+  rule.expect(p.c.bytes(state) == p.c.bytes(sample.state),
+              [&] { return where + "all tuples of the whole state, written as other bytes"; });
+}
+
 template <Model M>
 void check_join(PieceContext<M>& p, CheckReport& report) {
-  check_rule(
-      report, {"join", "[tick/model.hpp]", "join(pieces) selects what any of them does, in order"},
-      [&](Rule& rule) {
-        p.for_each_cut(rule, [&](const auto& sample, const auto& cut) {
-          if (cut.pieces.empty()) return;
-          const auto selected = p.selected(sample, cut);
-          for (const PieceList& list : sample_joins(cut.pieces.size(), p.random)) {
-            if (rule.broken()) return;
-            const auto state = p.c.model.select(sample.state, p.c.model.join(cut.some(list)));
-            const TupleList found = p.c.tuples(state);
-            const std::string where = join_name(cut.name(), list) + p.c.at_tick(sample.t) + ": ";
-            const std::string wrong = wrong_join(p.c, cut, selected, list, found);
-            rule.expect(wrong.empty(), [&] { return where + wrong; });
-            if (found != sample.tuples) continue;
-            rule.expect(p.c.bytes(state) == p.c.bytes(sample.state), [&] {
-              return where + "all tuples of the whole state, written as other bytes";
-            });
-          }
-        });
-      });
+  check_rule(report,
+             {"join", "[tick/model.hpp]", "join(pieces) selects what any of them does, in order"},
+             [&](Rule& rule) {
+               p.for_each_cut(rule, [&](const auto& sample, const auto& cut) {
+                 if (cut.pieces.empty()) return;
+                 const auto selected = p.selected(sample, cut);
+                 for (const PieceList& list : sample_joins(cut.pieces.size(), p.random)) {
+                   if (rule.broken()) return;
+                   expect_joined(p, sample, cut, selected, list, rule);
+                 }
+               });
+             });
 }
 
 // With what a node begins that has some pieces.
@@ -340,14 +346,14 @@ template <Model M>
                                       const PieceCut<typename M::Query>& cut,
                                       const std::vector<PieceStep<M>>& steps) {
   for (const PieceStep<M>& step : steps) {
-    const std::string wrong = step_differs(p.c, sample, step.own, step.context,
-                                           step.name +
-                                               ", stepped with what its own "
-                                               "read_dependencies select of that");
+    std::string wrong = step_differs(p.c, sample, step.own, step.context,
+                                     step.name +
+                                         ", stepped with what its own "
+                                         "read_dependencies select of that");
     if (!wrong.empty()) return wrong;
   }
   for (const PieceStep<M>& step : steps) {
-    const std::string wrong =
+    std::string wrong =
         p.c.differ(p.c.tuples(tick::stepped(p.c.model, step.own, step.context, sample.t)),
                    p.c.tuples(stepped_in_pieces(p, step, cut, sample.t)),
                    step.name + ", which interact() sees in " + std::to_string(cut.pieces.size()) +
