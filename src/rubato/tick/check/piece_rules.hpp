@@ -77,6 +77,7 @@ class PieceContext {
   [[nodiscard]] std::vector<NamedQuery<Query>> joined(const Cut& cut,
                                                       const std::vector<PieceList>& nodes) const {
     std::vector<NamedQuery<Query>> list;
+    list.reserve(nodes.size());
     for (const PieceList& pieces : nodes)
       list.push_back({join_name(cut.name(), pieces), c.model.join(cut.some(pieces))});
     return list;

@@ -87,6 +87,7 @@ template <Model M>
 void expect_disjoint(const CheckContext<M>& c, const typename CheckContext<M>::Sample& sample,
                      const std::vector<NamedQuery<typename M::Query>>& queries, Rule& rule) {
   std::vector<TupleList> selected;
+  selected.reserve(queries.size());
   for (const auto& named : queries)
     selected.push_back(c.tuples(c.model.select(sample.state, named.query)));
   for (std::size_t i = 0; i < queries.size(); ++i) {
