@@ -159,7 +159,7 @@ TEST(ReproduceGrappaCommand, SimulatesTheSameFromEqualSeeds) {
         .at("figures");
   };
   const auto first = run("7");
-  EXPECT_EQ(first.at(0).at("points").size(), 2U);  // of 1 and 2 nodes
+  EXPECT_EQ(first.at(0).at("points").size(), 3U);  // of 1, 2 and 3 nodes
   EXPECT_EQ(first.at(3).at("points").at(0).at("nodes"), 3);
   EXPECT_EQ(first, run("7"));
   EXPECT_NE(first, run("8"));
