@@ -7,7 +7,7 @@
 
 #include "rubato/tick/sharing.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
 class App;
 }
 
