@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/tick/graph/graph_store.hpp"
+#include "rubato/tick/graph/testing/hops.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
 #include "rubato/tick/run.hpp"
@@ -12,6 +13,8 @@
 
 namespace rubato::tick {
 namespace {
+
+using testing::Hops;
 
 using Bugs = points::testing::Swarm<double, 2>;
 using BugProblem = ProblemOf<PointsModel<Bugs>, PointsStore<Bugs>, PointsCosts>;
@@ -104,17 +107,6 @@ TEST(Sharing, fewer_pieces_than_nodes_and_persistence_without_pieces_are_refused
   what = usage_error_of([&] { (void)simulate(problem, Policy::parse("local"), 9, of(sharing)); });
   EXPECT_NE(what.find("a number of pieces to move, found 0"), std::string::npos) << what;
 }
-
-// Of a graph: its cut is as good as it will be.
-struct Hops {
-  using Value = std::uint32_t;
-  [[nodiscard]] static Value init(VertexId v) { return v == 0 ? 0 : 1000; }
-  [[nodiscard]] static Value step(VertexId /*v*/, Value own, const InEdges<Value>& in, Tick /*t*/) {
-    for (std::size_t i = 0; i < in.size(); ++i)
-      own = std::min(own, in.value(i) + 1);
-    return own;
-  }
-};
 
 TEST(Sharing, what_cannot_be_cut_again_has_its_pieces_moved_unless_people_asked_for_the_cut) {
   constexpr VertexId kVertices = 400;

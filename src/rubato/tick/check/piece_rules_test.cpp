@@ -9,6 +9,7 @@
 #include "rubato/tick/check/checker.hpp"
 #include "rubato/tick/check/runs.hpp"
 #include "rubato/tick/graph/graph_store.hpp"
+#include "rubato/tick/graph/testing/hops.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
@@ -17,6 +18,8 @@
 
 namespace rubato::tick {
 namespace {
+
+using testing::Hops;
 
 using testing::Agent;
 using testing::AgentBox;
@@ -229,27 +232,8 @@ TEST(PieceRules, are_kept_by_points) {
   expect_kept(check_model(PointsModel(Bugs(world)), check_options()));
 }
 
-struct Hops {
-  using Value = std::uint32_t;
-  [[nodiscard]] static Value init(VertexId v) { return v == 0 ? 0 : 1000; }
-  [[nodiscard]] static Value step(VertexId /*v*/, Value own, const InEdges<Value>& in, Tick /*t*/) {
-    for (std::size_t i = 0; i < in.size(); ++i)
-      own = std::min(own, in.value(i) + 1);
-    return own;
-  }
-};
-
 TEST(PieceRules, are_kept_by_graphs) {
-  constexpr VertexId kVertices = 150;
-  std::vector<VertexId> from;
-  std::vector<VertexId> to;
-  for (VertexId v = 0; v < kVertices; ++v) {
-    for (const VertexId step : {1U, 7U}) {
-      from.push_back(v);
-      to.push_back((v + step) % kVertices);
-    }
-  }
-  const auto graph = std::make_shared<const Digraph>(kVertices, from, to, std::vector<double>{});
+  const auto graph = testing::ring(150, {1, 7});
   expect_kept(check_model(GraphModel<Hops>(graph, Hops{}), check_options()));
 }
 

@@ -12,6 +12,7 @@
 
 #include "rubato/core/thread_fabric_test.hpp"
 #include "rubato/tick/graph/graph_store.hpp"
+#include "rubato/tick/graph/testing/hops.hpp"
 #include "rubato/tick/graph/testing/mixing.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
@@ -23,6 +24,8 @@
 
 namespace rubato::tick {
 namespace {
+
+using testing::Hops;
 
 using testing::SwarmModel;
 using SwarmProblem = ProblemOf<SwarmModel, FragmentStore<SwarmModel>>;
@@ -127,16 +130,6 @@ TEST(Epochs, figures_of_a_run_are_those_of_all_its_segments) {
     EXPECT_LE(run.wall, mine.time.wall);
   }
 }
-
-struct Hops {
-  using Value = std::uint32_t;
-  [[nodiscard]] static Value init(VertexId v) { return v == 0 ? 0 : 1000; }
-  [[nodiscard]] static Value step(VertexId /*v*/, Value own, const InEdges<Value>& in, Tick /*t*/) {
-    for (std::size_t i = 0; i < in.size(); ++i)
-      own = std::min(own, in.value(i) + 1);
-    return own;
-  }
-};
 
 TEST(Epochs, a_model_without_samples_runs_in_one_segment) {
   std::vector<VertexId> from(40);
