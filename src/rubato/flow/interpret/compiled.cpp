@@ -36,21 +36,8 @@ class Uses {
 
  private:
   void add(const Expr& e) {
-    if (const auto* name = e.as<tic::NameRef>()) {
-      named.insert(name->variable);
-    } else if (const auto* member = e.as<tic::MemberRef>()) {
-      add(*member->container);
-      add(*member->key);
-    } else if (const auto* field = e.as<tic::FieldRef>()) {
-      add(*field->object);
-    } else if (const auto* unary = e.as<tic::Unary>()) {
-      add(*unary->operand);
-    } else if (const auto* binary = e.as<tic::Binary>()) {
-      add(*binary->left);
-      add(*binary->right);
-    } else if (const auto* call = e.as<tic::CallExpr>()) {
-      add_all(call->arguments);
-    }
+    if (const auto* name = e.as<tic::NameRef>()) named.insert(name->variable);
+    tic::for_each_part(e, [&](const Expr& part) { add(part); });
   }
   void add(const tic::Box<Expr>& e) {
     if (e) add(*e);

@@ -1,5 +1,7 @@
 #include "rubato/flow/interpret/escaping_files.hpp"
 
+#include <algorithm>
+
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -44,18 +46,10 @@ class Escaping {
   void add(const Expr& e) {
     if (const auto* name = e.as<tic::NameRef>()) {
       if (e.type.is(tic::Kind::file)) found_.insert({frame_, name->variable});
-    } else if (const auto* member = e.as<tic::MemberRef>()) {
-      add(*member->container);
-      add(*member->key);
-    } else if (const auto* field = e.as<tic::FieldRef>()) {
-      add(*field->object);
-    } else if (const auto* unary = e.as<tic::Unary>()) {
-      add(*unary->operand);
-    } else if (const auto* binary = e.as<tic::Binary>()) {
-      add(*binary->left);
-      add(*binary->right);
     } else if (const auto* call = e.as<tic::CallExpr>()) {
       add_builtin(call->name, call->arguments);
+    } else {
+      tic::for_each_part(e, [&](const Expr& part) { add(part); });
     }
   }
   void add(const tic::Box<Expr>& e) {
@@ -69,6 +63,15 @@ class Escaping {
     for (const Expr& argument : arguments)
       only_reads(name) ? add_unless_plain(argument) : add(argument);
   }
+  // A leaf may return a file that it was given as its own, or the name of one in a text.
+  static bool returns_names(const tic::Callable& callable) {
+    const auto has_name = [](const tic::Parameter& output) {
+      return !output.type.is_number() && !output.type.is(tic::Kind::boolean) &&
+             !output.type.is(tic::Kind::void_type);
+    };
+    return callable.kind == tic::CallableKind::leaf &&
+           std::ranges::any_of(callable.outputs, has_name);
+  }
   void add_call(const tic::Rule& rule, const tic::RuleCall& call) {
     if (call.callee_kind != tic::CalleeKind::callable) {
       for (const tic::Argument& argument : call.arguments)
@@ -77,9 +80,10 @@ class Escaping {
     }
     const tic::Callable& callable = program_.callables[static_cast<std::size_t>(call.index)];
     int parameter = 0;
+    const bool may_return_names = returns_names(callable);
     const auto hand_on = [&](const Expr& e) {
-      const bool escapes = callable.kind == tic::CallableKind::function &&
-                           found_.contains({&callable.frame, parameter});
+      const bool escapes = may_return_names || (callable.kind == tic::CallableKind::function &&
+                                                found_.contains({&callable.frame, parameter}));
       ++parameter;
       escapes ? add(e) : add_unless_plain(e);
     };

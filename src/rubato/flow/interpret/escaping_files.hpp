@@ -9,7 +9,7 @@
 namespace rubato::flow {
 
 // Those whose name goes elsewhere: by filename(), into containers, structs, strings and other variables,
-// or to a function where it does. REQUIRES: checked.
+// to a leaf that may return it, or to a function where it does. REQUIRES: checked.
 [[nodiscard]] std::set<std::pair<const tic::Frame*, int>> escaping_files(
     const tic::Program& program);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/run_script_test.hpp"
 #include "rubato/flow/program/detail/testing.hpp"
 
@@ -17,6 +18,11 @@ app text(file a) to (string s) { "cat" a stdout=s }
 app broken(file a) to (file o) { "sh" "-c" "cat $0; exit 3" a stdout=o }
 app use(string name) to (string s) { "cat" name stdout=s }
 )";
+
+FileName same(const FileName& file) {
+  return file;
+}
+[[maybe_unused]] const bool kLeaf = register_leaf("same", &same);
 
 struct Left {
   Ran ran;
@@ -130,6 +136,26 @@ print(read(p.f), s, t)
 )");
     ASSERT_EQ(left.ran.result.text(), "") << "seed " << seed;
     ASSERT_EQ(left.names.size(), 5U) << "seed " << seed;
+  }
+}
+
+TEST(TemporaryFiles, stay_if_a_leaf_may_have_returned_them) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
+    const Left left = run_in_folder(seed, R"(
+leaf same(file f) to (file g)
+function other() to (file g) {
+  file f
+  when { } then {f} from {make 7}
+  when {f} then {g} from {same f}
+}
+file g
+string s
+when { } then {g} from {other}
+when {g} then {s} from {text g}
+print(trim(s))
+)");
+    ASSERT_EQ(left.ran.result.text(), "") << "seed " << seed;
+    ASSERT_EQ(left.ran.out, "7\n") << "seed " << seed;
   }
 }
 

@@ -55,6 +55,25 @@ void for_each_read(const Expr& e, const F& f) {
   }
 }
 
+// Calls f(const Expr&) for the expressions directly in one: operands, a container and its key, arguments.
+template <class F>
+void for_each_part(const Expr& e, const F& f) {
+  if (const auto* member = e.as<MemberRef>()) {
+    f(*member->container);
+    f(*member->key);
+  } else if (const auto* field = e.as<FieldRef>()) {
+    f(*field->object);
+  } else if (const auto* unary = e.as<Unary>()) {
+    f(*unary->operand);
+  } else if (const auto* binary = e.as<Binary>()) {
+    f(*binary->left);
+    f(*binary->right);
+  } else if (const auto* call = e.as<CallExpr>()) {
+    for (const Expr& argument : call->arguments)
+      f(argument);
+  }
+}
+
 // Calls visit(const Block&) for the blocks directly in a statement.
 template <class F>
 void for_each_block(const Statement& statement, const F& visit) {
