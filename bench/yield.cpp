@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/baselines/ring_yield.hpp"
 #include "bench/harness.hpp"
 #include "bench/yield_work.hpp"
 #include "rubato/core/task/scheduler.hpp"
@@ -85,6 +86,7 @@ Report run(const Options& options) {
     const std::uint64_t n_yields = std::max<std::uint64_t>(n_all / size.n_tasks, 4);
     std::vector<double> ours;
     std::vector<double> blind;
+    std::vector<double> rings;
     std::vector<double> fibers;
     Counters counters;  // the same with and without
     for (int round = 0; round < n_rounds; ++round) {
@@ -92,6 +94,7 @@ Report run(const Options& options) {
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
       ours.push_back(task_yield_ns(size.n_tasks, n_yields, seed, true, counters));
       blind.push_back(task_yield_ns(size.n_tasks, n_yields, seed, false, counters));
+      rings.push_back(ring_yield_ns(size.n_tasks, n_yields, seed));
 #ifdef RUBATO_HAS_BOOST_FIBER
       fibers.push_back(fiber_yield_ns(size.n_tasks, n_yields, seed));
 #endif
@@ -100,6 +103,7 @@ Report run(const Options& options) {
     report.rows.push_back(row_of(name, ours, "Boost.Fiber", fibers, size.must));
     report.rows.back().counters = counters;
     report.rows.push_back(row_of(name + "-prefetch", ours, "without prefetching", blind, ""));
+    report.rows.push_back(row_of(name + "-limit", ours, "a ring without a scheduler", rings, ""));
   }
   return report;
 }

@@ -12,8 +12,9 @@
 //
 // Invariants:
 // - A program has a process group of its own. When run() returns nothing of that group runs: what
-//   a program leaves behind when it ends is killed. Only a program that makes itself another
-//   session (a daemon) escapes.
+//   a program leaves behind when it ends is killed. Children that made themselves another session
+//   (setsid) go on behind a program that ends by itself, as daemons are meant to; of one that is
+//   ended they are ended, too, if their parents still lived then.
 // - A program inherits descriptors 0, 1 and 2 and no other, no blocked or ignored signal, and not
 //   the processor that its caller is bound to.
 // - When the node is killed, its warden kills what it has running (detail/warden.hpp).

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
-#include <string_view>
 #include <utility>
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "rubato/flow/program/detail/process_tree.hpp"
 
 namespace rubato::flow::program_detail {
 namespace {
@@ -27,43 +24,10 @@ constexpr Nanos kEnoughLook = 10 * kMillisecond;
 // After SIGKILL: a process in the kernel's hands (a dead file server) may outlive any patience.
 constexpr Nanos kKillPatience = 5 * kSecond;
 
-// True if /proc/`name`/stat is of a process of `group` that has not ended.
-bool is_alive_in(const char* name, pid_t group) {
-  std::array<char, 512> text{};
-  const std::string path = std::string("/proc/") + name + "/stat";
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.open()) return false;
-  const ssize_t n = ::read(file.get(), text.data(), text.size() - 1);
-  if (n <= 0) return false;
-  // pid (name) state parent group: the name may hold anything, a ')' too.
-  const std::string_view all(text.data(), static_cast<std::size_t>(n));
-  const std::size_t close = all.rfind(')');
-  if (close == std::string_view::npos || close + 4 >= all.size()) return false;
-  const char state = all[close + 2];
-  char* next = nullptr;
-  std::strtol(text.data() + close + 3, &next, 10);
-  return state != 'Z' && state != 'X' && std::strtol(next, nullptr, 10) == group;
-}
-
-// Whether a process of `group` lives. Its unreaped leader holds the number, so kill(-group, 0)
-// would always say yes. Reads all of /proc: for the ends of programs that we end, which are rare.
-bool group_lives(pid_t group) {
-  DIR* processes = ::opendir("/proc");
-  if (processes == nullptr) return false;
-  bool lives = false;
-  while (const dirent* entry = ::readdir(processes)) {  // NOLINT(concurrency-mt-unsafe)
-    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
-    lives = is_alive_in(entry->d_name, group);
-    if (lives) break;
-  }
-  ::closedir(processes);
-  return lives;
-}
-
 // Runs, is asked to end, is killed; the leader may end at any time.
 class Watcher {
  public:
-  Watcher(Child& child, const WatchPlan& plan) : child_(child), plan_(plan) {}
+  Watcher(Child& child, const WatchPlan& plan) : child_(child), plan_(plan), strays_(child.pid) {}
 
   Watched run() {
     while (!is_over()) {
@@ -89,7 +53,8 @@ class Watcher {
   [[nodiscard]] bool is_over() const {
     if (!leader_ended_) return false;
     if (phase_ == Phase::running) return true;
-    return !group_lives(child_.pid) || (phase_ == Phase::killed && plan_.clock() >= given_up_at_);
+    const bool all_ended = !group_lives(child_.pid) && !strays_.live();
+    return all_ended || (phase_ == Phase::killed && plan_.clock() >= given_up_at_);
   }
 
   [[nodiscard]] Nanos patience() const {
@@ -149,14 +114,20 @@ class Watcher {
   }
 
   void kill() {
+    strays_.look();
     ::kill(-child_.pid, SIGKILL);
+    strays_.send(SIGKILL);
     phase_ = Phase::killed;
     given_up_at_ = plan_.clock() + kKillPatience;
   }
 
   void ask() {
-    ::kill(-child_.pid, SIGTERM);
-    ::kill(-child_.pid, SIGCONT);  // a program that was stopped could not hear
+    strays_.look();
+    // A program that was stopped could not hear.
+    for (const int signal : {SIGTERM, SIGCONT}) {
+      ::kill(-child_.pid, signal);
+      strays_.send(signal);
+    }
     phase_ = Phase::asked;
     asked_at_ = plan_.clock();
   }
@@ -184,6 +155,7 @@ class Watcher {
 
   Child& child_;
   WatchPlan plan_;
+  Strays strays_;
   Watched result_;
   Phase phase_ = Phase::running;
   Nanos asked_at_ = 0;

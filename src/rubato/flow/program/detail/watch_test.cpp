@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "rubato/flow/program/detail/testing.hpp"
 
@@ -92,6 +93,39 @@ TEST(Watch, ends_the_children_of_children_too) {
   EXPECT_GE(end.wall, kStartTime + options.grace);
   EXPECT_TRUE(has_gone(folder / "inner"));
   EXPECT_TRUE(has_gone(folder / "middle"));
+}
+
+TEST(Watch, ends_children_that_have_left_the_group) {
+  const TempFolder folder;
+  // One goes at once, one has to be killed, and one has a child of its own.
+  ProgramCall call = script(
+      "setsid sh -c 'echo $$ > quiet; exec sleep 100' & "
+      "setsid sh -c 'trap \"\" TERM; echo $$ > deaf; while :; do sleep 0.05; done' & "
+      "setsid sh -c 'setsid sh -c \"echo \\$\\$ > inner; exec sleep 100\" & wait' & wait");
+  call.folder = folder.path();
+  call.timeout = kStartTime;
+  LauncherOptions options = quiet();
+  options.grace = 200 * kMillisecond;
+  Launcher launcher(options);
+  const ProgramEnd end = launcher.run(call);
+  EXPECT_TRUE(end.timed_out);
+  for (const char* name : {"quiet", "deaf", "inner"}) {
+    EXPECT_TRUE(contains(content_of(folder / name), "\n")) << name;
+    EXPECT_TRUE(has_gone(folder / name)) << name;
+  }
+  EXPECT_GE(end.wall, kStartTime + options.grace);
+}
+
+TEST(Watch, lets_children_that_have_left_the_group_go_on_when_a_program_ends) {
+  const TempFolder folder;
+  Launcher launcher(quiet());
+  ProgramCall call = script(
+      "setsid sh -c 'echo $$ > stays; exec sleep 100' & "
+      "while [ ! -s stays ]; do sleep 0.01; done");
+  call.folder = folder.path();
+  EXPECT_EQ(launcher.run(call).code, 0);
+  EXPECT_FALSE(has_gone(folder / "stays"));
+  ::kill(std::stoi(content_of(folder / "stays")), SIGKILL);
 }
 
 TEST(Watch, kills_what_does_not_end_within_the_grace) {
