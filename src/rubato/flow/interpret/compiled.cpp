@@ -22,7 +22,7 @@ class Uses {
   std::set<int> named;
   std::set<int> written;
   std::set<int> inner;  // declared inside
-  bool has_next = false;
+  bool has_next = false;  // of the loop around
 
   void add(const Block& block) {
     inner.insert(block.declared.begin(), block.declared.end());
@@ -30,8 +30,11 @@ class Uses {
       add(statement);
   }
   void add(const Statement& statement) {
+    const bool had_next = has_next;
     std::visit([&](const auto& form) { add_form(form); }, statement.form);
     tic::for_each_block(statement, [&](const Block& block) { add(block); });
+    // That of a loop inside goes on with that loop.
+    if (std::holds_alternative<tic::Loop>(statement.form)) has_next = had_next;
   }
 
  private:
