@@ -262,7 +262,8 @@ void Team::progress(Port& port, std::uint64_t seq) {
   send(port, tree.parent(), out.take());
 }
 
-// Down first, with the value; then up, as the receipt that lets the root go on.
+// Down first, with the value; then up, as the receipt that lets the node above go on. Nobody is done
+// before those below it are: whoever is done may leave, and would take their receipts along.
 void Team::progress_broadcast(Port& port, std::uint64_t seq, Open& open, const Tree& tree) {
   const auto is_root_rank = [&](const auto& waiting) { return waiting.first == open.root; };
   if (!open.has_value && std::any_of(open.calls.begin(), open.calls.end(), is_root_rank)) {
@@ -273,28 +274,17 @@ void Team::progress_broadcast(Port& port, std::uint64_t seq, Open& open, const T
       send(port, child, out.take());
     }
   }
-  if (!open.has_value) return;
-  const bool complete = open.n_called == n_local_ && open.n_ups == tree.children().size();
-  // Everyone but the root has what it wanted.
-  std::vector<std::pair<std::uint64_t, Call>> ready = std::exchange(open.calls, {});
-  if (!complete) {
-    const auto root_call = std::find_if(ready.begin(), ready.end(), is_root_rank);
-    if (root_call != ready.end()) {
-      open.calls.push_back(std::move(*root_call));
-      ready.erase(root_call);
-    }
+  const bool all_called = open.n_called == n_local_;
+  if (!open.has_value || !all_called || open.n_ups != tree.children().size()) return;
+  if (!tree.is_root()) {
+    send(port, tree.parent(), header(Phase::up, seq, open.kind, open.root).take());
   }
-  const Bytes value = open.value;
-  if (complete) {
-    if (!tree.is_root()) {
-      send(port, tree.parent(), header(Phase::up, seq, open.kind, open.root).take());
-    }
-    figures_.open += port.now() - open.since;
-    ++figures_.n_collectives;
-    open_.erase(seq);
-  }
-  for (auto& [rank, waiting] : ready)
-    waiting.done(port, value);
+  figures_.open += port.now() - open.since;
+  ++figures_.n_collectives;
+  // Taken out first: the calls below may start the next collective.
+  const Open ended = std::move(open_.extract(seq).mapped());
+  for (const auto& [rank, waiting] : ended.calls)
+    waiting.done(port, ended.value);
 }
 
 void Team::finish(Port& port, std::uint64_t seq, const Tree& tree, Bytes result) {

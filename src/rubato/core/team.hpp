@@ -73,8 +73,8 @@ class Team {
   // done(): every member has called.
   void async_barrier(Port& port, std::uint64_t rank, Done done);
 
-  // done(value of the root). `value` counts at the root only. The root is done when all have the
-  // value.
+  // done(value of the root). `value` counts at the root only. A node is done when those below it in
+  // the tree are, and the root when all have the value.
   void async_broadcast(Port& port, std::uint64_t rank, std::uint64_t root, Bytes value, Done done);
 
   // done(reduction), combined in the fixed order of the ranks, whatever arrives first: the same

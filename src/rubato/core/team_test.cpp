@@ -99,6 +99,51 @@ TEST(Team, NobodyLeavesABarrierBeforeTheLastHasCome) {
   }
 }
 
+// What comes for a node behind its end is lost.
+TEST(Team, WhoIsDoneMayLeave) {
+  using Begin = std::function<void(Port&, Team&, std::uint64_t rank, std::uint64_t root, Done)>;
+  const std::vector<std::pair<std::string, Begin>> kinds = {
+      {"barrier", [](Port& port, Team& team, std::uint64_t rank, std::uint64_t /*root*/,
+                     const Done& done) { team.async_barrier(port, rank, done); }},
+      {"broadcast",
+       [](Port& port, Team& team, std::uint64_t rank, std::uint64_t root, const Done& done) {
+         team.async_broadcast(port, rank, root, text("word"), done);
+       }},
+      {"reduce",
+       [](Port& port, Team& team, std::uint64_t rank, std::uint64_t root, const Done& done) {
+         team.async_reduce(port, rank, root, text("x"), concatenate, done);
+       }},
+      {"allreduce",
+       [](Port& port, Team& team, std::uint64_t rank, std::uint64_t /*root*/, const Done& done) {
+         team.async_allreduce(port, rank, text("x"), concatenate, done);
+       }},
+      {"gather",
+       [](Port& port, Team& team, std::uint64_t rank, std::uint64_t root, const Done& done) {
+         team.async_gather(port, rank, root, text("x"),
+                           [done](Port& p, const std::vector<Bytes>&) { done(p, {}); });
+       }}};
+  for (std::uint64_t seed = 0; seed < n_seeds(50); ++seed) {
+    for (const auto& [name, begin] : kinds) {
+      const std::uint32_t n_nodes = 1 + static_cast<std::uint32_t>(seed % 17);
+      SCOPED_TRACE(name + ", " + std::to_string(n_nodes) + " nodes, seed " + std::to_string(seed));
+      Job job(n_nodes, 1, seed);
+      std::vector<bool> has_left(n_nodes, false);
+      for (NodeId node = 0; node < n_nodes; ++node) {
+        job.office.receive(node, [&, node](Port& port, NodeId from, const Bytes& bytes) {
+          if (!has_left[node]) job.nodes[node]->on_message(port, from, bytes);
+        });
+      }
+      job.each_core([&](Port& port, Team& team, std::uint64_t rank) {
+        begin(port, team, rank, seed / 3 % n_nodes,
+              [&has_left, rank](Port&, const Bytes&) { has_left[rank] = true; });
+        if (seed % 2 == 0) job.office.deliver_one();
+      });
+      job.office.deliver_all();
+      EXPECT_EQ(has_left, std::vector<bool>(n_nodes, true));
+    }
+  }
+}
+
 TEST(Team, ManyCollectivesInFlightKeepTheirOrderAndTheirRoots) {
   for (std::uint64_t seed = 0; seed < n_seeds(50); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

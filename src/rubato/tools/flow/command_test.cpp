@@ -241,10 +241,10 @@ TEST(FlowCommand, RunsTheSameScriptOnSeveralNodes) {
                                   "integer f\nwhen { } then {f} from {fib 13}\n"
                                   "print(\"fib\", f, n_nodes())\n");
   for (const std::string& mpi : installed_mpis()) {
-    const Answer answer = call({"launch", "-n", "3", "--mpi", mpi, "--", RUBATO_PROGRAM, "flow",
+    const Answer answer = call({"launch", "-n", "5", "--mpi", mpi, "--", RUBATO_PROGRAM, "flow",
                                 "run", path, "--cores", "1"});
     EXPECT_EQ(answer.code, 0) << answer.err;
-    EXPECT_EQ(answer.out, "fib 233 3\n") << mpi;
+    EXPECT_EQ(answer.out, "fib 233 5\n") << mpi;
     const Answer failed =
         call({"launch", "-n", "2", "--mpi", mpi, "--", RUBATO_PROGRAM, "flow", "run",
               script("failed.tic", "integer a = 1 / 0\nprint(a)\n"), "--cores", "1"});
