@@ -8,6 +8,13 @@
 
 namespace rubato::flow {
 
+// Whether that is what people call a field, and not a variable or a member: 'p.y', 'c[3].y'.
+[[nodiscard]] inline bool is_of_field(std::string_view name) noexcept {
+  const std::size_t point = name.rfind('.');
+  const std::size_t key = name.rfind(']');
+  return point != std::string_view::npos && (key == std::string_view::npos || key < point);
+}
+
 class Flow;
 
 class DataNames {

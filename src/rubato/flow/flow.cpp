@@ -452,9 +452,12 @@ Value Flow::told(const Rule& rule, std::size_t argument, const Value& failure) {
   if (!failure.is_never_set()) return failure;
   const auto describe = action_at(rule.action).describe_input;
   const std::string name = describe != nullptr ? describe(rule, argument) : "";
-  std::string what = rule.text() +
-                     " did not run: " + (name.empty() ? "" : "it needs '" + name + "', and ") +
-                     failure.as_text();
+  std::string what = rule.text() + " did not run: ";
+  if (is_of_field(name)) {
+    what += "it needs '" + name + "', which was never set";
+  } else {
+    what += (name.empty() ? "" : "it needs '" + name + "', and ") + failure.as_text();
+  }
   ++counters_.n_never_set;
   note_failure(std::move(what));
   return Value::failed(failure.as_text());

@@ -22,8 +22,9 @@ Leftovers Flow::leftovers(std::size_t n_most) const {
       ++left.n_rules;
       if (left.texts.size() >= n_most) continue;
       const std::string name = operand_name(*rule);
+      const bool is_field = is_of_field(name);
       left.texts.push_back(rule->text() + " waits for " + (name.empty() ? "" : "'" + name + "', ") +
-                           what());
+                           (is_field ? "which nobody has set" : what()));
     }
   };
   data_.for_each([&](std::size_t /*slot*/, const Datum& mine) {

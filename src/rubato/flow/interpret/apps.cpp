@@ -235,13 +235,7 @@ void Interpreter::call_app(const tic::Rule& rule, const tic::RuleCall& call,
   for (std::size_t i = 0; i < rule.outputs.size(); ++i) {
     if (!callable.outputs[i].type.is(tic::Kind::file)) continue;
     Slot& slot = frame.slot(static_cast<int>(inputs.size() + i));
-    slot.name = output_name(rule.outputs[i], environment);
-    if (slot.name.kind() == Kind::none) {
-      std::string temporary = compiled_.temporary_name(callable.name, flow_.new_file_name());
-      for (const Value& key : keys_of(rule.outputs[i], environment))
-        temporary += "-" + text_of(key);
-      slot.name = Value::text(Kind::file, temporary);
-    }
+    slot.name = name_to_write(rule.outputs[i], callable, environment);
   }
   claim_names(rule, environment);
   if (is_dry()) return plan_app(rule, call, callable, frame, environment);

@@ -15,6 +15,7 @@
 #include "rubato/flow/interpret/leaf_functions.hpp"
 #include "rubato/flow/interpret/leaf_runs.hpp"
 #include "rubato/flow/node_turns.hpp"
+#include "rubato/flow/program/retries.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -228,7 +229,13 @@ void Interpreter::call_function(const tic::Rule& rule, const tic::RuleCall& call
     args.emplace_back();
     args.push_back(read_argument(output, Arg::Mode::reader, environment));
     args.push_back(write_argument(output, environment));
-    add_name_arguments(output, environment, args);
+    if (output.type.is(tic::Kind::file) && output.as<tic::NameRef>() == nullptr) {
+      // A member's, for those that the function calls.
+      args.push_back(Environment::packed(name_to_write(output, callable, environment)));
+      args.emplace_back();
+    } else {
+      add_name_arguments(output, environment, args);
+    }
   }
   submit_function(flow_, static_cast<std::uint32_t>(call.index), in_hand.take(), place(call));
 }
@@ -274,8 +281,10 @@ Nanos Interpreter::timeout_of(const tic::Options& of_rule, Environment& environm
       number_of(of_rule.timeout ? evaluate(*of_rule.timeout, compiled_, environment)
                                 : evaluate(*of_callable.timeout, compiled_, frame));
   if (std::isnan(seconds)) throw Error("the timeout is no number: expected seconds");
-  // What is longer than a century is none; nor is what is no time.
-  return seconds > 0 && seconds < 4e9 ? static_cast<Nanos>(seconds * kSecond) : kNever;
+  if (seconds <= 0)
+    throw Error("timeout " + text_of(Value::floating(seconds)) + ": expected more than 0 s");
+  // What is longer than a century is none.
+  return seconds < 4e9 ? std::max<Nanos>(1, static_cast<Nanos>(seconds * kSecond)) : kNever;
 }
 
 // On a thread beside the cores, or by all of a team. False if its time was over: then what it was
@@ -303,8 +312,13 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
   const std::int32_t priority = priority_of(rule.options, environment, callable.options, *frame);
   const std::vector<Value> outputs = leaf.outputs;
   bool is_whole = true;
+  std::vector<std::string> problems;  // one of each try
+  const auto text_of_all = [&](const std::string& last) {
+    problems.push_back(last);
+    return in_call(leaf) + text_of_tries(problems);
+  };
   const auto give_up = [&](const std::string& why) {
-    fail(statement, environment, in_call(leaf) + why);
+    fail(statement, environment, text_of_all(why));
   };
   const std::string who =
       "task '" + callable.name + "' of " + place_text(compiled_, statement.statement->place);
@@ -325,7 +339,8 @@ bool Interpreter::run_leaf_function(const CompiledStatement& statement, const ti
       if (ended == EndedIn::nothing) return false;
       if (ended == EndedIn::time) break;
     } catch (const std::exception& error) {
-      if (i >= n) throw Error(in_call(leaf) + error.what());
+      if (i >= n) throw Error(text_of_all(error.what()));
+      problems.emplace_back(error.what());
     }
     leaf.outputs = outputs;
   }
@@ -353,7 +368,9 @@ void Interpreter::call_leaf(const CompiledStatement& statement, const tic::Rule&
   }
   leaf.outputs.resize(rule.outputs.size());
   for (std::size_t i = 0; i < rule.outputs.size(); ++i)
-    leaf.outputs[i] = output_name(rule.outputs[i], environment);
+    leaf.outputs[i] = callable.outputs[i].type.is(tic::Kind::file)
+                          ? name_to_write(rule.outputs[i], callable, environment)
+                          : Value();
   if (!run_leaf_function(statement, rule, callable, environment, leaf)) return;
   if (team_ != nullptr && !team_->is_first) return;
   for (std::size_t i = 0; i < rule.outputs.size(); ++i)

@@ -1,6 +1,7 @@
 #include "rubato/flow/interpret/compiled.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "rubato/flow/interpret/escaping_files.hpp"
 #include "rubato/flow/interpret/leaf_functions.hpp"
@@ -21,7 +22,7 @@ class Uses {
  public:
   std::set<int> named;
   std::set<int> written;
-  std::set<int> inner;  // declared inside
+  std::set<int> inner;    // declared inside
   bool has_next = false;  // of the loop around
 
   void add(const Block& block) {
@@ -119,6 +120,17 @@ class Uses {
   void add_form(const tic::Wait& wait) { add_all(wait.inputs); }
   void add_form(const tic::CallExpr& call) { add_all(call.arguments); }
 };
+
+// That which is another one in each round of a loop; -1: there is none.
+int variable_of_rounds(const Statement& statement) {
+  if (const auto* range = std::get_if<tic::ForRange>(&statement.form))
+    return range->variable.variable;
+  if (const auto* each = std::get_if<tic::Foreach>(&statement.form))
+    return each->key ? each->key->variable : -1;
+  if (const auto* loop = std::get_if<tic::Loop>(&statement.form))
+    return loop->state.empty() ? -1 : loop->state.front().name.variable;
+  return -1;
+}
 
 }  // namespace
 
@@ -270,7 +282,7 @@ void Compiled::add_statement(const Statement& statement, const tic::Frame& frame
   add_filled(statement, frame);
   const auto number = static_cast<int>(statements_.size());
   CompiledStatement compiled{&statement, &frame, nullptr, static_cast<std::uint32_t>(number),
-                             {},         {}};
+                             {},         {},     {}};
   // What goes on with the loop needs what the loop needs, and its state is set anew.
   if (uses.has_next && loop >= 0) {
     const CompiledStatement& around = statements_[static_cast<std::size_t>(loop)];
@@ -292,12 +304,20 @@ void Compiled::add_statement(const Statement& statement, const tic::Frame& frame
     compiled.needs.push_back(variable);
     compiled.writes.push_back(!is_inner && uses.written.contains(variable));
   }
+  const auto is_needed = [&](int variable) {
+    return std::ranges::find(compiled.needs, variable) != compiled.needs.end();
+  };
+  std::ranges::copy_if(rounds_, std::back_inserter(compiled.rounds), is_needed);
   numbers_[&statement] = compiled.number;
   statements_.push_back(std::move(compiled));
   loops_.push_back(loop);
   const bool is_loop = std::holds_alternative<tic::Loop>(statement.form);
+  const std::size_t n_rounds = rounds_.size();
+  if (const int variable = variable_of_rounds(statement); variable >= 0)
+    rounds_.push_back(variable);
   tic::for_each_block(
       statement, [&](const Block& block) { add_block(block, frame, is_loop ? number : loop); });
+  rounds_.resize(n_rounds);
 }
 
 }  // namespace rubato::flow

@@ -36,6 +36,8 @@ struct CompiledStatement {
   std::uint32_t number = 0;
   std::vector<int> needs;    // variables declared outside of it that it or its blocks name
   std::vector<bool> writes;  // [needs]: whether it may write them
+  // Those of its needs that tell the rounds of the loops around it apart, the outermost first.
+  std::vector<int> rounds;
 };
 
 class Compiled {
@@ -92,7 +94,8 @@ class Compiled {
   ScriptArguments arguments_;
   std::vector<CompiledStatement> statements_;
   std::map<const tic::Statement*, std::uint32_t> numbers_;
-  std::vector<int> loops_;  // [statements_]: the number of the loop around, or -1
+  std::vector<int> rounds_;  // while statements are added: of the loops around
+  std::vector<int> loops_;   // [statements_]: the number of the loop around, or -1
   std::set<std::pair<const tic::Frame*, int>> written_;
   bool writes_named_files_ = false;
   std::set<std::pair<const tic::Frame*, int>> escaping_;

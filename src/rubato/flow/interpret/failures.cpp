@@ -7,6 +7,7 @@
 
 #include "rubato/flow/interpret/dry_run.hpp"
 #include "rubato/flow/interpret/interpreter.hpp"
+#include "rubato/flow/lines.hpp"
 #include "rubato/flow/tic/walk.hpp"
 
 namespace rubato::flow {
@@ -20,6 +21,22 @@ bool is_container(const tic::Type& type) {
 }
 
 }  // namespace
+
+// In which rounds of the loops around it a statement is: " (i = 3, name = 'a')", of what it knows.
+std::string Interpreter::round_text(const CompiledStatement& statement,
+                                    const Environment& environment) const {
+  constexpr std::size_t kCharactersMost = 40;
+  std::string text;
+  for (const int variable : statement.rounds) {
+    const Value& value = environment.slot(variable).value;
+    const bool is_text = value.kind() == Kind::string && value.as_text().size() <= kCharactersMost;
+    if (!is_text && value.kind() != Kind::integer) continue;
+    const std::string is = is_text ? "'" + printable(value.as_text()) + "'" : text_of(value);
+    text += (text.empty() ? " (" : ", ") +
+            statement.frame->variables[static_cast<std::size_t>(variable)].name + " = " + is;
+  }
+  return text.empty() ? "" : text + ")";
+}
 
 // What the statement was to write has failed; others go on.
 void Interpreter::fail(const CompiledStatement& statement, Environment& environment,
@@ -35,7 +52,8 @@ void Interpreter::fail(const CompiledStatement& statement, Environment& environm
     compiled_.arguments().dry_run->note_unknown(whole, unknown);
     return fail_targets(statement, environment, unknown_value(unknown), stage);
   }
-  const std::string text = (is_name(stage) ? "" : "task ") + whole + ": " + what;
+  const std::string text =
+      (is_name(stage) ? "" : "task ") + whole + round_text(statement, environment) + ": " + what;
   flow_.note_failed_body(text);
   fail_targets(statement, environment, Value::failed(text), stage);
 }

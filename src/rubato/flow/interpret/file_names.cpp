@@ -32,7 +32,14 @@ struct ClaimedNames {
 
 // "/folder/out/a.txt" of "./out//b/../a.txt" in /folder.
 std::string plain(const std::string& name) {
-  return std::filesystem::absolute(name).lexically_normal().string();
+  std::error_code problem;
+  const std::filesystem::path whole = std::filesystem::absolute(name, problem);
+  if (!problem) return whole.lexically_normal().string();
+  throw Error("the name '" + name + "' of a file is relative to the folder of the run, which " +
+              (problem == std::errc::no_such_file_or_directory
+                   ? "is gone"
+                   : "cannot be found: " + problem.message()) +
+              "; expected one that is there, or a name that begins with '/'");
 }
 
 bool is_device(const std::string& known_as) {
@@ -141,6 +148,7 @@ class NamesOfFrame {
       } catch (const Error&) {
         continue;  // the run says it
       }
+      if (file.name.empty()) continue;  // as well
       for (const NamedFile& other : around_) {
         if (other.is_input != file.is_input && plain(other.name) == plain(file.name) &&
             !is_device(plain(file.name)))

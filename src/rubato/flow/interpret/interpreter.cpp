@@ -248,6 +248,18 @@ void Interpreter::claim_names(const tic::Rule& rule, const Environment& environm
   }
 }
 
+// Of a key: for people, the number before it tells files apart.
+std::string in_file_name(const std::string& key) {
+  constexpr std::size_t kCharactersMost = 40;
+  std::string text = key.substr(0, kCharactersMost);
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '+';
+  };
+  for (char& c : text)
+    c = is_plain(c) ? c : '_';
+  return text;
+}
+
 Value Interpreter::output_name(const Expr& output, const Environment& environment) {
   const auto* name = output.as<tic::NameRef>();
   if (name == nullptr) return {};
@@ -256,6 +268,16 @@ Value Interpreter::output_name(const Expr& output, const Environment& environmen
   const auto found = environment.known.find(&output);
   RUBATO_REQUIRE(found != environment.known.end(), output.place.line);
   return found->second;
+}
+
+Value Interpreter::name_to_write(const Expr& output, const tic::Callable& by,
+                                 Environment& environment) {
+  Value name = output_name(output, environment);
+  if (name.kind() != Kind::none) return name;
+  std::string temporary = compiled_.temporary_name(by.name, flow_.new_file_name());
+  for (const Value& key : keys_of(output, environment))
+    temporary += "-" + in_file_name(text_of(key));
+  return Value::text(Kind::file, temporary);
 }
 
 void Interpreter::add_name_arguments(const Expr& e, Environment& environment,

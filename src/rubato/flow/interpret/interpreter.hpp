@@ -83,6 +83,9 @@ class Interpreter {
                      std::vector<Operand>& to) const;
   // Of a file that a rule writes; none, if it has no name of its own.
   [[nodiscard]] static Value output_name(const tic::Expr& output, const Environment& environment);
+  // The same of what `by` writes: a temporary file's, if it has none.
+  [[nodiscard]] Value name_to_write(const tic::Expr& output, const tic::Callable& by,
+                                    Environment& environment);
   void claim_names(const tic::Rule& rule, const Environment& environment) const;
   // The same as the last argument of a parameter of a function; then the lease, if it is a file.
   static void add_name_arguments(const tic::Expr& e, Environment& environment,
@@ -98,6 +101,8 @@ class Interpreter {
   // --- what has failed (failures.cpp)
   void fail(const CompiledStatement& statement, Environment& environment, const std::string& what,
             Stage stage = Stage::begin) const;
+  [[nodiscard]] std::string round_text(const CompiledStatement& statement,
+                                       const Environment& environment) const;
   void skip_statement(const CompiledStatement& statement, Environment& environment, Value failure,
                       Stage stage);
   void fail_along_keys(const CompiledStatement& statement, Environment& environment,

@@ -37,7 +37,9 @@ Kind kind_of(const tic::Type& type) {
 // What decides what a leaf does; nothing, if some of it is only a reference.
 std::optional<TaskIdentity> identity_of(const LeafCall& leaf, const LeafFunction& function,
                                         const tic::Callable& callable, const Journal& journal) {
-  TaskIdentity task(leaf.name, journal.temporary_folder());
+  std::string text = in_call(leaf);
+  if (text.ends_with(": ")) text.resize(text.size() - 2);
+  TaskIdentity task(text.empty() ? leaf.name : text, journal.temporary_folder());
   std::vector<Value> inputs;
   for (std::size_t i = 0; i < leaf.inputs.size(); ++i) {
     inputs.push_back(leaf.inputs[i]);

@@ -72,7 +72,7 @@ foreach x, i in c { print(i, x) }
       {3,
        3,
        {"3 tasks need what was never set:",
-        "task 'print' of test.tic:8:1 did not run: it needs 'y.b', and member 1 of a ",
+        "task 'print' of test.tic:8:1 did not run: it needs 'y.b', which was never set",
         "task 'wait' of test.tic:9:1 did not run: it needs 'c[2]', and member 2 of a ",
         "task 'print' of test.tic:11:1 did not run: it needs 'c[seven]', and member 7 "},
        "0 1\n"});

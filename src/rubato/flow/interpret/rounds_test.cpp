@@ -21,7 +21,7 @@ print("r", r)
     EXPECT_EQ(sorted_lines(ran.out), "inner 0 3\nr 2\n");
     ASSERT_EQ(ran.result.n_failures, 1U) << ran.result.text();
     EXPECT_EQ(ran.result.failures[0],
-              "task 'loop' of test.tic:5:3: test.tic:5:23: division by zero");
+              "task 'loop' of test.tic:5:3 (i = 1): test.tic:5:23: division by zero");
     EXPECT_EQ(ran.result.counters.n_skipped, 1U);
   }
 }

@@ -490,7 +490,9 @@ TEST(RunScript, tries_leaves_again) {
   const Ran ran = run_text(3, less);
   EXPECT_EQ(n_tried, 2);
   EXPECT_EQ(ran.result.n_failures, 1U);
-  EXPECT_NE(ran.result.text().find("not yet"), std::string::npos) << ran.result.text();
+  EXPECT_NE(ran.result.text().find("flaky(4): failed 2 times:\n"), std::string::npos)
+      << ran.result.text();
+  EXPECT_NE(ran.result.text().find("try 1 to 2: not yet"), std::string::npos) << ran.result.text();
 }
 
 TEST(RunScript, gives_work_of_a_type_to_its_workers) {

@@ -145,6 +145,8 @@ TEST(Told, are_options_that_cannot_be) {
   expect_in(told("parallel (0 - 3)"), {"parallel -3: expected 1 to "});
   expect_in(told("parallel (1 - 1)"), {"parallel 0: expected 1 to "});
   expect_in(told("retries (0 - 1)"), {"retries -1: expected 0 to 1000000"});
+  expect_in(told("timeout (0 - 1)"), {"timeout -1.0: expected more than 0 s"});
+  expect_in(told("timeout (1.0 - 1.0)"), {"timeout 0.0: expected more than 0 s"});
   expect_in(told("priority 3000000000"),
             {"priority 3000000000: expected -2147483648 to 2147483647"});
   EXPECT_EQ(told("priority (0 - 2147483648)"), "");
@@ -159,6 +161,42 @@ when { } then {f} from {put "x"}
 )");
     expect_in(ran.result.text(), {"test.tic:3:9: found \"\", expected a name for 'f'; without one, "
                                   "`file f` is a temporary file"});
+  }
+}
+
+// An input and an output in one block, whose names are compared before the run.
+TEST(Told, are_names_that_are_empty_beside_others) {
+  const Ran ran = run_text(3, R"(app copy(file a) to (file b) { "cp" a b }
+file a "/dev/null"
+file b (trim(" "))
+when {a} then {b} from {copy a}
+)");
+  expect_in(ran.result.text(), {"test.tic:3:9: found \"\", expected a name for 'b'"});
+}
+
+TEST(Told, are_fields_by_their_names_alone) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
+    const Ran never = run_text(seed, R"(
+struct point { integer x y }
+function some(integer n) to (point p) { p.x = n; if n > 9 { p.y = n } }
+point p
+when { } then {p} from {some 1}
+print(p.y)
+)");
+    expect_in(never.result.text(),
+              {"'print' of test.tic:6:1", " did not run: it needs 'p.y', which was never set"});
+    EXPECT_EQ(never.result.text().find("container"), std::string::npos) << never.result.text();
+    const Ran waits = run_text(seed, R"(
+struct point { integer x y }
+leaf odd_only(integer n) to (integer m)
+point p
+when {p.x} then {p.y} from {odd_only p.x}
+when {p.y} then {p.x} from {odd_only p.y}
+)");
+    ASSERT_EQ(waits.result.waiting.size(), 2U) << waits.result.text();
+    expect_in(waits.result.text(),
+              {"waits for 'p.x', which nobody has set", "waits for 'p.y', which nobody has set"});
+    EXPECT_EQ(waits.result.text().find("container"), std::string::npos) << waits.result.text();
   }
 }
 

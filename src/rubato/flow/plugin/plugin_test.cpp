@@ -153,7 +153,7 @@ int rubato_plugin(const RubatoApi* api) {
   build(source, library);
   const JournalCounts again = run(true);
   EXPECT_EQ(again.n_again, 3U);
-  EXPECT_EQ(again.why.at(0), "anew: its plugin libanew.so has changed");
+  EXPECT_EQ(again.why.at(0), "anew(2): its plugin libanew.so has changed");
   EXPECT_EQ(run(true).n_done, 3U);
 }
 

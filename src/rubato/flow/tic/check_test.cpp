@@ -230,6 +230,16 @@ TEST(TicChecker, an_app_sets_all_its_outputs) {
 TEST(TicChecker, names_bad_options_and_templates) {
   EXPECT_EQ(errors_of("leaf f() retries 1 elsewhere"),
             "a.tic:1:18: found retries elsewhere of what is no app, expected retries, or an app");
+  const std::string task =
+      "app t() { \"true\" }\nfunction f() { when {} then {} from {t} retries 1 }\n";
+  EXPECT_EQ(errors_of(task + "when {} then {} from {f} priority 2 on node 0"), "none");
+  EXPECT_EQ(errors_of(task + "when {} then {} from {f} timeout 2"),
+            "a.tic:3:34: found a timeout of function f, expected none; the rules in it, or the "
+            "leaves and apps that it calls, can have one");
+  EXPECT_EQ(errors_of("integer a\nwhen {} then {a} from {= 1} retries 2\nprint(a)"),
+            "a.tic:2:37: found retries of what is no call of a leaf or an app, expected none");
+  EXPECT_EQ(errors_of("when {} then {} from {print 1} parallel 2"),
+            "a.tic:1:41: found parallel of what is no call of a leaf or an app, expected none");
   EXPECT_EQ(errors_of("leaf f() retries -1"),
             "a.tic:1:18: found -1, expected a number of retries of at least 0");
   EXPECT_EQ(errors_of("leaf f() timeout 0"),
@@ -289,18 +299,17 @@ TEST(TicChecker, finds_statements_that_write_what_they_wait_for) {
   const std::string c = "container<integer, integer> c\n";
   const auto found = [](const std::string& place, const std::string& statement) {
     return "a.tic:" + place + ": found 'c' written within a " + statement +
-           " it, expected another variable, or a close: it would close when all that may write it "
-           "has ended";
+           " it, expected another variable: it would close when all that may write it has ended";
   };
   EXPECT_EQ(errors_of(c + "foreach v, k in c { insert c[k + 1] = v }"),
             found("2:28", "foreach over"));
   EXPECT_EQ(errors_of(c + "insert c[1] = 1\nfor i in [1:3] { wait (c) { insert c[i + 1] = 1 } }"),
             found("3:36", "wait for"));
   EXPECT_EQ(errors_of("integer c\nwait (c) { c = 1 }"), found("2:12", "wait for"));
-  // A list of what is to be done, which somebody closes.
-  EXPECT_EQ(errors_of(c + "void done = closed(1)\ninsert c[1] = 1\n"
-                          "foreach v, k in c { insert c[k + 1] = v }\nwait (done) { close c }"),
-            "none");
+  // A close says that its own block writes no more, and not that the body does not.
+  EXPECT_EQ(errors_of(c + "insert c[1] = 1\n"
+                          "foreach v, k in c { if k < 3 { insert c[k + 1] = v } }\nclose c"),
+            found("3:39", "foreach over"));
   EXPECT_EQ(errors_of(c + "container<integer, integer> d\n"
                           "foreach v, k in c { insert d[k] = v }\nprint(d)"),
             "none");

@@ -544,6 +544,9 @@ TEST(FlowCommand, ADryRunSaysWhatWouldRun) {
   const Answer failed =
       call({"flow", "run", script("bad.tic", "integer a = 1 / 0\nprint(a)\n"), "--dry-run"});
   EXPECT_EQ(failed.code, 4) << failed.err;
+  const Answer failures = call(
+      {"flow", "run", script("bad.tic", "integer a = 1 / 0\nprint(a)\n"), "--dry-run", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(failures.out)["failures"].size(), 1U) << failures.out;
   EXPECT_EQ(call({"flow", "run", "/no/such/script.tic", "--dry-run"}).code, 3);
 }
 

@@ -60,6 +60,12 @@ void say_as_json(const flow::ScriptPlan& plan, const std::string& script, std::o
   json.end_array().key("missing").begin_array();
   for (const std::string& missing : plan.missing)
     json.value(missing);
+  json.end_array().key("failures").begin_array();
+  for (const std::string& failure : plan.result.failures)
+    json.value(failure);
+  json.end_array().key("waiting").begin_array();
+  for (const std::string& waiting : plan.result.waiting)
+    json.value(waiting);
   json.end_array().end_object();
   out << json.text() << '\n';
 }

@@ -94,6 +94,7 @@ class Checker {
   void named_before(const Rule& r, const Expr& file);
   // `of_app`: who runs so is a program.
   void options(Options& o, bool of_app);
+  void only_of_tasks(const Options& o, const Callable* function);
   [[nodiscard]] static std::string signature(const Callable& callee);
 
   // --- statements

@@ -26,13 +26,31 @@ void Checker::rule(Rule& r) {
   for (const Expr& output : r.outputs)
     keys_covered(r, output);
   const auto* call = std::get_if<RuleCall>(&r.action);
-  options(r.options,
-          call != nullptr && call->callee_kind == CalleeKind::callable &&
-              program_.callables[static_cast<std::size_t>(call->index)].kind == CallableKind::app);
+  const Callable* const called = call != nullptr && call->callee_kind == CalleeKind::callable
+                                     ? &program_.callables[static_cast<std::size_t>(call->index)]
+                                     : nullptr;
+  options(r.options, called != nullptr && called->kind == CallableKind::app);
+  if (called == nullptr || called->kind == CallableKind::function) only_of_tasks(r.options, called);
   for (const Box<Expr>* each : {&r.options.priority, &r.options.retries, &r.options.timeout,
                                 &r.options.target, &r.options.parallel}) {
     if (*each) covered(r, **each);
   }
+}
+
+// A function is what it calls, and an expression is done at once.
+void Checker::only_of_tasks(const Options& o, const Callable* function) {
+  const std::string of =
+      function != nullptr ? "function " + function->name : "what is no call of a leaf or an app";
+  const std::string expected =
+      function != nullptr
+          ? "none; the rules in it, or the leaves and apps that it calls, can have one"
+          : "none";
+  const auto refuse = [&](const Box<Expr>& option, const char* name) {
+    if (option) fail(option->place, std::string(name) + " of " + of, expected);
+  };
+  refuse(o.retries, "retries");
+  refuse(o.timeout, "a timeout");
+  refuse(o.parallel, "parallel");
 }
 
 void Checker::waits_for_itself(const Rule& r) {

@@ -91,7 +91,6 @@ class WriterCheck {
     Place first_read;
     bool is_read = false;
     int n_writes = 0;
-    bool has_close = false;
     bool is_named = false;    // by filename() or as an output: enough for a file
     std::set<int> waits_for;  // whole variables that its one writer waits for
   };
@@ -234,10 +233,8 @@ class WriterCheck {
   // Such a one ends only if somebody closes the variable.
   void refuse_own() {
     for (const auto& [index, place, statement] : own_) {
-      if (uses(index).has_close) continue;
-      errors_.found(
-          place, "'" + variable(index).name + "' written within a " + statement,
-          "another variable, or a close: it would close when all that may write it has ended");
+      errors_.found(place, "'" + variable(index).name + "' written within a " + statement,
+                    "another variable: it would close when all that may write it has ended");
     }
   }
   // A body that runs many times.
@@ -264,10 +261,8 @@ class WriterCheck {
     Writes line;
     for (const Statement& s : b.statements) {
       std::visit([&](const auto& f) { form(line, f); }, s.form);
-      if (const auto* c = std::get_if<Close>(&s.form)) {
+      if (const auto* c = std::get_if<Close>(&s.form))
         line.closed.emplace(root_variable(c->container), s.place);
-        uses(root_variable(c->container)).has_close = true;
-      }
     }
     return line;
   }
