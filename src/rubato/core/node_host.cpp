@@ -49,7 +49,7 @@ NodeHost::NodeHost(net::Fabric& fabric, NodeHostOptions options) : options_(std:
   const NeighbourhoodGuess neighbourhood = find_neighbourhood(fabric);
   const std::uint32_t n_cores =
       options_.n_cores > 0 ? options_.n_cores : default_n_cores(neighbourhood);
-  link_ = std::make_unique<detail::NodeLink>(fabric, n_cores);
+  link_ = std::make_unique<detail::NodeLink>(fabric, n_cores, options_.stop_grace);
   if (options_.owns_process && options_.pinning == Pinning::automatic && neighbourhood.is_certain) {
     processors_ = place_cores(allowed_processors(), neighbourhood, n_cores);
   }

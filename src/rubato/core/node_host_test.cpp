@@ -146,6 +146,26 @@ TEST(NodeHost, AnErrorInWorkEndsAllNodesWithOneMessageAndCode) {
   EXPECT_EQ(told, std::vector<std::string>(4, "node 2 (thread-2): the token broke"));
 }
 
+// What all have agreed on comes to node 3 by node 2, and later than that node 1 has failed.
+TEST(NodeHost, AnErrorEndsNodesThatHaveNotBegunToRun) {
+  std::vector<std::string> told(4);
+  ThreadHub hub(4);
+  hub.run([&](NodeId node) {
+    RingEngine engine(node, 4, 1);
+    engine.throws = node == 1;
+    NodeHost host(hub.fabric(node), shared_process(1));
+    try {
+      host.agree([&] {
+        if (node == 3) hub.hold_back(2, node, steady_now() + 200 * kMillisecond);
+      });
+      host.run(engine);
+    } catch (const Error& error) {
+      told[node] = error.what();
+    }
+  });
+  EXPECT_EQ(told, std::vector<std::string>(4, "node 1 (thread-1): the token broke"));
+}
+
 TEST(NodeHost, ADeadlockEndsAllNodesAndNamesWhoWaitsForWhat) {
   const auto errors = errors_of(3, shared_process(2), [](NodeId node) {
     return std::make_unique<RingEngine>(node, 3, node == 1 ? 6 : 4);

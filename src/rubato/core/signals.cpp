@@ -99,7 +99,9 @@ EarlyCheckpointSignal::EarlyCheckpointSignal() noexcept {
   take_usr1(usr1_before_early);
 }
 
+// Who asks for a checkpoint of what has just ended asks for nothing, and is no reason to die.
 EarlyCheckpointSignal::~EarlyCheckpointSignal() {
+  if (usr1_before_early.sa_handler == SIG_DFL) usr1_before_early.sa_handler = SIG_IGN;
   sigaction(SIGUSR1, &usr1_before_early, nullptr);
   keeps_early.store(false);
 }

@@ -10,14 +10,17 @@ namespace rubato::core {
 namespace {
 
 TEST(EarlyCheckpointSignal, keeps_what_comes_before_a_run_for_its_checkpoints) {
-  const EarlyCheckpointSignal early;
-  std::raise(SIGUSR1);
   {
-    const CheckpointSignals of_run;
-    EXPECT_EQ(CheckpointSignals::received(), SIGUSR1);
+    const EarlyCheckpointSignal early;
+    std::raise(SIGUSR1);
+    {
+      const CheckpointSignals of_run;
+      EXPECT_EQ(CheckpointSignals::received(), SIGUSR1);
+    }
+    EXPECT_EQ(CheckpointSignals::received(), 0);
+    std::raise(SIGUSR1);  // the process lives on though the run is over
   }
-  EXPECT_EQ(CheckpointSignals::received(), 0);
-  std::raise(SIGUSR1);  // the process lives on though the run is over
+  std::raise(SIGUSR1);  // and while it ends
 }
 
 TEST(CheckpointSignals, hear_nothing_of_what_came_to_a_run_before) {

@@ -2,6 +2,7 @@
 // For tests: a job of several nodes in one process, each host in a thread of its own. Queues
 // between them hold a bounded number of messages, so that try_send() does refuse.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/base/time.hpp"
 #include "rubato/net/fabric.hpp"
 
 namespace rubato::core::testing {
@@ -24,6 +26,12 @@ class ThreadHub {
     }
   }
   [[nodiscard]] net::Fabric& fabric(net::NodeId node) { return *fabrics_[node]; }
+  // The node gets nothing from `from` before then.
+  void hold_back(net::NodeId from, net::NodeId node, Nanos until) {
+    const std::lock_guard lock(inboxes_[node].mutex);
+    inboxes_[node].held_from = from;
+    inboxes_[node].held_until = until;
+  }
   // Calls f(node) on a thread for each node, and waits for all of them.
   template <class F>
   void run(F f) {
@@ -39,6 +47,8 @@ class ThreadHub {
     std::mutex mutex;
     std::deque<net::Arrival> arrivals;
     std::vector<std::size_t> n_from;
+    net::NodeId held_from = 0;
+    Nanos held_until = 0;
   };
   class NodeFabric final : public net::Fabric {
    public:
@@ -60,9 +70,13 @@ class ThreadHub {
     [[nodiscard]] bool poll(net::Arrival& arrival) noexcept override {
       Inbox& inbox = hub_.inboxes_[node_];
       const std::lock_guard lock(inbox.mutex);
-      if (inbox.arrivals.empty()) return false;
-      arrival = std::move(inbox.arrivals.front());
-      inbox.arrivals.pop_front();
+      const bool holds = inbox.held_until > 0 && steady_now() < inbox.held_until;
+      const auto next =
+          std::find_if(inbox.arrivals.begin(), inbox.arrivals.end(),
+                       [&](const auto& a) { return !holds || a.from != inbox.held_from; });
+      if (next == inbox.arrivals.end()) return false;
+      arrival = std::move(*next);
+      inbox.arrivals.erase(next);
       --inbox.n_from[arrival.from];
       return true;
     }

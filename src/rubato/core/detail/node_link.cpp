@@ -14,8 +14,9 @@ JobShape shape_of(const net::Fabric& fabric, std::uint32_t n_cores) {
 
 }  // namespace
 
-NodeLink::NodeLink(net::Fabric& fabric, std::uint32_t n_cores)
+NodeLink::NodeLink(net::Fabric& fabric, std::uint32_t n_cores, Nanos stop_grace)
     : fabric_(fabric),
+      stop_grace_(stop_grace),
       shape_(shape_of(fabric, n_cores)),
       wire_(fabric, mutex_, [this](net::Arrival arrival) { deliver(std::move(arrival)); }),
       wire_port_(wire_),
@@ -113,9 +114,21 @@ void NodeLink::complete(const std::function<void()>& begin, const std::function<
         return failure || done();
       },
       kNever);
+  // Others may have begun a run, which has failed, and wait for this node to have heard of it.
+  if (failure) {
+    leave_failed(*failure, stop_grace_);
+    throw *failure;  // NOLINT: a copy
+  }
   // Whoever asks next may be in no hurry: the answers to others leave now.
   (void)drain(kSecond);
-  if (failure) throw *failure;  // NOLINT: a copy
+}
+
+// Messages may still be on their way, which keeps some fabrics from ending; so all nodes tell each
+// other that they have stopped, and empty the network.
+void NodeLink::leave_failed(const Error& error, Nanos time) {
+  if (std::exchange(has_left_, true)) return;
+  if (!last_words(time) || !drain(time))
+    fabric_.abort(static_cast<int>(error.code()), error.what());
 }
 
 bool NodeLink::last_words(Nanos time) {

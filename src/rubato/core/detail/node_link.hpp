@@ -23,7 +23,8 @@ class NodeLink {
     std::function<void(const Error&)> on_failure;  // of another node, or noticed while receiving
   };
 
-  NodeLink(net::Fabric& fabric, std::uint32_t n_cores);
+  // `stop_grace`: how long others may take to hear of a failure.
+  NodeLink(net::Fabric& fabric, std::uint32_t n_cores, Nanos stop_grace);
   NodeLink(const NodeLink&) = delete;
   NodeLink& operator=(const NodeLink&) = delete;
 
@@ -50,13 +51,16 @@ class NodeLink {
   // the Error that ended the team of nodes meanwhile, if any.
   void complete(const std::function<void()>& begin, const std::function<bool()>& done);
 
-  // Blocking: after a failure, until all nodes have stopped sending. False if some have not by
-  // then.
-  [[nodiscard]] bool last_words(Nanos time);
+  // Blocking: after a failure, until all nodes have stopped sending and all that was posted has left;
+  // the second time it has. Aborts the job if that takes longer.
+  void leave_failed(const Error& error, Nanos time);
   // Blocking: until everything posted has left. False if it has not by then.
   [[nodiscard]] bool drain(Nanos time);
 
  private:
+  // Blocking: until all nodes have said that they send no more. False if some have not by then.
+  [[nodiscard]] bool last_words(Nanos time);
+
   static constexpr std::uint32_t kControl = 0;
   static constexpr std::uint32_t kLastWords = 1;
   // The engine of run n.
@@ -79,6 +83,7 @@ class NodeLink {
   bool pump_until(const std::function<bool()>& done, Nanos deadline);
 
   net::Fabric& fabric_;
+  Nanos stop_grace_;
   JobShape shape_;
   alignas(64) AdaptiveMutex mutex_;
   alignas(64) Wire wire_;
@@ -89,6 +94,7 @@ class NodeLink {
   Teams last_words_;
   Termination termination_;
   std::uint32_t n_runs_ = 0;
+  bool has_left_ = false;
   std::optional<Listener> listener_;
   std::vector<net::Arrival> early_;  // for the engine of a run that has not begun here
 };

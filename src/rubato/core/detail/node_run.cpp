@@ -514,13 +514,9 @@ void NodeRun::check_busy(Nanos now) {
   }
 }
 
-// The cores of this node have stopped. Messages may still be on their way, which keeps some fabrics
-// from ending; so all nodes tell each other that they have stopped, and empty the network.
+// The cores of this node have stopped.
 void NodeRun::leave_failed() {
-  const Nanos left = failed_at_ + options_.stop_grace - steady_now();
-  if (!link_.last_words(std::max<Nanos>(left, 0)) || !link_.drain(std::max<Nanos>(left, 0))) {
-    link_.fabric().abort(static_cast<int>(error_->code()), error_->what());
-  }
+  link_.leave_failed(*error_, std::max<Nanos>(failed_at_ + options_.stop_grace - steady_now(), 0));
   engine_.on_failed(*error_);
   throw *error_;  // NOLINT: a copy
 }

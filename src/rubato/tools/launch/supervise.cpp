@@ -137,6 +137,8 @@ class Supervisor {
   [[nodiscard]] int received() const noexcept { return received_; }
   [[nodiscard]] bool told_to_end() const noexcept { return received_ != 0 || asked_to_save_; }
   // Some of the job's data did not get through to our standard output.
+  // It was asked to have checkpoints taken, by nodes that do so, and has passed that on.
+  [[nodiscard]] bool has_passed_ask() const noexcept { return has_passed_ask_; }
   [[nodiscard]] bool lost_data() const noexcept { return streams_[0].lossy; }
   // Folders that runs of the job are recorded in.
   [[nodiscard]] std::set<std::string> records() const {
@@ -334,6 +336,8 @@ int judge(const Supervisor& supervisor, int code) {
     }
     if (end.exit_code != 0) return end.exit_code;
   }
+  // It was asked to save when all nodes had ended, and no longer passed that on.
+  if (supervisor.has_passed_ask() && code == 128 + SIGUSR1) return 0;
   // A guard was killed: Open MPI adds 128 to the signal, Hydra of MPICH gives it as it is. A program's
   // own code 9 is said by its guard.
   if (code > 128 || code == SIGKILL) {

@@ -440,6 +440,24 @@ TEST_P(RecordOfJob, all_nodes_take_the_new_folder_of_node_0) {
   EXPECT_TRUE(fs::exists(folder + "/output/heat-00000009.csv"));
 }
 
+// All nodes end with its code, and Open MPI ends those that have not yet.
+TEST_P(RecordOfJob, an_error_is_written_down_before_any_node_leaves) {
+  for (const std::string gravity : {"5", "50"}) {
+    SCOPED_TRACE(gravity);
+    const std::string folder = at("failed" + gravity);
+    const Answer answer = call(job({}, {"run", "nbody", "--bodies", "500", "--gravity", gravity,
+                                        "--ticks", "500", "--cores", "1", "--record", folder}));
+    EXPECT_EQ(answer.code, 1) << answer.err;
+    EXPECT_EQ(answer.err.find("abort"), std::string::npos) << answer.err;
+    expect_end(folder, "failed", 1);
+    EXPECT_NE(file_of(folder).at("error").get<std::string>().find("expected at most --speed-limit"),
+              std::string::npos)
+        << file_of(folder);
+    for (const auto& entry : fs::directory_iterator(folder))
+      EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << entry.path();
+  }
+}
+
 TEST_P(RecordOfJob, a_signal_to_the_launcher_is_what_has_ended_it) {
   for (const auto& [signal, code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}}) {
     const std::string folder = at("job" + std::to_string(code));

@@ -88,6 +88,8 @@ bool is_of(const std::string& checkpoint, const std::string& folder) {
          fs::equivalent(fs::path(checkpoint).parent_path(), checkpoints_path(folder), none);
 }
 
+}  // namespace
+
 void end_record(RunRecord& record, ExitCode code, const std::string& error, std::ostream& err) {
   if (!record.is_open()) return;
   try {
@@ -97,8 +99,6 @@ void end_record(RunRecord& record, ExitCode code, const std::string& error, std:
     err << program_invocation_short_name << ": " << second.what() << std::endl;
   }
 }
-
-}  // namespace
 
 std::string record_folder(const std::string& given, const std::string& model) {
   std::string folder = given;

@@ -21,6 +21,10 @@ namespace rubato::tools {
                                                      const ChosenModel& model, RunRequest& request,
                                                      const Resumed& resumed, std::uint64_t seed);
 
+// The run has ended in another way than well; says so on `err` if that cannot be written. Nothing, if the
+// record has ended already.
+void end_record(RunRecord& record, ExitCode code, const std::string& error, std::ostream& err);
+
 // run_model(), and whatever ends the run in another way than well ends the record.
 [[nodiscard]] RunOutcome run_recorded(tick::App& app, const RunRequest& request, std::ostream& err);
 

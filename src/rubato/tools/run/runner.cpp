@@ -15,6 +15,7 @@
 #include "rubato/observe/trace.hpp"
 #include "rubato/tools/launch/guard.hpp"
 #include "rubato/tools/record/run_record.hpp"
+#include "rubato/tools/run/recording.hpp"
 #include "rubato/tools/run/report.hpp"
 #include "rubato/tools/run/watched_problem.hpp"
 #include "rubato/tools/terminal.hpp"
@@ -321,7 +322,7 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
   try {
     run_to_end(app, request, run, outcome, err);
   } catch (const Error& error) {
-    // All nodes have it, or the job has been taken down. It is said before any node may leave: the
+    // All nodes have it, or the job has been taken down. It is said and recorded before any node may leave: the
     // first that ends with another code than 0 makes Open MPI end the others where they stand.
     // That a job was told to end, its launcher says.
     const bool told = error.code() == ExitCode::interrupted || error.code() == ExitCode::terminated;
@@ -329,6 +330,7 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
       err << program_invocation_short_name << ": " << error.what() << std::endl;
     outcome.code = error.code();
     outcome.error = error.what();
+    if (request.record != nullptr) end_record(*request.record, outcome.code, outcome.error, err);
   }
   return outcome;
 }
