@@ -321,6 +321,8 @@ TEST(Launcher, its_programs_end_when_their_node_is_killed) {
   const pid_t first = number_in(folder / "first", clock);
   const pid_t second = number_in(folder / "second", clock);
   ASSERT_TRUE(lives(first) && lives(second));
+  // By then the node has written down what it has started (detail/warden.hpp).
+  static_cast<void>(clock.pause(200 * kMillisecond));
   ::kill(node, SIGKILL);
   for (int i = 0; i < 1000 && (lives(first) || lives(second)); ++i)
     static_cast<void>(clock.pause(10 * kMillisecond));
