@@ -1,8 +1,13 @@
 #include "rubato/core/node_host.hpp"
 
+#include <atomic>
+#include <cstdlib>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
+
+#include <unistd.h>
 
 #include "rubato/base/memory.hpp"
 #include "rubato/core/detail/node_run.hpp"
@@ -24,6 +29,38 @@ class FatalHookScope {
   FatalHookScope(const FatalHookScope&) = delete;
   FatalHookScope& operator=(const FatalHookScope&) = delete;
   ~FatalHookScope() { set_fatal_hook(nullptr); }
+};
+
+// Who calls exit() in a job leaves nodes behind that wait for this one, and whoever ends them cannot
+// say why. Of the run that is on in this process, for its end; null: none, or a job of one node.
+std::atomic<const std::string*> text_of_exit =
+    nullptr;  // NOLINT(*-avoid-non-const-global-variables)
+
+void on_exit_of_process(int status, void* /*unused*/) {
+  const std::string* const text = text_of_exit.load();
+  if (text == nullptr || !detail::NodeRun::is_in_work()) return;
+  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, text->data(), text->size());
+  // The job has not ended well.
+  if (status == 0) ::_exit(static_cast<int>(ExitCode::failed));
+}
+
+class ExitScope {
+ public:
+  explicit ExitScope(const net::Fabric& fabric) {
+    if (fabric.n_nodes() == 1) return;
+    static const bool is_installed = ::on_exit(on_exit_of_process, nullptr) == 0;
+    static_cast<void>(is_installed);
+    text_ =
+        "\nrubato: node " + std::to_string(fabric.node()) + " (" + fabric.host(fabric.node()) +
+        ") has called exit() in a task: expected that it returns or throws; the job ends here\n";
+    text_of_exit.store(&text_);
+  }
+  ExitScope(const ExitScope&) = delete;
+  ExitScope& operator=(const ExitScope&) = delete;
+  ~ExitScope() { text_of_exit.store(nullptr); }
+
+ private:
+  std::string text_;
 };
 
 // The run of nodes [first, last] with equal identities, or the first two that differ.
@@ -91,9 +128,11 @@ void NodeHost::meet() {
 NodeFigures NodeHost::run(Engine& engine) {
   std::optional<SignalScope> signals;
   std::optional<FatalHookScope> hook;
+  std::optional<ExitScope> exit;
   if (options_.owns_process) {
     signals.emplace();
     hook.emplace(link_->fabric());
+    exit.emplace(link_->fabric());
   }
   detail::NodeRun run(*link_, options_, processors_, engine);
   return run.run();

@@ -38,8 +38,8 @@ class CheckpointSignals {
   SignalScope scope_;
 };
 
-// From the start of a process to its CheckpointSignals, while there is nothing to be saved yet: SIGUSR1
-// is kept for them, and SIGTERM does what it does without this.
+// Of a process that can save: from its start SIGUSR1 is kept for its CheckpointSignals, and SIGTERM does
+// what it does without this. Behind it SIGUSR1 is ignored, if the process would have died of it.
 class EarlyCheckpointSignal {
  public:
   EarlyCheckpointSignal() noexcept;

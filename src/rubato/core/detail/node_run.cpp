@@ -188,12 +188,15 @@ void NodeRun::execute(std::uint32_t core) {
   Core& me = cores_[core];
   const Work work = me.work;
   const Nanos begin = steady_now();
+  in_work_ = true;
   try {
     engine_.run(work, core);
   } catch (const std::exception& e) {
+    in_work_ = false;
     const std::lock_guard lock(link_.mutex());
     fail(as_error(e));
   }
+  in_work_ = false;
   const Nanos end = steady_now();
   me.work.took = end - begin;
   me.figures.add_busy(work.kind, end - begin);

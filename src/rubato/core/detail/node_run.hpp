@@ -28,8 +28,12 @@ class NodeRun {
 
   // To the end; throws the Error that ended it.
   NodeFigures run();
+  // Whether the calling thread runs a piece of work of an engine.
+  [[nodiscard]] static bool is_in_work() noexcept { return in_work_; }
 
  private:
+  // NOLINTNEXTLINE(readability-identifier-naming): private
+  inline static thread_local constinit bool in_work_ = false;
   enum class State : std::uint8_t { running, done, failed };
 
   struct alignas(64) Core {
