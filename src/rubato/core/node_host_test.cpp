@@ -156,7 +156,7 @@ TEST(NodeHost, AnErrorEndsNodesThatHaveNotBegunToRun) {
     NodeHost host(hub.fabric(node), shared_process(1));
     try {
       host.agree([&] {
-        if (node == 3) hub.hold_back(2, node, steady_now() + 200 * kMillisecond);
+        if (node == 3) hub.hold_back(2, node, 2000);
       });
       host.run(engine);
     } catch (const Error& error) {

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "rubato/base/time.hpp"
 #include "rubato/net/fabric.hpp"
 
 namespace rubato::core::testing {
@@ -26,11 +25,11 @@ class ThreadHub {
     }
   }
   [[nodiscard]] net::Fabric& fabric(net::NodeId node) { return *fabrics_[node]; }
-  // The node gets nothing from `from` before then.
-  void hold_back(net::NodeId from, net::NodeId node, Nanos until) {
+  // The node gets nothing from `from` before it has looked that often.
+  void hold_back(net::NodeId from, net::NodeId node, int n_looks) {
     const std::lock_guard lock(inboxes_[node].mutex);
     inboxes_[node].held_from = from;
-    inboxes_[node].held_until = until;
+    inboxes_[node].n_looks_held = n_looks;
   }
   // Calls f(node) on a thread for each node, and waits for all of them.
   template <class F>
@@ -48,7 +47,7 @@ class ThreadHub {
     std::deque<net::Arrival> arrivals;
     std::vector<std::size_t> n_from;
     net::NodeId held_from = 0;
-    Nanos held_until = 0;
+    int n_looks_held = 0;
   };
   class NodeFabric final : public net::Fabric {
    public:
@@ -70,7 +69,8 @@ class ThreadHub {
     [[nodiscard]] bool poll(net::Arrival& arrival) noexcept override {
       Inbox& inbox = hub_.inboxes_[node_];
       const std::lock_guard lock(inbox.mutex);
-      const bool holds = inbox.held_until > 0 && steady_now() < inbox.held_until;
+      const bool holds = inbox.n_looks_held > 0;
+      if (holds) --inbox.n_looks_held;
       const auto next =
           std::find_if(inbox.arrivals.begin(), inbox.arrivals.end(),
                        [&](const auto& a) { return !holds || a.from != inbox.held_from; });
