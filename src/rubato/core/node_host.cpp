@@ -33,8 +33,7 @@ class FatalHookScope {
 
 // Who calls exit() in a job leaves nodes behind that wait for this one, and whoever ends them cannot
 // say why. Of the run that is on in this process, for its end; null: none, or a job of one node.
-std::atomic<const std::string*> text_of_exit =
-    nullptr;  // NOLINT(*-avoid-non-const-global-variables)
+std::atomic<const std::string*> text_of_exit = nullptr;
 
 void on_exit_of_process(int status, void* /*unused*/) {
   const std::string* const text = text_of_exit.load();

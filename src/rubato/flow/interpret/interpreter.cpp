@@ -3,6 +3,7 @@
 #include "rubato/flow/interpret/interpreter.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <array>
 #include <atomic>
 #include <climits>
@@ -57,6 +58,18 @@ class ScriptNames {
   std::atomic<const char*> current_{names_[0].data()};
 };
 constinit ScriptNames script_names;  // NOLINT: texts that PortablePlace names lie in the program
+
+// Of a key: for people, the number before it tells files apart.
+std::string in_file_name(const std::string& key) {
+  constexpr std::size_t kCharactersMost = 40;
+  std::string text = key.substr(0, kCharactersMost);
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '+';
+  };
+  for (char& c : text)
+    c = is_plain(c) ? c : '_';
+  return text;
+}
 
 }  // namespace
 
@@ -246,18 +259,6 @@ void Interpreter::claim_names(const tic::Rule& rule, const Environment& environm
                     "file '" + declared.name + "' of " + place_text(compiled_, declared.place),
                     NameUse::write);
   }
-}
-
-// Of a key: for people, the number before it tells files apart.
-std::string in_file_name(const std::string& key) {
-  constexpr std::size_t kCharactersMost = 40;
-  std::string text = key.substr(0, kCharactersMost);
-  const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '+';
-  };
-  for (char& c : text)
-    c = is_plain(c) ? c : '_';
-  return text;
 }
 
 Value Interpreter::output_name(const Expr& output, const Environment& environment) {

@@ -87,7 +87,9 @@ void Strays::look() {
   std::set<pid_t> seen{program_};
   std::vector<pid_t> to_look_at{program_};
   for (const Known& known : known_) {
-    if (seen.insert(known.process).second) to_look_at.push_back(known.process);
+    if (!lives(known)) continue;
+    seen.insert(known.process);
+    to_look_at.push_back(known.process);
   }
   while (!to_look_at.empty()) {
     const auto [first, last] = of_parent.equal_range(to_look_at.back());
@@ -103,16 +105,17 @@ void Strays::look() {
 
 void Strays::send(int signal) const {
   for (const Known& known : known_) {
-    const std::optional<Process> now = process_of(std::to_string(known.process));
-    if (now && now->lives && now->began == known.began) ::kill(known.process, signal);
+    if (lives(known)) ::kill(known.process, signal);
   }
 }
 
 bool Strays::live() const {
-  return std::ranges::any_of(known_, [](const Known& known) {
-    const std::optional<Process> now = process_of(std::to_string(known.process));
-    return now && now->lives && now->began == known.began;
-  });
+  return std::ranges::any_of(known_, &Strays::lives);
+}
+
+bool Strays::lives(const Known& known) {
+  const std::optional<Process> now = process_of(std::to_string(known.process));
+  return now && now->lives && now->began == known.began;
 }
 
 }  // namespace rubato::flow::program_detail

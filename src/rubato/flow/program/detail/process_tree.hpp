@@ -33,6 +33,7 @@ class Strays {
     pid_t process;
     std::uint64_t began;
   };
+  [[nodiscard]] static bool lives(const Known& known);
 
   pid_t program_;
   std::vector<Known> known_;

@@ -77,12 +77,9 @@ TEST(Watch, ends_a_program_whose_time_is_over) {
   EXPECT_LT(end.wall, 10 * kSecond);
 }
 
-TEST(Watch, ends_the_children_of_children_too) {
-  const TempFolder folder;
-  // The innermost ignores the request and so has to be killed.
-  ProgramCall call = script(
-      "sh -c 'sh -c \"trap : TERM; echo \\$\\$ > inner; while :; do sleep 0.05; done\" & "
-      "echo $$ > middle; wait; sleep 100' & wait");
+// Its time is over, and some of what it has started does not end when it is asked to.
+void run_until_killed(const TempFolder& folder, const std::string& text) {
+  ProgramCall call = script(text);
   call.folder = folder.path();
   call.timeout = kStartTime;
   LauncherOptions options = quiet();
@@ -91,6 +88,15 @@ TEST(Watch, ends_the_children_of_children_too) {
   const ProgramEnd end = launcher.run(call);
   EXPECT_TRUE(end.timed_out);
   EXPECT_GE(end.wall, kStartTime + options.grace);
+}
+
+TEST(Watch, ends_the_children_of_children_too) {
+  const TempFolder folder;
+  // The innermost ignores the request and so has to be killed.
+  run_until_killed(
+      folder,
+      "sh -c 'sh -c \"trap : TERM; echo \\$\\$ > inner; while :; do sleep 0.05; done\" & "
+      "echo $$ > middle; wait; sleep 100' & wait");
   EXPECT_TRUE(has_gone(folder / "inner"));
   EXPECT_TRUE(has_gone(folder / "middle"));
 }
@@ -98,22 +104,15 @@ TEST(Watch, ends_the_children_of_children_too) {
 TEST(Watch, ends_children_that_have_left_the_group) {
   const TempFolder folder;
   // One goes at once, one has to be killed, and one has a child of its own.
-  ProgramCall call = script(
+  run_until_killed(
+      folder,
       "setsid sh -c 'echo $$ > quiet; exec sleep 100' & "
       "setsid sh -c 'trap \"\" TERM; echo $$ > deaf; while :; do sleep 0.05; done' & "
       "setsid sh -c 'setsid sh -c \"echo \\$\\$ > inner; exec sleep 100\" & wait' & wait");
-  call.folder = folder.path();
-  call.timeout = kStartTime;
-  LauncherOptions options = quiet();
-  options.grace = 200 * kMillisecond;
-  Launcher launcher(options);
-  const ProgramEnd end = launcher.run(call);
-  EXPECT_TRUE(end.timed_out);
   for (const char* name : {"quiet", "deaf", "inner"}) {
     EXPECT_TRUE(contains(content_of(folder / name), "\n")) << name;
     EXPECT_TRUE(has_gone(folder / name)) << name;
   }
-  EXPECT_GE(end.wall, kStartTime + options.grace);
 }
 
 TEST(Watch, lets_children_that_have_left_the_group_go_on_when_a_program_ends) {
