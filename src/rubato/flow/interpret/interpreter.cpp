@@ -3,9 +3,9 @@
 #include "rubato/flow/interpret/interpreter.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <climits>
 #include <mutex>
 
