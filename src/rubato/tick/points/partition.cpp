@@ -304,6 +304,7 @@ std::vector<UnitBox<D>> pieces_of(const UnitBox<D>& units, std::uint32_t n) {
   }
   std::ranges::sort(pieces, {}, &std::pair<std::uint64_t, UnitBox<D>>::first);
   std::vector<UnitBox<D>> boxes;
+  boxes.reserve(pieces.size());
   for (const auto& [code, box] : pieces)
     boxes.push_back(box);
   return boxes;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ranges>
 
 #include "rubato/core/signals.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
@@ -57,8 +56,7 @@ double GridStore<U>::nominal_cells(const CellBox& box, bool is_own) const {
   double cells = 1;
   for (std::size_t d = 0; d < kD; ++d) {
     const auto width = [d](const CellBox& own) { return own.width(d); };
-    const std::int64_t narrowest =
-        std::ranges::min(typed_.own.boxes() | std::views::transform(width));
+    const std::int64_t narrowest = width(std::ranges::min(typed_.own.boxes(), {}, width));
     const bool is_long = is_own || 2 * box.width(d) > narrowest;
     cells *= static_cast<double>(box.width(d)) * (is_long ? options_.scale : 1);
   }
