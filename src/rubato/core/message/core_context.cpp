@@ -251,7 +251,7 @@ void CoreContext::turn() {
   const HereScope inside(*this);
   set_hungry(false);
   ++counters_.n_slices;
-  lifelines_.begin_turn(now_, counters_.n_pooled_run, options_.ask_ahead);
+  lifelines_.begin_turn(now_, counters_.n_pooled_run, n_came_, options_.ask_ahead);
   // Not if the last slice has done it: what is to be hurried may come without end.
   const bool may_put_off = n_turns_in_slice_ > 0 || !tasks_.is_ready();
   n_applied_in_slice_ = n_turns_in_slice_ = 0;

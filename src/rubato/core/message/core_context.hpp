@@ -190,6 +190,7 @@ class CoreContext {
   template <PooledTask R>
   void take_given(const R& record) {
     push_pooled(pool_, record);
+    --n_came_;
     lifelines_.note_given(source_);
   }
   // The scope of whoever runs.
@@ -324,6 +325,7 @@ class CoreContext {
   friend struct FinishDone;
   friend struct Beg;
   friend struct Took;
+  friend struct Gave;
   friend struct TasksExist;
 
   // Opens a scope of the running task, and waits for its end.
@@ -393,6 +395,7 @@ class CoreContext {
     const bool is_new = pool.begin_push(Pooled<R>::kKind, finish, at);
     ::new (static_cast<void*>(at)) R(record);
     ++counters_.n_pooled;
+    n_came_ += tasks_.running_or_null() == nullptr ? 1U : 0U;
     if (is_new) [[unlikely]]
       began_chunk();
   }
@@ -508,7 +511,8 @@ class CoreContext {
   void run_pooled();
   void run_next(detail::TaskPool& pool);
   [[nodiscard]] bool share();
-  void give_to(std::vector<CoreId>& who, std::size_t n_most);
+  [[nodiscard]] std::size_t n_shares() const noexcept;
+  void give_to(std::vector<detail::Lifelines::Question>& who);
   void spread_that_tasks_exist();
   bool find_tasks();
   bool take_back_shared();
@@ -580,6 +584,7 @@ class CoreContext {
   bool is_hungry_ = false;
   bool knows_of_tasks_ = false;  // there are pooled tasks in this run
   detail::Lifelines lifelines_;
+  std::uint64_t n_came_ = 0;  // pooled tasks that messages have made, but for those given away
 
   // In.
   std::vector<Incoming> incoming_;                              // [n_cores]

@@ -21,9 +21,11 @@ constexpr std::uint64_t kBatchesASlice = 8;  // of pooled tasks, between which o
 
 // A core of another node has nothing to do, or will have nothing soon.
 struct Beg {
-  std::uint64_t is_ahead;
+  Nanos now;
+  Nanos ahead;  // 0: it has nothing
+  std::uint64_t n_left;
   void apply(CoreContext& here) const {
-    here.lifelines_.note_question(here.source(), is_ahead != 0);
+    here.lifelines_.note_question({here.source(), now, ahead, n_left, here.now_});
   }
 };
 
@@ -41,7 +43,12 @@ struct Took {
 // Behind so many pooled tasks, which another node has given away.
 struct Gave {
   std::uint64_t n;
-  void apply(CoreContext& here) const { here.post(here.source(), Took{n}); }
+  Nanos asked;  // by the clock of who gets them
+  Nanos held;   // the question, until there were some
+  void apply(CoreContext& here) const {
+    here.lifelines_.round_trip.note(here.now_ - asked - held);
+    here.post(here.source(), Took{n});
+  }
 };
 
 // Somewhere there are pooled tasks, so that idle cores are to ask for some.
@@ -146,13 +153,13 @@ bool CoreContext::share() {
     gave = n_hungry > hunger_.n_shared.load(std::memory_order_relaxed);
     if (gave) pool_.share_half();
   }
-  const std::uint64_t n_ahead = std::max<std::uint64_t>(lifelines_.n_ahead, 1);
-  if (!lifelines_.beggars.empty() && pool_.size() > 1) {
-    give_to(lifelines_.beggars, kGivenMost);
+  if (pool_.size() <= 1) return gave;
+  if (!lifelines_.beggars.empty()) {
+    give_to(lifelines_.beggars);
     gave = true;
-  } else if (!lifelines_.askers.empty() && pool_.size() > 2 * n_ahead) {
-    // What is run before it would have to ask again; this core keeps as much.
-    give_to(lifelines_.askers, std::min<std::uint64_t>(n_ahead, kGivenMost));
+  } else if (lifelines_.has_asker(now_) &&
+             pool_.size() >= lifelines_.askers.back().n_left + n_shares()) {
+    give_to(lifelines_.askers);
     gave = true;
   }
   return gave;
@@ -176,11 +183,12 @@ std::vector<detail::TaskChunkPtr> take_all(detail::TaskPool& pool) {
   return all;
 }
 
-// One in `n_shares` of the records of the oldest kind; every second one if they are few. Of ranges
-// that are cut in halves, the oldest half of the records is nearly all of the work: who got it would
-// hand on the largest range, which is the oldest again, and all others would wait for the one that
-// has it. And what a range has started is no reason to travel as long as there are ranges.
-std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool, std::size_t n_shares) {
+// One in `n_shares` of the records of the oldest kind, `n_most` at most; every second one if they are
+// few. Of ranges that are cut in halves, the oldest half of the records is nearly all of the work: who
+// got it would hand on the largest range, which is the oldest again, and all others would wait for the
+// one that has it. And what a range has started is no reason to travel as long as there are ranges.
+std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool, std::size_t n_shares,
+                                       std::size_t n_most) {
   std::vector<detail::TaskChunkPtr> all = take_all(pool);
   const detail::PooledKind* const kind = all.front()->kind;
   std::vector<detail::TaskChunkPtr> dealt;
@@ -189,14 +197,16 @@ std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool, std::size_t n_sha
     n_of_kind += chunk->kind == kind ? chunk->n : 0;
   const std::size_t every = n_of_kind >= 2 * n_shares ? n_shares : 2;
   std::size_t n_seen = 0;  // of that kind
+  std::size_t n_left = n_most;
   for (detail::TaskChunkPtr& chunk : all) {
     const std::size_t stride = chunk->kind->stride;
     std::size_t n_dealt = 0;
     for (std::size_t i = 0; i < chunk->n; ++i) {
       std::byte* to = chunk->bytes + n_dealt * stride;
-      const bool is_dealt = chunk->kind == kind && n_seen++ % every == 0;
+      const bool is_dealt = chunk->kind == kind && n_left > 0 && n_seen++ % every == 0;
       if (is_dealt) {
         ++n_dealt;
+        --n_left;
       } else {
         static_cast<void>(pool.begin_push(*chunk->kind, chunk->finish, to));
       }
@@ -210,16 +220,23 @@ std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool, std::size_t n_sha
 
 }  // namespace
 
-// To the last of those that have asked; of many tasks some chunks, with `n_most` if one has no more.
-void CoreContext::give_to(std::vector<CoreId>& who, std::size_t n_most) {
-  // It has asked others as well. Of halves of them all it would get far more than they keep, and
-  // tasks would go to and fro; an equal part for each spreads what one core has made too slowly.
-  const std::size_t n_shares = std::max<std::size_t>(2, lifelines_.cores.size() / 3 + 1);
-  const CoreId to = who.back();
+// Who asks has asked others as well. Of halves of them all it would get far more than they keep, and
+// tasks would go to and fro; an equal part for each spreads what one core has made too slowly.
+std::size_t CoreContext::n_shares() const noexcept {
+  return std::max<std::size_t>(2, lifelines_.cores.size() / 3 + 1);
+}
+
+// To the last of those that have asked, a share of what this core has more than it; of many tasks some
+// chunks, with so many if one has no more.
+void CoreContext::give_to(std::vector<Lifelines::Question>& who) {
+  const Lifelines::Question question = who.back();
+  const CoreId to = question.who;
   who.pop_back();
+  const std::size_t n_more = pool_.size() - question.n_left;
+  const std::size_t n_most = std::clamp<std::size_t>(n_more / n_shares(), 1, kGivenMost);
   std::uint64_t n = 0;
   for (const detail::TaskChunkPtr& chunk :
-       pool_.size() <= kDealtMost ? deal(pool_, n_shares) : pool_.take_half(n_most)) {
+       pool_.size() <= kDealtMost ? deal(pool_, n_shares(), n_most) : pool_.take_half(n_most)) {
     applied_scope_ = chunk->finish;
     chunk->kind->send(*this, to, chunk->bytes, chunk->n);
     // They are messages from now on, which are counted as such.
@@ -229,7 +246,7 @@ void CoreContext::give_to(std::vector<CoreId>& who, std::size_t n_most) {
   counters_.n_given += n;
   pool_.note_sent(n);
   applied_scope_ = 0;
-  post(to, Gave{n});
+  post(to, Gave{n, question.asked, now_ - question.heard});
   hurry(to);
 }
 
@@ -306,7 +323,7 @@ void CoreContext::ask(Lifelines::Asked how) {
     ++counters_.n_begs;
     const CoreId core = lifelines_.cores[i];
     const bool is_ahead = how == Lifelines::Asked::ahead;
-    post(core, Beg{is_ahead ? 1U : 0U});
+    post(core, Beg{now_, is_ahead ? lifelines_.ahead : 0, is_ahead ? n_pooled() : 0});
     if (is_ahead) hurry(core);
   }
 }

@@ -271,54 +271,6 @@ TEST(PooledTasks, WorkOfOneCoreIsSpreadOverAllNodes) {
   }
 }
 
-// Tasks of 100 us, and who makes the next ones when there are none.
-struct Wave {
-  static constexpr bool kMakesMore = true;
-  std::uint64_t n_left;
-  void run(CoreContext& here) const {
-    for (int i = 0; i < 32; ++i)
-      here.spawn_pooled(finish_test::Pause{});
-    if (n_left > 0) here.spawn_pooled(Wave{n_left - 1});
-  }
-};
-
-// On four nodes whose messages take half a millisecond.
-Nanos wall_of_waves(Nanos ask_ahead) {
-  net::SimOptions network_options;
-  network_options.n_nodes = 4;
-  network_options.profile = net::parse_profile("const,base=500");
-  net::SimNetwork network(network_options);
-  MessageOptions options;
-  options.ask_ahead = ask_ahead;
-  std::vector<std::unique_ptr<Node>> nodes;
-  std::vector<Engine*> engines;
-  for (NodeId node = 0; node < 4; ++node) {
-    nodes.push_back(std::make_unique<Node>(JobShape{node, 4, 1}, options));
-    engines.push_back(&nodes.back()->engine);
-  }
-  nodes[0]->engine.set_on_start([](CoreContext& here) {
-    if (here.core() != 0) return;
-    here.finish([&] { here.spawn_pooled(Wave{99}); });
-  });
-  SimHost host(network, {.n_cores = 1});
-  const Nanos wall = host.run(engines).wall;
-  std::uint64_t n_done = 0;
-  for (const auto& node : nodes) {
-    for (const Tally& tally : node->tallies)
-      n_done += tally.n_done;
-  }
-  EXPECT_EQ(n_done, 3'200U);
-  return wall;
-}
-
-TEST(PooledTasks, ThatOthersAreAskedForBeforeThereAreNoneHideTheWay) {
-  // 80 ms at the best.
-  const Nanos at_the_end = wall_of_waves(0);
-  const Nanos ahead = wall_of_waves(kMillisecond);
-  EXPECT_LT(ahead * 100, at_the_end * 93);
-  EXPECT_LT(ahead, 117 * kMillisecond);
-}
-
 // A task of its core, that many from the last.
 struct Bound {
   std::uint64_t n_left;

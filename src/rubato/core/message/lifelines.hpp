@@ -10,41 +10,56 @@
 
 #include "rubato/core/job_shape.hpp"
 #include "rubato/core/message/pace.hpp"
+#include "rubato/core/message/round_trip.hpp"
 
 namespace rubato::core::detail {
 
 struct Lifelines {
   enum class Asked : std::uint8_t { not_yet, ahead, now };
+  // Of another core, for pooled tasks.
+  struct Question {
+    CoreId who;
+    Nanos asked;           // by its clock
+    Nanos ahead;           // it will have nothing in less than that; 0: it has nothing
+    std::uint64_t n_left;  // tasks that it had
+    Nanos heard;           // by the clock of this core
+  };
 
-  std::vector<CoreId> cores;    // that this one asks
-  std::vector<Asked> asked;     // [cores]: since they gave something
-  std::vector<CoreId> beggars;  // that have nothing to do, and have asked
-  std::vector<CoreId> askers;   // that will have nothing soon
+  std::vector<CoreId> cores;      // that this one asks
+  std::vector<Asked> asked;       // [cores]: since they gave something
+  std::vector<Question> beggars;  // that have nothing to do
+  std::vector<Question> askers;   // that will have nothing soon
   Pace pace;
-  std::uint64_t n_ahead = 0;  // with no more tasks left than these it asks
+  RoundTrip round_trip;
+  Nanos ahead = 0;            // so long before it has nothing this core asks
+  std::uint64_t n_ahead = 0;  // with no more tasks left than these
 
   void add(CoreId core) {
     cores.push_back(core);
     asked.push_back(Asked::not_yet);
   }
-  // Behind so many pooled tasks of this core, which asks when it has less than that time's.
-  void begin_turn(Nanos now, std::uint64_t n_run, Nanos ask_ahead) noexcept {
+  // Behind so many pooled tasks of this core, of which so many came in messages: those that come while it
+  // runs others are a stream that will go on. It asks twice as long ahead as it takes until there is an
+  // answer: then what it gets is there in time if not the first one has some, but the next.
+  void begin_turn(Nanos now, std::uint64_t n_run, std::uint64_t n_came, Nanos ask_ahead) noexcept {
     if (cores.empty()) return;
-    pace.begin_turn(now, n_run);
-    n_ahead = pace.n_in(ask_ahead);
+    pace.begin_turn(now, static_cast<std::int64_t>(n_run - n_came));
+    ahead = std::min(ask_ahead, 2 * round_trip.time());
+    n_ahead = pace.n_in(ahead);
   }
   // It may have been given something meanwhile, and have asked again.
-  void note_question(CoreId who, bool is_ahead) {
-    const auto is_in = [who](const std::vector<CoreId>& all) {
-      return std::ranges::find(all, who) != all.end();
-    };
-    if (is_in(beggars)) return;
-    if (!is_ahead) {
-      std::erase(askers, who);
-      beggars.push_back(who);
-    } else if (!is_in(askers)) {
-      askers.push_back(who);
-    }
+  void note_question(const Question& question) {
+    const auto is_of = [who = question.who](const Question& other) { return other.who == who; };
+    std::erase_if(askers, is_of);
+    if (std::ranges::any_of(beggars, is_of)) return;
+    (question.ahead > 0 ? askers : beggars).push_back(question);
+  }
+  // Whether there is one, askers.back(). Who has asked longer ago than ahead of its need has found
+  // something meanwhile, or it had asked again.
+  [[nodiscard]] bool has_asker(Nanos now) noexcept {
+    while (!askers.empty() && now - askers.back().heard > askers.back().ahead)
+      askers.pop_back();
+    return !askers.empty();
   }
   void note_given(CoreId by) noexcept {
     const auto found = std::ranges::find(cores, by);

@@ -24,9 +24,10 @@ struct MessageOptions {
   // Of the iterations of loops and other pooled tasks of a core: so many may wait, for each level of
   // scopes within each other (runner_levels.hpp). No more begin before one of them goes on.
   std::uint32_t n_waiting_most = 4096;
-  // A core asks other nodes for pooled tasks when it has less than it runs in this time, so that they
-  // are there when it has none [Turbine 3: ADLB's gets]. 0: when it has none.
-  Nanos ask_ahead = kMillisecond;
+  // A core asks other nodes for pooled tasks when it has so few left that it would wait for the answer,
+  // so that some are there when it has none [Turbine 3: ADLB's gets]. How long an answer takes it
+  // measures; it asks this long ahead at most. 0: when it has none.
+  Nanos ask_ahead = 4 * kMillisecond;
   // Of a node, for run_native(); 0: it runs on the core itself.
   std::uint32_t n_native_threads = native_threads_of_process();
   // For figures of what happens within a turn; null: virtual time, which only the host moves.

@@ -1,5 +1,5 @@
 #pragma once
-// Pace: how many pooled tasks a core runs in a time, by what its last turns were like.
+// Pace: by how many a core's pooled tasks become fewer in a time, by what its last turns were like.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@ namespace rubato::core::detail {
 
 class Pace {
  public:
-  // Behind so many pooled tasks of this core.
-  void begin_turn(Nanos now, std::uint64_t n_run) noexcept {
+  // Behind so many tasks.
+  void begin_turn(Nanos now, std::int64_t n_run) noexcept {
     if (goes_on_) {
       time_ += now - begun_;
       n_ += n_run - n_run_;
@@ -25,11 +25,9 @@ class Pace {
   }
   // The turn ends with work left, so that the next one follows at once.
   void note_work_left() noexcept { goes_on_ = true; }
-  // Tasks that fill that time; 0 if one takes longer, or if too little is known.
+  // In that time; 0 if one takes longer, if they become more, or if too little is known.
   [[nodiscard]] std::uint64_t n_in(Nanos time) const noexcept {
-    return time_ < kLeast
-               ? 0
-               : n_ * static_cast<std::uint64_t>(time) / static_cast<std::uint64_t>(time_);
+    return time_ < kLeast || n_ <= 0 ? 0 : static_cast<std::uint64_t>(n_ * time / time_);
   }
 
  private:
@@ -38,9 +36,9 @@ class Pace {
   static constexpr Nanos kMost = 8 * kMillisecond;
 
   Nanos time_ = 0;
-  std::uint64_t n_ = 0;  // tasks
+  std::int64_t n_ = 0;  // tasks
   Nanos begun_ = 0;
-  std::uint64_t n_run_ = 0;
+  std::int64_t n_run_ = 0;
   bool goes_on_ = false;
 };
 
