@@ -22,10 +22,10 @@ constexpr std::uint64_t kBatchesASlice = 8;  // of pooled tasks, between which o
 // A core of another node has nothing to do, or will have nothing soon.
 struct Beg {
   Nanos now;
-  Nanos ahead;  // 0: it has nothing
   std::uint64_t n_left;
+  std::uint64_t is_ahead;
   void apply(CoreContext& here) const {
-    here.lifelines_.note_question({here.source(), now, ahead, n_left, here.now_});
+    here.lifelines_.note_question({here.source(), now, n_left, here.now_}, is_ahead != 0);
   }
 };
 
@@ -156,11 +156,13 @@ bool CoreContext::share() {
   if (pool_.size() <= 1) return gave;
   if (!lifelines_.beggars.empty()) {
     give_to(lifelines_.beggars);
-    gave = true;
-  } else if (lifelines_.has_asker(now_) &&
-             pool_.size() >= lifelines_.askers.back().n_left + n_shares()) {
+    return true;
+  }
+  // Of tiny tasks a difference that is run in no time is none.
+  const std::uint64_t n_least = std::max<std::uint64_t>(n_shares(), lifelines_.n_ahead / 4);
+  if (pool_.size() > n_least && lifelines_.has_asker_below(pool_.size() - n_least + 1)) {
     give_to(lifelines_.askers);
-    gave = true;
+    return true;
   }
   return gave;
 }
@@ -183,8 +185,8 @@ std::vector<detail::TaskChunkPtr> take_all(detail::TaskPool& pool) {
   return all;
 }
 
-// One in `n_shares` of the records of the oldest kind, `n_most` at most; every second one if they are
-// few. Of ranges that are cut in halves, the oldest half of the records is nearly all of the work: who
+// One in `n_shares` of the records of the oldest kind, or every second one if they are few, `n_most` at
+// most. Of ranges that are cut in halves, the oldest half of the records is nearly all of the work: who
 // got it would hand on the largest range, which is the oldest again, and all others would wait for the
 // one that has it. And what a range has started is no reason to travel as long as there are ranges.
 std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool, std::size_t n_shares,
@@ -323,7 +325,7 @@ void CoreContext::ask(Lifelines::Asked how) {
     ++counters_.n_begs;
     const CoreId core = lifelines_.cores[i];
     const bool is_ahead = how == Lifelines::Asked::ahead;
-    post(core, Beg{now_, is_ahead ? lifelines_.ahead : 0, is_ahead ? n_pooled() : 0});
+    post(core, Beg{now_, is_ahead ? n_pooled() : 0, is_ahead ? 1U : 0U});
     if (is_ahead) hurry(core);
   }
 }

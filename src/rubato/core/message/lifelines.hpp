@@ -20,7 +20,6 @@ struct Lifelines {
   struct Question {
     CoreId who;
     Nanos asked;           // by its clock
-    Nanos ahead;           // it will have nothing in less than that; 0: it has nothing
     std::uint64_t n_left;  // tasks that it had
     Nanos heard;           // by the clock of this core
   };
@@ -31,8 +30,7 @@ struct Lifelines {
   std::vector<Question> askers;   // that will have nothing soon
   Pace pace;
   RoundTrip round_trip;
-  Nanos ahead = 0;            // so long before it has nothing this core asks
-  std::uint64_t n_ahead = 0;  // with no more tasks left than these
+  std::uint64_t n_ahead = 0;  // with no more tasks left than these it asks
 
   void add(CoreId core) {
     cores.push_back(core);
@@ -44,22 +42,22 @@ struct Lifelines {
   void begin_turn(Nanos now, std::uint64_t n_run, std::uint64_t n_came, Nanos ask_ahead) noexcept {
     if (cores.empty()) return;
     pace.begin_turn(now, static_cast<std::int64_t>(n_run - n_came));
-    ahead = std::min(ask_ahead, 2 * round_trip.time());
-    n_ahead = pace.n_in(ahead);
+    n_ahead = pace.n_in(std::min(ask_ahead, 2 * round_trip.time()));
   }
   // It may have been given something meanwhile, and have asked again.
-  void note_question(const Question& question) {
+  void note_question(const Question& question, bool is_ahead) {
     const auto is_of = [who = question.who](const Question& other) { return other.who == who; };
     std::erase_if(askers, is_of);
     if (std::ranges::any_of(beggars, is_of)) return;
-    (question.ahead > 0 ? askers : beggars).push_back(question);
+    (is_ahead ? askers : beggars).push_back(question);
   }
-  // Whether there is one, askers.back(). Who has asked longer ago than ahead of its need has found
-  // something meanwhile, or it had asked again.
-  [[nodiscard]] bool has_asker(Nanos now) noexcept {
-    while (!askers.empty() && now - askers.back().heard > askers.back().ahead)
-      askers.pop_back();
-    return !askers.empty();
+  // Whether one of those that will have nothing soon has fewer tasks than that; it is askers.back() then,
+  // the one with the fewest.
+  [[nodiscard]] bool has_asker_below(std::uint64_t n) noexcept {
+    if (askers.empty()) return false;
+    const auto neediest = std::ranges::min_element(askers, {}, &Question::n_left);
+    std::iter_swap(neediest, askers.end() - 1);
+    return askers.back().n_left < n;
   }
   void note_given(CoreId by) noexcept {
     const auto found = std::ranges::find(cores, by);
