@@ -1,5 +1,6 @@
 #pragma once
-// Pace: by how many a core's pooled tasks become fewer in a time, by what its last turns were like.
+// Pace: how many pooled tasks a core runs in a time, less those that messages bring meanwhile, by what
+// its last turns were like.
 
 #include <cstdint>
 
@@ -9,7 +10,7 @@ namespace rubato::core::detail {
 
 class Pace {
  public:
-  // Behind so many tasks.
+  // Behind so many tasks that it has run and no message has brought.
   void begin_turn(Nanos now, std::int64_t n_run) noexcept {
     if (goes_on_) {
       time_ += now - begun_;
@@ -25,7 +26,7 @@ class Pace {
   }
   // The turn ends with work left, so that the next one follows at once.
   void note_work_left() noexcept { goes_on_ = true; }
-  // In that time; 0 if one takes longer, if they become more, or if too little is known.
+  // In that time; 0 if one takes longer, if messages bring as many, or if too little is known.
   [[nodiscard]] std::uint64_t n_in(Nanos time) const noexcept {
     return time_ < kLeast || n_ <= 0 ? 0 : static_cast<std::uint64_t>(n_ * time / time_);
   }

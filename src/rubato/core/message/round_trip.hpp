@@ -9,7 +9,7 @@ namespace rubato::core::detail {
 
 class RoundTrip {
  public:
-  // There and back, without the time in which the other one had nothing to answer. Both are told from the
+  // There and back, without the time for which the other one held the question. Both are told from the
   // beginning of a turn, so that the difference may be below 0. Averaged as that of TCP [RFC 6298].
   void note(Nanos time) noexcept {
     time = std::max<Nanos>(time, 1);

@@ -25,8 +25,7 @@ constexpr const char* kWhyDocking =
     "there are 40 molecules on 64 nodes. A node hears nothing while a dock of 10 ms or a score of "
     "60 ms runs: work comes to all nodes in steps of that length, and the last docks wait behind "
     "scores. --stage-tasks 320 has 204 molecules, with docks beside them; a schedule that knows "
-    "all "
-    "tasks keeps 92 % of the cores busy with 40";
+    "all tasks keeps 92 % of the cores busy with 40";
 
 const char* of_nodes(const TurbinePoint& point) {
   return point.n_nodes == 1 ? "node" : "nodes";
