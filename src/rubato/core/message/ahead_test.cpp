@@ -54,11 +54,12 @@ struct Branch {
   static constexpr bool kMakesMore = true;
   std::uint64_t value;
   std::uint64_t n_children;
+  Nanos time;  // 0: 1 to 19 ms
   void run(CoreContext& here) const {
-    work(here, 100 * kMicrosecond);
+    work(here, time != 0 ? time : 50 * uneven(value));
     for (std::uint64_t i = 0; i < n_children; ++i) {
       const std::uint64_t child = hash_words(value, i);
-      here.spawn_pooled(Branch{child, child % 100 < 24 ? 4U : 0U});
+      here.spawn_pooled(Branch{child, child % 100 < 24 ? 4U : 0U, time});
     }
   }
 };
@@ -138,11 +139,18 @@ void large_waves(CoreContext& here, std::uint64_t i) {
   here.spawn_pooled(Wave{50, 128 + i});
 }
 void tree(CoreContext& here, std::uint64_t i) {
-  here.spawn_pooled(Branch{i, 100});
+  here.spawn_pooled(Branch{i, 100, 100 * kMicrosecond});
 }
 void bag(CoreContext& here, std::uint64_t i) {
   for (std::uint64_t j = 0; j < 250 * here.shape().n_nodes + i; ++j)
     here.spawn_pooled(Task{uneven(hash_words(i, j))});
+}
+void long_bag(CoreContext& here, std::uint64_t i) {
+  for (std::uint64_t j = 0; j < 60 * here.shape().n_nodes + i; ++j)
+    here.spawn_pooled(Task{50 * uneven(hash_words(i, j))});
+}
+void long_tree(CoreContext& here, std::uint64_t i) {
+  here.spawn_pooled(Branch{i, 100, 0});
 }
 void loop(CoreContext& here, std::uint64_t i) {
   here.spawn_pooled(Iterations{1000 * i, 1000 * i + 250 * here.shape().n_nodes});
@@ -161,7 +169,9 @@ constexpr Job kJobs[] = {{"waves of 32", &few_waves, 0.04, kFewDone},
                          {"waves of 132", &large_waves, 0.03, kLargeDone},
                          {"tree", &tree, 0.01, 0},
                          {"bag", &bag, 0.04, 0},
-                         {"loop", &loop, 0.02, 0}};
+                         {"loop", &loop, 0.02, 0},
+                         {"long bag", &long_bag, 0.003, 0},
+                         {"long tree", &long_tree, 0.003, 0}};
 
 }  // namespace
 }  // namespace ahead_test

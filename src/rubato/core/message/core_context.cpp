@@ -266,7 +266,7 @@ void CoreContext::turn() {
     wake_for_room();
     wake_native();
     if (share()) break;  // the host wakes who can help
-    if (lifelines_.n_ahead > 0 && n_pooled() <= lifelines_.n_ahead) ask_ahead();
+    if (lifelines_.n_ahead() > 0 && n_pooled() <= lifelines_.n_ahead()) ask_ahead();
     const std::uint64_t n_applied =
         budget_ > detail::kBudgetLeast ? apply_incoming(left) : apply_beside_long_tasks();
     const bool hurries = !hurried_.empty();

@@ -270,6 +270,8 @@ class CoreContext {
   [[nodiscard]] std::size_t n_pooled() const noexcept {
     return pool_.size() + bound_.size() + sent_.size();
   }
+  // Of those that have not begun: other nodes may get them.
+  [[nodiscard]] std::size_t n_movable() const noexcept { return pool_.size(); }
   [[nodiscard]] std::size_t n_lent() const noexcept { return pool_.n_lent(); }
   [[nodiscard]] detail::FramePool& frames() noexcept { return frames_; }  // of coroutines
   [[nodiscard]] detail::StacklessTasks& stackless() noexcept { return stackless_; }  // coroutines
@@ -314,6 +316,11 @@ class CoreContext {
     return turn_began_ + charged_ +
            options_.turn_cost * static_cast<Nanos>(tasks_.n_turns() - n_turns_before_);
   }
+  // When this turn began, by the host's time: for decisions, since it is the same in each run where the
+  // host moves it.
+  [[nodiscard]] Nanos now() const noexcept { return now_; }
+  // MessageOptions::ask_ahead.
+  [[nodiscard]] Nanos ask_ahead_most() const noexcept { return options_.ask_ahead; }
   // Adds to what the work of this core costs in virtual time; nothing on real cores.
   void charge(Nanos cost) noexcept { charged_ += cost; }
   [[nodiscard]] bool is_applying() const noexcept { return tasks_.must_not_wait(); }
@@ -511,14 +518,13 @@ class CoreContext {
   void run_pooled();
   void run_next(detail::TaskPool& pool);
   [[nodiscard]] bool share();
-  [[nodiscard]] std::size_t n_shares() const noexcept;
-  void give_to(std::vector<detail::Lifelines::Question>& who);
+  void give_to(std::vector<Lifelines::Question>& who);
   void spread_that_tasks_exist();
   bool find_tasks();
   bool take_back_shared();
   void beg();
   void ask_ahead();
-  void ask(detail::Lifelines::Asked how);
+  void ask(Lifelines::Asked how);
   void set_hungry(bool is_hungry) noexcept;
 
   [[gnu::tls_model("initial-exec")]]                                  // beside.hpp
@@ -583,7 +589,7 @@ class CoreContext {
   bool has_queued_runner_ = false;  // which has not begun
   bool is_hungry_ = false;
   bool knows_of_tasks_ = false;  // there are pooled tasks in this run
-  detail::Lifelines lifelines_;
+  Lifelines lifelines_;
   std::uint64_t n_came_ = 0;  // pooled tasks that messages have made, but for those given away
 
   // In.

@@ -8,8 +8,6 @@
 
 namespace rubato::core {
 
-using detail::Lifelines;
-
 namespace {
 
 constexpr std::size_t kGivenMost = 2048;  // pooled tasks to another node at a time
@@ -158,9 +156,7 @@ bool CoreContext::share() {
     give_to(lifelines_.beggars);
     return true;
   }
-  // Of tiny tasks a difference that is run in no time is none.
-  const std::uint64_t n_least = std::max<std::uint64_t>(n_shares(), lifelines_.n_ahead / 4);
-  if (pool_.size() > n_least && lifelines_.has_asker_below(pool_.size() - n_least + 1)) {
+  if (lifelines_.has_asker_below(pool_.size())) {
     give_to(lifelines_.askers);
     return true;
   }
@@ -222,12 +218,6 @@ std::vector<detail::TaskChunkPtr> deal(detail::TaskPool& pool, std::size_t n_sha
 
 }  // namespace
 
-// Who asks has asked others as well. Of halves of them all it would get far more than they keep, and
-// tasks would go to and fro; an equal part for each spreads what one core has made too slowly.
-std::size_t CoreContext::n_shares() const noexcept {
-  return std::max<std::size_t>(2, lifelines_.cores.size() / 3 + 1);
-}
-
 // To the last of those that have asked, a share of what this core has more than it; of many tasks some
 // chunks, with so many if one has no more.
 void CoreContext::give_to(std::vector<Lifelines::Question>& who) {
@@ -235,10 +225,11 @@ void CoreContext::give_to(std::vector<Lifelines::Question>& who) {
   const CoreId to = question.who;
   who.pop_back();
   const std::size_t n_more = pool_.size() - question.n_left;
-  const std::size_t n_most = std::clamp<std::size_t>(n_more / n_shares(), 1, kGivenMost);
+  const std::size_t n_most = std::clamp<std::size_t>(n_more / lifelines_.n_shares(), 1, kGivenMost);
   std::uint64_t n = 0;
-  for (const detail::TaskChunkPtr& chunk :
-       pool_.size() <= kDealtMost ? deal(pool_, n_shares(), n_most) : pool_.take_half(n_most)) {
+  for (const detail::TaskChunkPtr& chunk : pool_.size() <= kDealtMost
+                                               ? deal(pool_, lifelines_.n_shares(), n_most)
+                                               : pool_.take_half(n_most)) {
     applied_scope_ = chunk->finish;
     chunk->kind->send(*this, to, chunk->bytes, chunk->n);
     // They are messages from now on, which are counted as such.
@@ -291,7 +282,7 @@ void CoreContext::spread_that_tasks_exist() {
   const FinishId finish = std::exchange(applied_scope_, 0);
   Worker* const task = tasks_.running_or_null() != nullptr ? &tasks_.running() : nullptr;
   const FinishId of_task = task != nullptr ? std::exchange(task->scope, 0) : 0;
-  for (const CoreId core : lifelines_.cores)
+  for (const CoreId core : lifelines_.cores())
     post(core, TasksExist{});
   for (CoreId core = shape_.first_core(); core < shape_.first_core() + shape_.n_cores; ++core) {
     if (core != core_) post(core, TasksExist{});
@@ -319,15 +310,12 @@ void CoreContext::ask_ahead() {
 }
 
 void CoreContext::ask(Lifelines::Asked how) {
-  for (std::size_t i = 0; i < lifelines_.cores.size(); ++i) {
-    if (lifelines_.asked[i] >= how) continue;
-    lifelines_.asked[i] = how;
+  const bool is_ahead = how == Lifelines::Asked::ahead;
+  lifelines_.ask(how, [&](CoreId core) {
     ++counters_.n_begs;
-    const CoreId core = lifelines_.cores[i];
-    const bool is_ahead = how == Lifelines::Asked::ahead;
     post(core, Beg{now_, is_ahead ? n_pooled() : 0, is_ahead ? 1U : 0U});
     if (is_ahead) hurry(core);
-  }
+  });
 }
 
 std::string CoreContext::without_stack() const {

@@ -5,7 +5,7 @@
 
 #include "rubato/base/time.hpp"
 
-namespace rubato::core::detail {
+namespace rubato::core {
 
 class RoundTrip {
  public:
@@ -22,4 +22,4 @@ class RoundTrip {
   Nanos time_ = 0;
 };
 
-}  // namespace rubato::core::detail
+}  // namespace rubato::core

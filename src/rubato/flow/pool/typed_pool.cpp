@@ -15,20 +15,26 @@ struct PutTyped {
     Flow::here().typed_pool().accept(Rule::from_bytes(bytes));
   }
 };
-// The same, from a keeper that was asked.
-struct GiveTyped {
-  WorkType type;
-  NodeId from;
-  void apply(CoreContext& /*here*/, ByteView bytes) const {
-    TypedPool& pool = Flow::here().typed_pool();
-    pool.note_given(type, from);
-    pool.accept(Rule::from_bytes(bytes));
-  }
-};
+// A keeper asks another one for rules: at that time, when it had so many left.
 struct BegTyped {
   WorkType type;
-  NodeId from;
-  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_beggar(type, from); }
+  std::uint32_t is_ahead;
+  Nanos asked;
+  std::uint64_t n_left;
+  void apply(CoreContext& here) const {
+    Flow::here().typed_pool().note_question(type, {here.source(), asked, n_left, here.now()},
+                                            is_ahead != 0);
+  }
+};
+// Behind rules of one that was asked at that time, and had held the question for a while.
+struct GaveTyped {
+  WorkType type;
+  std::uint32_t unused = 0;
+  Nanos asked;
+  Nanos held;
+  void apply(CoreContext& here) const {
+    Flow::here().typed_pool().note_given(type, here.source(), here.now() - asked - held);
+  }
 };
 // Somewhere rules of the type wait.
 struct TypedWorkExists {
@@ -145,9 +151,8 @@ TypedPool::Kept& TypedPool::kept(WorkType type) {
   const auto me =
       static_cast<std::size_t>(std::ranges::lower_bound(nodes, here_.shape().node) - nodes.begin());
   for (std::size_t bit = 1; bit < nodes.size(); bit <<= 1) {
-    if ((me ^ bit) < nodes.size()) mine.neighbours.push_back(nodes[me ^ bit]);
+    if ((me ^ bit) < nodes.size()) mine.lifelines.add(keeper_on(type, nodes[me ^ bit]));
   }
-  mine.was_asked.resize(mine.neighbours.size());
   return mine;
 }
 
@@ -163,6 +168,7 @@ void TypedPool::add(Kept& mine, std::unique_ptr<Rule> rule) {
   Waiting waiting{std::move(rule), is_kind(mine.type) ? 0 : here_.scope()};
   here_.begin_in_scope(waiting.scope);
   mine.n_movable += waiting.is_bound() ? 0U : 1U;
+  mine.n_anywhere += waiting.is_placed() ? 0U : 1U;
   if (!is_kind(mine.type)) {
     Flow::here().throttle().note_queued(queue_of_type(mine.type), *waiting.rule,
                                         {.n_workers = n_for_singles(mine)});
@@ -176,6 +182,7 @@ TypedPool::Waiting TypedPool::take(Kept& mine, Queue& queue, Queue::iterator at)
   Waiting taken = std::move(at->second);
   queue.erase(at);
   mine.n_movable -= taken.is_bound() ? 0U : 1U;
+  mine.n_anywhere -= taken.is_placed() ? 0U : 1U;
   if (!is_kind(mine.type)) Flow::here().throttle().note_begun(queue_of_type(mine.type));
   return taken;
 }
@@ -188,6 +195,7 @@ std::uint32_t TypedPool::n_for_singles(const Kept& mine) const {
 // Workers that are free get what waits; then those that have asked, or others are asked.
 void TypedPool::pump(Kept& mine) {
   if (is_kind(mine.type)) return pump_units(mine);
+  mine.lifelines.begin_turn(here_.now(), mine.n_begun, 0, here_.ask_ahead_most());
   // Teams first: what single rules leave them they would never get.
   while (mine.n_asked > mine.reserved.size() && mine.n_free > 0) {
     mine.reserved.push_back(take_worker(mine, kAnyCore));
@@ -206,7 +214,8 @@ void TypedPool::pump(Kept& mine) {
     note_work(mine.type);
     give(mine);
   }
-  if (mine.n_free > 0 && mine.waiting.empty() && mine.knows_of_work) beg(mine);
+  ask(mine);
+  if (mine.n_free == 0) mine.lifelines.pace.note_work_left();
 }
 
 // Of a team each core is one member, if there are as many.
@@ -233,6 +242,7 @@ CoreId TypedPool::take_worker(Kept& mine, CoreId wanted) {
 
 void TypedPool::start(Kept& mine, Waiting next) {
   const CoreId core = take_worker(mine, next.rule->options.core);
+  ++mine.n_begun;
   {
     const CoreContext::RunningScope inside(here_, next.scope);
     if (core == here_.core()) {
@@ -244,30 +254,44 @@ void TypedPool::start(Kept& mine, Waiting next) {
   here_.end_in_scope(next.scope);
 }
 
+// Those that have nothing to do first, then who has so much less that it is to get some.
 void TypedPool::give(Kept& mine) {
-  while (!mine.beggars.empty() && mine.n_movable > 0) {
-    const NodeId to = mine.beggars.back();
-    mine.beggars.pop_back();
-    for_each_to_give(mine, [&](Queue::iterator at) { give(mine, to, at); });
-  }
+  core::Lifelines& lifelines = mine.lifelines;
+  while (!lifelines.beggars.empty() && mine.n_movable > 0)
+    give_to(mine, lifelines.beggars, false);
+  while (lifelines.has_asker_below(mine.n_anywhere))
+    give_to(mine, lifelines.askers, true);
 }
 
-void TypedPool::give(Kept& mine, NodeId to, Queue::iterator at) {
-  const Waiting given = take(mine, mine.waiting, at);
-  {
-    const CoreContext::RunningScope inside(here_, given.scope);
-    here_.post(keeper_on(mine.type, to), GiveTyped{mine.type, here_.shape().node},
-               given.rule->to_bytes());
-  }
-  here_.end_in_scope(given.scope);
+void TypedPool::give_to(Kept& mine, std::vector<core::Lifelines::Question>& who, bool is_ahead) {
+  const core::Lifelines::Question question = who.back();
+  who.pop_back();
+  const std::size_t n_more = (is_ahead ? mine.n_anywhere : mine.n_movable) - question.n_left;
+  const std::size_t n_most = (n_more + 1) / mine.lifelines.n_shares();
+  for_each_to_give(mine, n_most, is_ahead, [&](Queue::iterator at) {
+    const Waiting given = take(mine, mine.waiting, at);
+    {
+      const CoreContext::RunningScope inside(here_, given.scope);
+      here_.post(question.who, PutTyped{}, given.rule->to_bytes());
+    }
+    here_.end_in_scope(given.scope);
+  });
+  here_.post(question.who, GaveTyped{mine.type, 0, question.asked, here_.now() - question.heard});
+  here_.hurry(question.who);
 }
 
-void TypedPool::beg(Kept& mine) {
-  for (std::size_t i = 0; i < mine.neighbours.size(); ++i) {
-    if (mine.was_asked[i]) continue;
-    mine.was_asked[i] = true;
-    here_.post(keeper_on(mine.type, mine.neighbours[i]), BegTyped{mine.type, here_.shape().node});
-  }
+// When workers have nothing to do; and before, if they would wait for the answer: but not while this
+// core has pooled tasks, which may put some. Who asks others for these gets what they put as well.
+void TypedPool::ask(Kept& mine) {
+  if (!mine.knows_of_work) return;
+  const std::uint64_t n_left = mine.waiting.size();
+  const std::uint64_t n_ahead = here_.n_movable() == 0 ? mine.lifelines.n_ahead() : 0;
+  const bool is_ahead = mine.n_free == 0;
+  if (is_ahead ? n_ahead == 0 || n_left > n_ahead : n_left > 0) return;
+  mine.lifelines.ask(is_ahead ? Asked::ahead : Asked::now, [&](CoreId keeper) {
+    here_.post(keeper, BegTyped{mine.type, is_ahead ? 1U : 0U, here_.now(), n_left});
+    here_.hurry(keeper);
+  });
 }
 
 void TypedPool::free_worker(WorkType type, CoreId core) {
@@ -301,25 +325,25 @@ void TypedPool::reserve(WorkType type, std::uint32_t n, CoreId asked_by) {
   pump(mine);
 }
 
-void TypedPool::note_beggar(WorkType type, NodeId node) {
+void TypedPool::note_question(WorkType type, const core::Lifelines::Question& question,
+                              bool is_ahead) {
   Kept& mine = kept(type);
-  mine.beggars.push_back(node);
+  mine.lifelines.note_question(question, is_ahead);
   give(mine);
 }
 
-void TypedPool::note_given(WorkType type, NodeId by) {
-  Kept& mine = kept(type);
-  const auto found = std::ranges::find(mine.neighbours, by);
-  RUBATO_REQUIRE(found != mine.neighbours.end(), by);
-  mine.was_asked[static_cast<std::size_t>(found - mine.neighbours.begin())] = false;
+void TypedPool::note_given(WorkType type, CoreId by, Nanos round_trip) {
+  core::Lifelines& lifelines = kept(type).lifelines;
+  lifelines.note_given(by);
+  lifelines.round_trip.note(round_trip);
 }
 
 void TypedPool::note_work(WorkType type) {
   Kept& mine = kept(type);
   if (std::exchange(mine.knows_of_work, true)) return;
-  for (const NodeId node : mine.neighbours)
-    here_.post(keeper_on(type, node), TypedWorkExists{type});
-  if (mine.n_free > 0 && mine.waiting.empty()) beg(mine);
+  for (const CoreId keeper : mine.lifelines.cores())
+    here_.post(keeper, TypedWorkExists{type});
+  ask(mine);
 }
 
 }  // namespace rubato::flow

@@ -3,17 +3,19 @@
 //
 // On each node that has workers of a type, one core keeps the rules that wait for one, the largest
 // priority first. A rule that is ready goes to the keeper of its node, or to that of another one if
-// this one has no such workers. A keeper whose workers have nothing to do asks the keepers that are
-// its neighbours in a hypercube; who has more than it can run gives the best to those that asked,
-// and every second one of what is left. Nobody asks twice before it was given something, so that
-// idle nodes are silent.
+// this one has no such workers. A keeper whose workers have nothing to do, or will have soon, asks the
+// keepers that are its neighbours in a hypercube (core/message/lifelines.hpp); who has more than it can
+// run gives the best to those that asked, and every second one of what is left, to a share of the
+// difference. Nobody asks twice before it was given something, so that idle nodes are silent.
 //
 // Rules that are bound to a place wait there.
 //
 // Kinds of units (unit_kind.hpp) are types whose workers are the tasks that wait in get(). Nodes may
 // have none, so they do not ask their neighbours: each kind has a market, the keeper of one node,
-// which hears who has units that nobody there waits for, and who waits, once each, and tells the one
-// to give many to the other.
+// which hears who has units that nobody there waits for, who waits, and who would wait soon, once each,
+// and tells the one to give many to the other.
+//
+// What is for a place, but may go elsewhere, goes to who has nothing to do alone.
 
 #include <algorithm>
 #include <cstdint>
@@ -57,6 +59,9 @@ class TypedPool {
   // workers of its type.
   void put(std::unique_ptr<Rule>& rule);
 
+  // Rules and units that this core has kept.
+  [[nodiscard]] std::uint64_t n_put() const noexcept { return n_put_; }
+
   // --- units
 
   [[nodiscard]] WorkType type_of_kind(std::uint32_t kind) const noexcept {
@@ -82,16 +87,30 @@ class TypedPool {
 
   // --- of messages
   void add_getter(WorkType kind, CoreId core, std::uint64_t address);
-  void note_offer(WorkType kind, NodeId node);
-  void note_want(WorkType kind, NodeId node);
-  void give_units(WorkType kind, NodeId to);
-  void accept_units(WorkType kind, ByteView units);
+  // Of a node, for units.
+  struct Want {
+    NodeId node;
+    std::uint32_t is_ahead;  // it will have none soon; 0: a task waits
+    std::uint64_t n_left;    // units that it had
+    Nanos asked;             // by its clock
+    Nanos held;              // by others since
+  };
+  struct Offer {
+    NodeId node;
+    std::uint64_t n;           // units that it had when it said so
+    std::uint64_t n_anywhere;  // of these, that are for no place
+  };
+  void note_offer(WorkType kind, const Offer& offer);
+  void note_want(WorkType kind, const Want& want);
+  void add_want(WorkType kind, Want want);
+  void give_units(WorkType kind, const Want& to);
+  void accept_units(WorkType kind, Nanos round_trip, ByteView units);
   void take_unit(std::uint64_t address, std::unique_ptr<Rule> unit);
   void accept(std::unique_ptr<Rule> rule);
   void free_worker(WorkType type, CoreId core);
   void reserve(WorkType type, std::uint32_t n, CoreId asked_by);
-  void note_beggar(WorkType type, NodeId node);
-  void note_given(WorkType type, NodeId by);
+  void note_question(WorkType type, const core::Lifelines::Question& question, bool is_ahead);
+  void note_given(WorkType type, CoreId by, Nanos round_trip);
   void note_work(WorkType type);
 
  private:
@@ -101,7 +120,9 @@ class TypedPool {
     [[nodiscard]] bool is_bound() const noexcept {
       return rule->options.core != kAnyCore && !rule->options.may_move;
     }
+    [[nodiscard]] bool is_placed() const noexcept { return rule->options.core != kAnyCore; }
   };
+  using Asked = core::Lifelines::Asked;
   // The largest priority first, then the oldest.
   using Order = std::pair<std::int64_t, std::uint64_t>;
   using Queue = std::map<Order, Waiting>;
@@ -111,9 +132,10 @@ class TypedPool {
     std::uint64_t address;
   };
   struct Getting;
+  // By the clock of the market in place of Want::held: when they came, less what they were held before.
   struct Market {
-    std::deque<NodeId> offers;
-    std::deque<NodeId> wants;
+    std::deque<Offer> offers;
+    std::deque<Want> wants;
   };
 
   // What this core keeps of a type.
@@ -127,12 +149,12 @@ class TypedPool {
     Queue waiting;
     std::map<CoreId, Queue> of_core;  // units that no other core may have
     std::deque<Getter> getters;
-    bool is_offered = false;    // the market knows that there are some to give
-    bool is_wanted = false;     // or that some are wanted
-    std::size_t n_movable = 0;  // of those that wait
-    std::vector<NodeId> neighbours;
-    std::vector<bool> was_asked;  // [neighbours]: and has not given since
-    std::vector<NodeId> beggars;  // that have asked
+    std::size_t n_offered = 0;      // the market knows that there are so many to give
+    Asked wanted = Asked::not_yet;  // or that some are wanted
+    std::size_t n_movable = 0;      // of those that wait
+    std::size_t n_anywhere = 0;     // of these, that are for no place
+    std::uint64_t n_begun = 0;      // since the run began
+    core::Lifelines lifelines;      // keepers of other nodes; those of units ask markets
     bool knows_of_work = false;
   };
 
@@ -141,11 +163,9 @@ class TypedPool {
   }
   [[nodiscard]] Queue& queue_for(Kept& kept, const Rule& rule);
   void add(Kept& kept, std::unique_ptr<Rule> rule);
-  // How many of those that may move go to a node that has asked.
-  [[nodiscard]] static std::size_t n_to_give(std::size_t n_movable) noexcept {
-    return std::min(kGivenMost, (n_movable + 1) / 2);
-  }
   void pump_units(Kept& kept);
+  void offer(Kept& kept);
+  void want(Kept& kept);
   void trade(WorkType kind);
   [[nodiscard]] CoreId market_of(WorkType kind) const noexcept {
     return keeper_on(kind, kind.number % here_.shape().n_nodes);
@@ -163,25 +183,27 @@ class TypedPool {
   [[nodiscard]] Waiting take(Kept& kept, Queue& queue, Queue::iterator at);
   void give(Kept& kept);
   // Of those that may move: the best, for a node that has nothing to do, and every second one of the
-  // others.
+  // others; n_most, but at least one. Ahead, of those that are for no place.
   template <class F>
-  void for_each_to_give(Kept& mine, F give) {
-    const std::size_t n_most = n_to_give(mine.n_movable);
+  void for_each_to_give(Kept& mine, std::size_t n_most, bool is_ahead, F give) {
+    n_most = std::clamp<std::size_t>(n_most, 1, kGivenMost);
     bool is_given = true;
     std::size_t n_given = 0;
     for (auto at = mine.waiting.begin(); at != mine.waiting.end() && n_given < n_most;) {
       const auto next = std::next(at);
-      if (!at->second.is_bound() && std::exchange(is_given, !is_given)) {
+      const bool may_go = is_ahead ? !at->second.is_placed() : !at->second.is_bound();
+      if (may_go && std::exchange(is_given, !is_given)) {
         give(at);
         ++n_given;
       }
       at = next;
     }
   }
-  void give(Kept& kept, NodeId to, Queue::iterator at);
-  void beg(Kept& kept);
+  void give_to(Kept& kept, std::vector<core::Lifelines::Question>& who, bool is_ahead);
+  void ask(Kept& kept);
 
   static constexpr std::size_t kGivenMost = 256;
+  static constexpr std::uint64_t kLeastDifference = 2;  // for which units are given ahead
 
   CoreContext& here_;
   Workers workers_;

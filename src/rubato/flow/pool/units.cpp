@@ -27,6 +27,9 @@ bool is_for_core(const Rule& unit) {
   return target.is_core && !unit.options.may_move;
 }
 
+// A task that puts many lets its core look for messages now and then.
+constexpr std::uint64_t kPutsAtOnce = 64;
+
 struct AskUnit {
   WorkType kind;
   std::uint64_t address;
@@ -37,23 +40,39 @@ struct AskUnit {
 struct OfferUnits {
   WorkType kind;
   NodeId node;
-  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_offer(kind, node); }
+  std::uint64_t n;
+  std::uint64_t n_anywhere;
+  void apply(CoreContext& /*here*/) const {
+    Flow::here().typed_pool().note_offer(kind, {node, n, n_anywhere});
+  }
 };
 struct WantUnits {
   WorkType kind;
-  NodeId node;
-  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_want(kind, node); }
+  std::uint32_t unused = 0;
+  TypedPool::Want want;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_want(kind, want); }
+};
+// Who was to give it some has not enough.
+struct WantUnitsAgain {
+  WorkType kind;
+  std::uint32_t unused = 0;
+  TypedPool::Want want;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().add_want(kind, want); }
 };
 struct OrderUnits {
   WorkType kind;
-  NodeId to;
+  std::uint32_t unused = 0;
+  TypedPool::Want to;
   void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().give_units(kind, to); }
 };
+// For who has asked at that time, which others have held for a while.
 struct BringUnits {
   WorkType kind;
   std::uint32_t unused = 0;
-  void apply(CoreContext& /*here*/, ByteView units) const {
-    Flow::here().typed_pool().accept_units(kind, units);
+  Nanos asked;
+  Nanos held;
+  void apply(CoreContext& here, ByteView units) const {
+    Flow::here().typed_pool().accept_units(kind, here.now() - asked - held, units);
   }
 };
 // A task that rests is to go on, said by something of another scope: in that of all units, or where
@@ -162,7 +181,10 @@ std::optional<Value> TypedPool::get_unit(WorkType kind) {
   } else {
     here_.post(keeper, AskUnit{kind, address});
   }
-  if (getting.unit) return std::move(getting.unit);
+  if (getting.unit) {
+    here_.yield();  // others ask this core for some, and nobody else lets it look
+    return std::move(getting.unit);
+  }
   Throttle& throttle = Flow::here().throttle();
   throttle.note_blocked();
   if (!getting.unit) {
@@ -187,62 +209,121 @@ void TypedPool::add_getter(WorkType kind, CoreId core, std::uint64_t address) {
 // --- between nodes
 
 void TypedPool::pump_units(Kept& mine) {
+  mine.lifelines.begin_turn(here_.now(), mine.n_begun, 0, here_.ask_ahead_most());
   hand_out(mine);
   if (here_.shape().n_nodes == 1) return;
-  if (mine.n_movable > 0 && !std::exchange(mine.is_offered, true)) {
-    here_.post(market_of(mine.type), OfferUnits{mine.type, here_.shape().node});
-  }
-  if (mine.n_free > 0 && mine.n_movable == 0 && !std::exchange(mine.is_wanted, true)) {
-    here_.post(market_of(mine.type), WantUnits{mine.type, here_.shape().node});
-  }
+  offer(mine);
+  want(mine);
+  if (mine.n_free == 0) mine.lifelines.pace.note_work_left();
 }
 
-void TypedPool::note_offer(WorkType kind, NodeId node) {
-  markets_[kind.number].offers.push_back(node);
+// Again when there are twice as many: somebody may be waiting for so many.
+void TypedPool::offer(Kept& mine) {
+  if (mine.n_movable == 0 || (mine.n_offered > 0 && mine.n_movable < 2 * mine.n_offered)) return;
+  mine.n_offered = mine.n_movable;
+  here_.post(market_of(mine.type),
+             OfferUnits{mine.type, here_.shape().node, mine.n_movable, mine.n_anywhere});
+}
+
+// When tasks wait; and before, if they would wait for the answer.
+void TypedPool::want(Kept& mine) {
+  const bool is_ahead = mine.n_free == 0;
+  const std::uint64_t n_left = mine.n_movable;
+  const std::uint64_t n_ahead = mine.lifelines.n_ahead();
+  if (is_ahead ? n_ahead == 0 || n_left > n_ahead : n_left > 0) return;
+  const Asked how = is_ahead ? Asked::ahead : Asked::now;
+  if (mine.wanted >= how) return;
+  mine.wanted = how;
+  const CoreId market = market_of(mine.type);
+  if (mine.n_offered > 0) mine.n_offered = n_left;  // this says it as well
+  here_.post(
+      market,
+      WantUnits{mine.type, 0, {here_.shape().node, is_ahead ? 1U : 0U, n_left, here_.now(), 0}});
+  here_.hurry(market);
+}
+
+void TypedPool::note_offer(WorkType kind, const Offer& offer) {
+  std::deque<Offer>& offers = markets_[kind.number].offers;
+  std::erase_if(offers, [&](const Offer& other) { return other.node == offer.node; });
+  offers.push_back(offer);
   trade(kind);
 }
 
-void TypedPool::note_want(WorkType kind, NodeId node) {
-  markets_[kind.number].wants.push_back(node);
+// What it has offered it has not any more.
+void TypedPool::note_want(WorkType kind, const Want& want) {
+  std::deque<Offer>& offers = markets_[kind.number].offers;
+  for (Offer& offer : offers) {
+    if (offer.node != want.node) continue;
+    offer.n = want.n_left;
+    offer.n_anywhere = std::min(offer.n_anywhere, want.n_left);
+  }
+  std::erase_if(offers, [](const Offer& offer) { return offer.n == 0; });
+  add_want(kind, want);
+}
+
+// It may have said meanwhile that tasks wait.
+void TypedPool::add_want(WorkType kind, Want want) {
+  std::deque<Want>& wants = markets_[kind.number].wants;
+  const auto before = std::ranges::find(wants, want.node, &Want::node);
+  want.held = here_.now() - want.held;
+  if (before == wants.end()) {
+    wants.push_back(want);
+  } else if (want.is_ahead <= before->is_ahead) {
+    *before = want;
+  }
   trade(kind);
 }
 
-// Both have to say it again.
+// Both have to say it again. Who waits gets some first; then, who has so many fewer than another one that
+// it gets some.
 void TypedPool::trade(WorkType kind) {
   Market& market = markets_[kind.number];
   while (!market.offers.empty() && !market.wants.empty()) {
-    const CoreId who = keeper_on(kind, market.offers.front());
-    here_.post(who, OrderUnits{kind, market.wants.front()});
-    market.offers.pop_front();
-    market.wants.pop_front();
+    const auto first = std::ranges::min_element(
+        market.wants, {}, [](const Want& want) { return std::pair(want.is_ahead, want.n_left); });
+    const bool is_ahead = first->is_ahead != 0;
+    const auto most =
+        std::ranges::max_element(market.offers, {}, is_ahead ? &Offer::n_anywhere : &Offer::n);
+    if (is_ahead && most->n_anywhere < first->n_left + kLeastDifference) return;
+    first->held = here_.now() - first->held;
+    const CoreId who = keeper_on(kind, most->node);
+    here_.post(who, OrderUnits{kind, 0, *first});
+    here_.hurry(who);
+    market.offers.erase(most);
+    market.wants.erase(first);
   }
 }
 
-void TypedPool::give_units(WorkType kind, NodeId to) {
+void TypedPool::give_units(WorkType kind, const Want& to) {
   const CoreContext::InPlace inside(here_);
   Kept& mine = kept(kind);
-  mine.is_offered = false;
-  const bool is_own = to == here_.shape().node;
-  if (mine.n_movable == 0) {
-    here_.post(market_of(kind), WantUnits{kind, to});  // others got them first
-  } else if (is_own) {
-    mine.is_wanted = false;  // by whom has got some
+  mine.n_offered = 0;
+  const bool is_own = to.node == here_.shape().node;
+  const bool is_ahead = to.is_ahead != 0;
+  const std::size_t n_more = is_ahead ? mine.n_anywhere : mine.n_movable;
+  if (is_own) {
+    mine.wanted = Asked::not_yet;  // by whom has got some
+  } else if (n_more < (is_ahead ? to.n_left + kLeastDifference : 1)) {
+    here_.post(market_of(kind), WantUnitsAgain{kind, 0, to});  // others got them first
   } else {
     Writer out;
-    for_each_to_give(mine, [&](Queue::iterator at) {
+    for_each_to_give(mine, (n_more - to.n_left + 1) / 2, is_ahead, [&](Queue::iterator at) {
       const Bytes unit = take(mine, mine.waiting, at).rule->to_bytes();
       out.put(static_cast<std::uint64_t>(unit.size()));
       out.append(unit.data(), unit.size());
     });
-    here_.post(keeper_on(kind, to), BringUnits{kind}, out.view());
+    const CoreId who = keeper_on(kind, to.node);
+    here_.post(who, BringUnits{kind, 0, to.asked, to.held}, out.view());
+    here_.hurry(who);
   }
   pump_units(mine);
 }
 
-void TypedPool::accept_units(WorkType kind, ByteView units) {
+void TypedPool::accept_units(WorkType kind, Nanos round_trip, ByteView units) {
   const CoreContext::InPlace inside(here_);
   Kept& mine = kept(kind);
-  mine.is_wanted = false;
+  mine.wanted = Asked::not_yet;
+  mine.lifelines.round_trip.note(round_trip);
   Reader in(units);
   while (!in.at_end()) {
     const auto n_bytes = in.get<std::uint64_t>();
@@ -278,6 +359,7 @@ void TypedPool::hand(Kept& mine, std::deque<Getter>::iterator to) {
   const Getter getter = *to;
   mine.getters.erase(to);
   --mine.n_free;
+  ++mine.n_begun;
   const auto own = mine.of_core.find(getter.core);
   const bool is_own =
       own != mine.of_core.end() &&
@@ -356,6 +438,7 @@ void put_unit(std::uint32_t kind, Value value, const UnitOptions& options, Porta
   unit->set_closure(&target, sizeof target);
   unit->args()[0].value = std::move(value);
   flow.typed_pool().put(unit);
+  if (flow.typed_pool().n_put() % kPutsAtOnce == 0 && flow.core().may_wait()) flow.core().yield();
 }
 
 std::optional<Value> get_unit(std::uint32_t kind) {
