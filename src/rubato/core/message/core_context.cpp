@@ -247,6 +247,13 @@ class CoreContext::HereScope {
   CoreContext* outer_;
 };
 
+std::uint64_t CoreContext::n_units_of_tasks() const noexcept {
+  return counters_.n_posted + counters_.n_pooled + counters_.n_pooled_run;
+}
+std::uint64_t CoreContext::n_units_in_slice() const noexcept {
+  return n_units_of_tasks() - n_units_before_slice_;
+}
+
 void CoreContext::turn() {
   const HereScope inside(*this);
   set_hungry(false);

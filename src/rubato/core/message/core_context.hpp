@@ -316,8 +316,7 @@ class CoreContext {
     return turn_began_ + charged_ +
            options_.turn_cost * static_cast<Nanos>(tasks_.n_turns() - n_turns_before_);
   }
-  // When this turn began, by the host's time: for decisions, since it is the same in each run where the
-  // host moves it.
+  // When this turn began, by the host's clock: for decisions.
   [[nodiscard]] Nanos now() const noexcept { return now_; }
   // MessageOptions::ask_ahead.
   [[nodiscard]] Nanos ask_ahead_most() const noexcept { return options_.ask_ahead; }
@@ -417,12 +416,8 @@ class CoreContext {
               detail::NativePool& native);
   void turn();
   // What tasks have done so far, in units of the budget: records and pooled tasks.
-  [[nodiscard]] std::uint64_t n_units_of_tasks() const noexcept {
-    return counters_.n_posted + counters_.n_pooled + counters_.n_pooled_run;
-  }
-  [[nodiscard]] std::uint64_t n_units_in_slice() const noexcept {
-    return n_units_of_tasks() - n_units_before_slice_;
-  }
+  [[nodiscard]] std::uint64_t n_units_of_tasks() const noexcept;
+  [[nodiscard]] std::uint64_t n_units_in_slice() const noexcept;
   void note_queues() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] bool has_own_work() const noexcept;
