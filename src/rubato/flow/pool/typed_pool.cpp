@@ -41,6 +41,12 @@ struct TypedWorkExists {
   WorkType type;
   void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_work(type); }
 };
+// What it has asked the market of the type for has come otherwise.
+struct WantIsOver {
+  WorkType type;
+  NodeId node;
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().end_want(type, node); }
+};
 struct FreeWorker {
   WorkType type;
   CoreId core;
@@ -214,7 +220,7 @@ void TypedPool::pump(Kept& mine) {
     note_work(mine.type);
     give(mine);
   }
-  ask(mine);
+  seek(mine);
   if (mine.n_free == 0) mine.lifelines.pace.note_work_left();
 }
 
@@ -267,25 +273,46 @@ void TypedPool::give_to(Kept& mine, std::vector<core::Lifelines::Question>& who,
   const core::Lifelines::Question question = who.back();
   who.pop_back();
   const std::size_t n_more = (is_ahead ? mine.n_anywhere : mine.n_movable) - question.n_left;
+  send_rules(mine, question.who, n_more, is_ahead);
+  here_.post(question.who, GaveTyped{mine.type, 0, question.asked, here_.now() - question.heard});
+  here_.hurry(question.who);
+}
+
+// A share of those by which it has more.
+void TypedPool::send_rules(Kept& mine, CoreId to, std::size_t n_more, bool is_ahead) {
   const std::size_t n_most = (n_more + 1) / mine.lifelines.n_shares();
   for_each_to_give(mine, n_most, is_ahead, [&](Queue::iterator at) {
     const Waiting given = take(mine, mine.waiting, at);
     {
       const CoreContext::RunningScope inside(here_, given.scope);
-      here_.post(question.who, PutTyped{}, given.rule->to_bytes());
+      here_.post(to, PutTyped{}, given.rule->to_bytes());
     }
     here_.end_in_scope(given.scope);
   });
-  here_.post(question.who, GaveTyped{mine.type, 0, question.asked, here_.now() - question.heard});
-  here_.hurry(question.who);
+}
+
+// From neighbours, and from whoever has more than it can run: a neighbour whose workers are busy for long
+// remembers a question and asks nobody itself.
+void TypedPool::seek(Kept& mine) {
+  if (!mine.knows_of_work) return;
+  ask(mine);
+  if (nodes_of(mine.type).size() <= 2) return;  // all are neighbours
+  offer(mine);
+  const bool is_wanted = mine.n_free > 0 && mine.waiting.empty();
+  if (is_wanted) {
+    want(mine);
+  } else if (std::exchange(mine.wanted, Asked::not_yet) != Asked::not_yet) {
+    here_.post(market_of(mine.type), WantIsOver{mine.type, here_.shape().node});
+  }
 }
 
 // When workers have nothing to do; and before, if they would wait for the answer: but not while this
-// core has pooled tasks, which may put some. Who asks others for these gets what they put as well.
+// core has pooled tasks, which may put some. Who asks others for these gets what they put as well. Nor
+// while a team waits for workers, which has them first.
 void TypedPool::ask(Kept& mine) {
-  if (!mine.knows_of_work) return;
   const std::uint64_t n_left = mine.waiting.size();
-  const std::uint64_t n_ahead = here_.n_movable() == 0 ? mine.lifelines.n_ahead() : 0;
+  const bool may_ask_ahead = here_.n_movable() == 0 && mine.n_asked == 0;
+  const std::uint64_t n_ahead = may_ask_ahead ? mine.lifelines.n_ahead() : 0;
   const bool is_ahead = mine.n_free == 0;
   if (is_ahead ? n_ahead == 0 || n_left > n_ahead : n_left > 0) return;
   mine.lifelines.ask(is_ahead ? Asked::ahead : Asked::now, [&](CoreId keeper) {
@@ -333,9 +360,11 @@ void TypedPool::note_question(WorkType type, const core::Lifelines::Question& qu
 }
 
 void TypedPool::note_given(WorkType type, CoreId by, Nanos round_trip) {
-  core::Lifelines& lifelines = kept(type).lifelines;
+  Kept& mine = kept(type);
+  core::Lifelines& lifelines = mine.lifelines;
   lifelines.note_given(by);
   lifelines.round_trip.note(round_trip);
+  seek(mine);
 }
 
 void TypedPool::note_work(WorkType type) {
@@ -343,7 +372,7 @@ void TypedPool::note_work(WorkType type) {
   if (std::exchange(mine.knows_of_work, true)) return;
   for (const CoreId keeper : mine.lifelines.cores())
     here_.post(keeper, TypedWorkExists{type});
-  ask(mine);
+  seek(mine);
 }
 
 }  // namespace rubato::flow

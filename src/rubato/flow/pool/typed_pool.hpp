@@ -6,14 +6,16 @@
 // this one has no such workers. A keeper whose workers have nothing to do, or will have soon, asks the
 // keepers that are its neighbours in a hypercube (core/message/lifelines.hpp); who has more than it can
 // run gives the best to those that asked, and every second one of what is left, to a share of the
-// difference. Nobody asks twice before it was given something, so that idle nodes are silent.
+// difference. Nobody asks twice before it was given something, so that idle nodes are silent. And each
+// type has a market, the keeper of one node, for what all of the neighbours of a free worker have no part
+// in: it hears who has rules to give, and whose workers are free.
 //
 // Rules that are bound to a place wait there.
 //
 // Kinds of units (unit_kind.hpp) are types whose workers are the tasks that wait in get(). Nodes may
-// have none, so they do not ask their neighbours: each kind has a market, the keeper of one node,
-// which hears who has units that nobody there waits for, who waits, and who would wait soon, once each,
-// and tells the one to give many to the other.
+// have none, so they do not ask their neighbours but the market, which hears who has units that nobody
+// there waits for, who waits, and who would wait soon, once each, and tells the one to give many to the
+// other.
 //
 // What is for a place, but may go elsewhere, goes to who has nothing to do alone.
 
@@ -59,9 +61,6 @@ class TypedPool {
   // workers of its type.
   void put(std::unique_ptr<Rule>& rule);
 
-  // Rules and units that this core has kept.
-  [[nodiscard]] std::uint64_t n_put() const noexcept { return n_put_; }
-
   // --- units
 
   [[nodiscard]] WorkType type_of_kind(std::uint32_t kind) const noexcept {
@@ -80,6 +79,8 @@ class TypedPool {
   void rest(core::Worker& task);
   void wake(core::Worker& task);
   [[nodiscard]] std::optional<Value> get_unit(WorkType kind);
+  // How many this core has put, with one more.
+  std::uint64_t count_unit() noexcept { return ++n_units_put_; }
   // Units that nobody has got, in sentences.
   void add_leftovers(std::vector<std::string>& all) const;
   [[nodiscard]] static std::uint32_t register_kind(std::string name);
@@ -103,6 +104,7 @@ class TypedPool {
   void note_offer(WorkType kind, const Offer& offer);
   void note_want(WorkType kind, const Want& want);
   void add_want(WorkType kind, Want want);
+  void end_want(WorkType kind, NodeId node);
   void give_units(WorkType kind, const Want& to);
   void accept_units(WorkType kind, Nanos round_trip, ByteView units);
   void take_unit(std::uint64_t address, std::unique_ptr<Rule> unit);
@@ -154,7 +156,7 @@ class TypedPool {
     std::size_t n_movable = 0;      // of those that wait
     std::size_t n_anywhere = 0;     // of these, that are for no place
     std::uint64_t n_begun = 0;      // since the run began
-    core::Lifelines lifelines;      // keepers of other nodes; those of units ask markets
+    core::Lifelines lifelines;      // keepers of other nodes; for units the market alone
     bool knows_of_work = false;
   };
 
@@ -200,6 +202,8 @@ class TypedPool {
     }
   }
   void give_to(Kept& kept, std::vector<core::Lifelines::Question>& who, bool is_ahead);
+  void send_rules(Kept& kept, CoreId to, std::size_t n_more, bool is_ahead);
+  void seek(Kept& kept);
   void ask(Kept& kept);
 
   static constexpr std::size_t kGivenMost = 256;
@@ -211,6 +215,7 @@ class TypedPool {
   std::vector<std::vector<NodeId>> nodes_;
   std::map<std::uint32_t, Kept> kept_;  // by WorkType::number
   std::uint64_t n_put_ = 0;
+  std::uint64_t n_units_put_ = 0;
   std::uint32_t next_node_ = 0;
   std::map<std::uint32_t, Market> markets_;  // of this core, by WorkType::number
   core::FinishId units_scope_ = 0;

@@ -118,6 +118,38 @@ TEST(TypedPool, gives_work_to_workers_of_other_nodes) {
     EXPECT_GE(n_run[node], n * kTasks / kNodes / 2) << "node " << node;
 }
 
+// All workers but one wait for what the last one does, wherever that is: of the same node as others, or of
+// one whose neighbours have no free workers themselves.
+TEST(TypedPool, gives_work_to_the_one_worker_that_is_free) {
+  for (std::uint64_t seed = 0; seed < n_seeds(60); ++seed) {
+    const auto n_nodes = static_cast<std::uint32_t>(2 + seed % 7);
+    const auto n_workers = static_cast<std::uint32_t>(1 + seed / 7 % 4);
+    const std::int64_t n_holders = std::int64_t{n_nodes} * n_workers - 1;
+    global::SimulateOptions options = global::options_of(
+        n_nodes, static_cast<std::uint32_t>(1 + seed % 2), seed, global::windows_of(seed));
+    options.profile =
+        seed % 3 == 0 ? "const,base=100" : "distribution=lognormal, median=80, sigma=1.5";
+    FlowResult result;
+    const auto main = [&] {
+      auto made = make_datum<std::int64_t>();
+      const auto hold = [](const Future<std::int64_t>& x) { static_cast<void>(x.get()); };
+      for (std::int64_t i = 0; i < n_holders; ++i) {
+        async(hold, {.type = work_type("gpu")})(later(made.future));
+        for (std::uint64_t pause = 0; pause < seed % 5 * 4; ++pause) {
+          CoreContext::here().charge(50 * kMicrosecond);
+          CoreContext::here().yield();
+        }
+      }
+      async([](Promise<std::int64_t> x) { x.set(1); },
+            {.type = work_type("gpu")})(std::move(made.promise));
+    };
+    const std::string workers = "gpu=" + std::to_string(n_workers) + "/node";
+    global::simulate([&] { result = run(main, {Workers::parse({workers})}); }, options);
+    ASSERT_EQ(result.text(), "") << "seed " << seed;
+    ASSERT_EQ(result.unset_text(), "") << "seed " << seed;
+  }
+}
+
 TEST(TypedPool, runs_the_largest_priority_first) {
   for (std::uint64_t seed = 0; seed < n_seeds(10); ++seed) {
     const FlowResult result = simulate(seed, 2, {"one=1"}, [] {

@@ -239,7 +239,7 @@ void TypedPool::want(Kept& mine) {
   here_.post(
       market,
       WantUnits{mine.type, 0, {here_.shape().node, is_ahead ? 1U : 0U, n_left, here_.now(), 0}});
-  here_.hurry(market);
+  if (is_kind(mine.type)) here_.hurry(market);  // of rules neighbours come first
 }
 
 void TypedPool::note_offer(WorkType kind, const Offer& offer) {
@@ -274,6 +274,10 @@ void TypedPool::add_want(WorkType kind, Want want) {
   trade(kind);
 }
 
+void TypedPool::end_want(WorkType kind, NodeId node) {
+  std::erase_if(markets_[kind.number].wants, [&](const Want& want) { return want.node == node; });
+}
+
 // Both have to say it again. Who waits gets some first; then, who has so many fewer than another one that
 // it gets some.
 void TypedPool::trade(WorkType kind) {
@@ -306,30 +310,34 @@ void TypedPool::give_units(WorkType kind, const Want& to) {
   } else if (n_more < (is_ahead ? to.n_left + kLeastDifference : 1)) {
     here_.post(market_of(kind), WantUnitsAgain{kind, 0, to});  // others got them first
   } else {
-    Writer out;
-    for_each_to_give(mine, (n_more - to.n_left + 1) / 2, is_ahead, [&](Queue::iterator at) {
-      const Bytes unit = take(mine, mine.waiting, at).rule->to_bytes();
-      out.put(static_cast<std::uint64_t>(unit.size()));
-      out.append(unit.data(), unit.size());
-    });
     const CoreId who = keeper_on(kind, to.node);
+    Writer out;
+    if (is_kind(kind)) {
+      for_each_to_give(mine, (n_more - to.n_left + 1) / 2, is_ahead, [&](Queue::iterator at) {
+        const Bytes unit = take(mine, mine.waiting, at).rule->to_bytes();
+        out.put(static_cast<std::uint64_t>(unit.size()));
+        out.append(unit.data(), unit.size());
+      });
+    } else {
+      send_rules(mine, who, n_more, is_ahead);  // each is open in a scope of its own
+    }
     here_.post(who, BringUnits{kind, 0, to.asked, to.held}, out.view());
     here_.hurry(who);
   }
-  pump_units(mine);
+  pump(mine);
 }
 
 void TypedPool::accept_units(WorkType kind, Nanos round_trip, ByteView units) {
   const CoreContext::InPlace inside(here_);
   Kept& mine = kept(kind);
   mine.wanted = Asked::not_yet;
-  mine.lifelines.round_trip.note(round_trip);
+  if (is_kind(kind)) mine.lifelines.round_trip.note(round_trip);  // else that of neighbours counts
   Reader in(units);
   while (!in.at_end()) {
     const auto n_bytes = in.get<std::uint64_t>();
     add(mine, Rule::from_bytes(in.get_view(n_bytes)));
   }
-  pump_units(mine);
+  pump(mine);
 }
 
 // --- on a node
@@ -438,7 +446,8 @@ void put_unit(std::uint32_t kind, Value value, const UnitOptions& options, Porta
   unit->set_closure(&target, sizeof target);
   unit->args()[0].value = std::move(value);
   flow.typed_pool().put(unit);
-  if (flow.typed_pool().n_put() % kPutsAtOnce == 0 && flow.core().may_wait()) flow.core().yield();
+  if (flow.typed_pool().count_unit() % kPutsAtOnce == 0 && flow.core().may_wait())
+    flow.core().yield();
 }
 
 std::optional<Value> get_unit(std::uint32_t kind) {
