@@ -95,12 +95,15 @@ void fail_assertion(const char* kind, const char* condition, const char* file, i
   if (n != 0) message += "]";
   message += std::string(" at ") + file + ":" + std::to_string(line);
   if (place != nullptr) message += std::string(", ") + place;
-  std::fprintf(stderr, "rubato: %s\n", message.c_str());
   // A hook that fails itself must not come back here.
   if (!failing.exchange(true)) {
     const std::lock_guard lock(hook_mutex());
-    if (hook()) hook()(message);
+    if (hook()) {
+      hook()(message);
+      std::abort();
+    }
   }
+  std::fprintf(stderr, "rubato: %s\n", message.c_str());
   std::abort();
 }
 

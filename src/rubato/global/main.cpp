@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -67,6 +68,19 @@ struct Wanted {
     return wanted;
   }
 };
+
+// Before the run, of what is written after it. Devices and pipes are not opened twice.
+void check_can_be_written(const Wanted& wanted) {
+  for (const std::string& path : {wanted.page, wanted.json, wanted.trace}) {
+    std::error_code none;
+    const auto kind = std::filesystem::status(path, none).type();
+    const bool is_device = kind != std::filesystem::file_type::not_found &&
+                           kind != std::filesystem::file_type::regular &&
+                           kind != std::filesystem::file_type::directory;
+    if (path.empty() || path == "-" || is_device) continue;
+    const io::OutputFile file(path);  // throws
+  }
+}
 
 using ReportParts = std::vector<std::unique_ptr<ReportPart>>;
 
@@ -139,6 +153,11 @@ int run_main(const std::function<void()>& main, const ProgramOptions& options, S
       config.host.observer = part->observer(config.host.observer, seen);
     job.emplace(std::move(fabric), config);
     wanted = wanted.of_node_0(job->host());
+    if (wanted.anything()) {
+      job->host().agree([&] {
+        if (job->speaks()) check_can_be_written(wanted);
+      });
+    }
     Program program(job->shape(), options);
     program.set_main(main, at);
     if (!wanted.anything()) {

@@ -20,9 +20,15 @@ if grep "messages, M" own; then
 fi
 python3 "$check"
 
-# A file that cannot be is said, once, and is no success.
-if RUBATO_JSON=no/such/folder/run.json "$program" 5 2> error; then
-  echo "expected a failure" >&2
-  exit 1
-fi
-grep -q "no/such/folder" error
+# A file that cannot be is said, once, before the run.
+for wanted in RUBATO_JSON RUBATO_TRACE; do
+  if env "$wanted=no/such/folder/run.json" "$program" 5 > out 2> error; then
+    echo "expected a failure" >&2
+    exit 1
+  fi
+  test "$(grep -c "no/such/folder" error)" = 1
+  if test -s out; then
+    echo "expected no run" >&2
+    exit 1
+  fi
+done

@@ -14,8 +14,10 @@ namespace rubato::io::detail {
 namespace fs = std::filesystem;
 
 Error system_error(std::string_view what, const std::string& path) {
-  const std::string cause = std::generic_category().message(errno);
-  return Error(std::string(what) + " " + path + ": " + cause, ExitCode::bad_input);
+  const int cause = errno;
+  const bool is_full = cause == ENOSPC || cause == EDQUOT || cause == EFBIG || cause == EIO;
+  return Error(std::string(what) + " " + path + ": " + std::generic_category().message(cause),
+               is_full ? ExitCode::failed : ExitCode::bad_input);
 }
 
 Error open_error(const std::string& path) {

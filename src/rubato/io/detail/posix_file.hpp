@@ -10,7 +10,8 @@
 
 namespace rubato::io::detail {
 
-// `writing out.csv: No space left on device`, from the current errno.
+// `writing out.csv: No space left on device`, from the current errno: ExitCode::failed if the disk is full
+// or broken, else bad_input.
 [[nodiscard]] Error system_error(std::string_view what, const std::string& path);
 
 // Why `path` cannot be read; a path that does not exist gets the nearest name in its folder.

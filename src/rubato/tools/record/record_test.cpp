@@ -276,8 +276,8 @@ TEST_F(Record, a_run_that_fails_says_why) {
          "--format csv --record $1 2>&1" +
              nodes,
          RUBATO_PROGRAM, folder});
-    EXPECT_EQ(finished.code, 3) << finished.out;
-    expect_end(folder, "failed", 3);
+    EXPECT_EQ(finished.code, 1) << finished.out;
+    expect_end(folder, "failed", 1);
     EXPECT_NE(file_of(folder).at("error").get<std::string>().find("writing " + folder + "/output"),
               std::string::npos)
         << file_of(folder);

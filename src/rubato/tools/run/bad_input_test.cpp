@@ -266,7 +266,7 @@ TEST_F(Faults, a_full_disk_leaves_no_file) {
     for (const auto& word : writing(std::string(model) + " --ticks 3"))
       words.push_back(word);
     const Finished finished = run_program(words);
-    EXPECT_EQ(finished.code, 3) << finished.out;
+    EXPECT_EQ(finished.code, 1) << finished.out;
     EXPECT_NE(finished.out.find("writing " + folder_), std::string::npos) << finished.out;
     EXPECT_EQ(left(), std::vector<std::string>()) << model;
   }
@@ -274,7 +274,7 @@ TEST_F(Faults, a_full_disk_leaves_no_file) {
 
 TEST_F(Faults, a_full_device_is_named) {
   const Answer trace = call({"run", "heat", "--ticks", "3", "--trace", "/dev/full"});
-  EXPECT_EQ(trace.code, 3);
+  EXPECT_EQ(trace.code, 1);
   EXPECT_NE(trace.err.find("writing /dev/full: No space left"), std::string::npos) << trace.err;
   const Finished out =
       run_program({"sh", "-c", "exec \"$0\" run heat --ticks 3 2>&1 >/dev/full", RUBATO_PROGRAM});
