@@ -4,6 +4,7 @@
 // leaf is run by a thread beside the cores, to which it is handed and which hands it back.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -57,6 +58,26 @@ for i in [1:int(arg("n"))] {
 }
 )";
 
+// Members of which each millionth is counted.
+constexpr std::int64_t kOneIn = 1'000'000;
+constexpr const char* kLoop = R"(
+leaf count(integer x) to (integer y)
+for i in [1:int(arg("n"))] {
+  integer x
+  when { } then {x} from {= i + 1}
+  if i % 1000000 == 0 {
+    integer y
+    when {x} then {y} from {count x}
+  }
+}
+)";
+std::atomic<std::int64_t> counted =
+    0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+std::int64_t count(std::int64_t x) {
+  counted += x;
+  return x;
+}
+
 std::int64_t touch(std::int64_t i) {
   return i + 1;
 }
@@ -95,15 +116,17 @@ double rate_in_cpp(core::NodeHost& host, std::int64_t n) {
   return static_cast<double>(n) / static_cast<double>(steady_now() - begin) * 1e3;
 }
 
-double gated_mib(core::NodeHost& host, std::int64_t n, Counters& counters) {
+// By how many MiB the process grows at most.
+double growth_mib(core::NodeHost& host, const char* text, std::int64_t n, Counters& counters) {
   const Growth growth;
-  counters = run_text(host, kGated, n);
+  counters = run_text(host, text, n);
   return growth.mib();
 }
 
 Report run(const Options& options) {
   flow::register_leaf("touch", &touch);
   flow::register_leaf("hold", &hold);
+  flow::register_leaf("count", &count);
   const int n_rounds = options.quick ? 1 : 7;
   const std::int64_t n = options.quick ? 100'000 : 1'000'000;
   core::JobConfig config;
@@ -112,7 +135,14 @@ Report run(const Options& options) {
   Report report;
   report.cores = kCores;
   Counters of_gated;
-  const double gated = gated_mib(job.host(), n, of_gated);  // before there is memory that was kept
+  // Before there is memory that was kept.
+  const double gated = growth_mib(job.host(), kGated, n, of_gated);
+  const std::int64_t n_long = options.quick ? 10'000'000 : 1'000'000'000;
+  Counters of_loop;
+  const double loop = growth_mib(job.host(), kLoop, n_long, of_loop);
+  const std::int64_t n_counted = n_long / kOneIn;
+  const std::int64_t expected = kOneIn * n_counted * (n_counted + 1) / 2 + n_counted;
+  RUBATO_REQUIRE(counted == expected, counted.load(), expected);
   const std::vector<std::pair<std::string, const char*>> scripts = {
       {"rules", kRules}, {"range", kRange}, {"leaves", kLeaves}};
   const int n_all = n_rounds * static_cast<int>(scripts.size());
@@ -132,6 +162,8 @@ Report run(const Options& options) {
   }
   report.rows.push_back(value_row("gated", "MiB", {gated}, "value <= 64"));
   report.rows.back().counters = of_gated;
+  report.rows.push_back(value_row("loop-1G", "MiB", {loop}, "value <= 64"));
+  report.rows.back().counters = of_loop;
   return report;
 }
 
