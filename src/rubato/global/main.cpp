@@ -73,11 +73,7 @@ struct Wanted {
 void check_can_be_written(const Wanted& wanted) {
   for (const std::string& path : {wanted.page, wanted.json, wanted.trace}) {
     std::error_code none;
-    const auto kind = std::filesystem::status(path, none).type();
-    const bool is_device = kind != std::filesystem::file_type::not_found &&
-                           kind != std::filesystem::file_type::regular &&
-                           kind != std::filesystem::file_type::directory;
-    if (path.empty() || path == "-" || is_device) continue;
+    if (path.empty() || path == "-" || std::filesystem::is_other(path, none)) continue;
     const io::OutputFile file(path);  // throws
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -259,18 +260,24 @@ TEST(Prefetch, leaves_what_is_for_a_node_there) {
   }
 }
 
+// On nodes of a core, with windows of all sizes; size.i is the seed.
+FlowResult simulate_late(const Size& size, const std::function<void()>& main) {
+  core::MessageOptions messages = global::windows_of(size.i);
+  messages.clock = nullptr;
+  global::SimulateOptions options =
+      global::options_of(static_cast<std::uint32_t>(size.n_nodes), 1, size.i, messages);
+  options.profile = "distribution=lognormal, median=200, sigma=1.5";
+  FlowResult result;
+  seen = {};
+  global::simulate([&] { result = run(main); }, options);
+  return result;
+}
+
 // Questions ahead of need, and those of who waits, cross each other and what is given in all ways.
 TEST(Prefetch, of_units_loses_none_however_late_messages_are) {
   for (std::uint64_t seed = 0; seed < n_seeds(100); ++seed) {
     const Size size{static_cast<Nanos>(50 + 50 * (seed % 7)) * kMicrosecond, 2 + seed % 5, seed};
-    core::MessageOptions messages = global::windows_of(seed);
-    messages.clock = nullptr;
-    global::SimulateOptions options =
-        global::options_of(static_cast<std::uint32_t>(size.n_nodes), 1, seed, messages);
-    options.profile = "distribution=lognormal, median=200, sigma=1.5";
-    FlowResult result;
-    seen = {};
-    global::simulate([&] { result = run([&] { unit_tree(size); }); }, options);
+    const FlowResult result = simulate_late(size, [&] { unit_tree(size); });
     ASSERT_EQ(result.text(), "") << "seed " << seed;
     ASSERT_EQ(seen.done, time_of_tree(static_cast<std::int64_t>(seed), size.mean,
                                       static_cast<std::int64_t>(15 * size.n_nodes)))
@@ -282,13 +289,6 @@ TEST(Prefetch, of_units_loses_none_however_late_messages_are) {
 TEST(Prefetch, of_units_leaves_nobody_waiting_for_the_last_ones) {
   for (std::uint64_t seed = 0; seed < n_seeds(100); ++seed) {
     const Size size{static_cast<Nanos>(20 + 30 * (seed % 7)) * kMicrosecond, 2 + seed % 5, seed};
-    core::MessageOptions messages = global::windows_of(seed);
-    messages.clock = nullptr;
-    global::SimulateOptions options =
-        global::options_of(static_cast<std::uint32_t>(size.n_nodes), 1, seed, messages);
-    options.profile = "distribution=lognormal, median=200, sigma=1.5";
-    FlowResult result;
-    seen = {};
     Nanos all = 0;
     const auto main = [&] {
       for (CoreId core = 1; core < size.n_nodes; ++core) {
@@ -303,7 +303,7 @@ TEST(Prefetch, of_units_leaves_nobody_waiting_for_the_last_ones) {
         pause(value % 300 * kMicrosecond);
       }
     };
-    global::simulate([&] { result = run(main); }, options);
+    const FlowResult result = simulate_late(size, main);
     ASSERT_EQ(result.text(), "") << "seed " << seed;
     ASSERT_EQ(seen.done, all) << "seed " << seed;
   }

@@ -7,8 +7,8 @@
 // keepers that are its neighbours in a hypercube (core/message/lifelines.hpp); who has more than it can
 // run gives the best to those that asked, and every second one of what is left, to a share of the
 // difference. Nobody asks twice before it was given something, so that idle nodes are silent. And each
-// type has a market, the keeper of one node, for what all of the neighbours of a free worker have no part
-// in: it hears who has rules to give, and whose workers are free.
+// type has a market (market.cpp), the keeper of one node, for what all of the neighbours of a free worker
+// have no part in: it hears who has rules to give, and whose workers are free.
 //
 // Rules that are bound to a place wait there.
 //
@@ -88,17 +88,17 @@ class TypedPool {
 
   // --- of messages
   void add_getter(WorkType kind, CoreId core, std::uint64_t address);
-  // Of a node, for units.
+  // Of a node, for rules of a type or units.
   struct Want {
     NodeId node;
-    std::uint32_t is_ahead;  // it will have none soon; 0: a task waits
-    std::uint64_t n_left;    // units that it had
+    std::uint32_t is_ahead;  // it will have none soon; 0: a worker is free, a task waits
+    std::uint64_t n_left;    // that it had
     Nanos asked;             // by its clock
     Nanos held;              // by others since
   };
   struct Offer {
     NodeId node;
-    std::uint64_t n;           // units that it had when it said so
+    std::uint64_t n;           // that it had when it said so
     std::uint64_t n_anywhere;  // of these, that are for no place
   };
   void note_offer(WorkType kind, const Offer& offer);

@@ -37,44 +37,6 @@ struct AskUnit {
     Flow::here().typed_pool().add_getter(kind, here.source(), address);
   }
 };
-struct OfferUnits {
-  WorkType kind;
-  NodeId node;
-  std::uint64_t n;
-  std::uint64_t n_anywhere;
-  void apply(CoreContext& /*here*/) const {
-    Flow::here().typed_pool().note_offer(kind, {node, n, n_anywhere});
-  }
-};
-struct WantUnits {
-  WorkType kind;
-  std::uint32_t unused = 0;
-  TypedPool::Want want;
-  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_want(kind, want); }
-};
-// Who was to give it some has not enough.
-struct WantUnitsAgain {
-  WorkType kind;
-  std::uint32_t unused = 0;
-  TypedPool::Want want;
-  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().add_want(kind, want); }
-};
-struct OrderUnits {
-  WorkType kind;
-  std::uint32_t unused = 0;
-  TypedPool::Want to;
-  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().give_units(kind, to); }
-};
-// For who has asked at that time, which others have held for a while.
-struct BringUnits {
-  WorkType kind;
-  std::uint32_t unused = 0;
-  Nanos asked;
-  Nanos held;
-  void apply(CoreContext& here, ByteView units) const {
-    Flow::here().typed_pool().accept_units(kind, here.now() - asked - held, units);
-  }
-};
 // A task that rests is to go on, said by something of another scope: in that of all units, or where
 // it is, if these are over.
 struct WakeResting {
@@ -206,8 +168,6 @@ void TypedPool::add_getter(WorkType kind, CoreId core, std::uint64_t address) {
   pump(mine);
 }
 
-// --- between nodes
-
 void TypedPool::pump_units(Kept& mine) {
   mine.lifelines.begin_turn(here_.now(), mine.n_begun, 0, here_.ask_ahead_most());
   hand_out(mine);
@@ -215,129 +175,6 @@ void TypedPool::pump_units(Kept& mine) {
   offer(mine);
   want(mine);
   if (mine.n_free == 0) mine.lifelines.pace.note_work_left();
-}
-
-// Again when there are twice as many: somebody may be waiting for so many.
-void TypedPool::offer(Kept& mine) {
-  if (mine.n_movable == 0 || (mine.n_offered > 0 && mine.n_movable < 2 * mine.n_offered)) return;
-  mine.n_offered = mine.n_movable;
-  here_.post(market_of(mine.type),
-             OfferUnits{mine.type, here_.shape().node, mine.n_movable, mine.n_anywhere});
-}
-
-// When tasks wait; and before, if they would wait for the answer.
-void TypedPool::want(Kept& mine) {
-  const bool is_ahead = mine.n_free == 0;
-  const std::uint64_t n_left = mine.n_movable;
-  const std::uint64_t n_ahead = mine.lifelines.n_ahead();
-  if (is_ahead ? n_ahead == 0 || n_left > n_ahead : n_left > 0) return;
-  const Asked how = is_ahead ? Asked::ahead : Asked::now;
-  if (mine.wanted >= how) return;
-  mine.wanted = how;
-  const CoreId market = market_of(mine.type);
-  if (mine.n_offered > 0) mine.n_offered = n_left;  // this says it as well
-  here_.post(
-      market,
-      WantUnits{mine.type, 0, {here_.shape().node, is_ahead ? 1U : 0U, n_left, here_.now(), 0}});
-  if (is_kind(mine.type)) here_.hurry(market);  // of rules neighbours come first
-}
-
-void TypedPool::note_offer(WorkType kind, const Offer& offer) {
-  std::deque<Offer>& offers = markets_[kind.number].offers;
-  std::erase_if(offers, [&](const Offer& other) { return other.node == offer.node; });
-  offers.push_back(offer);
-  trade(kind);
-}
-
-// What it has offered it has not any more.
-void TypedPool::note_want(WorkType kind, const Want& want) {
-  std::deque<Offer>& offers = markets_[kind.number].offers;
-  for (Offer& offer : offers) {
-    if (offer.node != want.node) continue;
-    offer.n = want.n_left;
-    offer.n_anywhere = std::min(offer.n_anywhere, want.n_left);
-  }
-  std::erase_if(offers, [](const Offer& offer) { return offer.n == 0; });
-  add_want(kind, want);
-}
-
-// It may have said meanwhile that tasks wait.
-void TypedPool::add_want(WorkType kind, Want want) {
-  std::deque<Want>& wants = markets_[kind.number].wants;
-  const auto before = std::ranges::find(wants, want.node, &Want::node);
-  want.held = here_.now() - want.held;
-  if (before == wants.end()) {
-    wants.push_back(want);
-  } else if (want.is_ahead <= before->is_ahead) {
-    *before = want;
-  }
-  trade(kind);
-}
-
-void TypedPool::end_want(WorkType kind, NodeId node) {
-  std::erase_if(markets_[kind.number].wants, [&](const Want& want) { return want.node == node; });
-}
-
-// Both have to say it again. Who waits gets some first; then, who has so many fewer than another one that
-// it gets some.
-void TypedPool::trade(WorkType kind) {
-  Market& market = markets_[kind.number];
-  while (!market.offers.empty() && !market.wants.empty()) {
-    const auto first = std::ranges::min_element(
-        market.wants, {}, [](const Want& want) { return std::pair(want.is_ahead, want.n_left); });
-    const bool is_ahead = first->is_ahead != 0;
-    const auto most =
-        std::ranges::max_element(market.offers, {}, is_ahead ? &Offer::n_anywhere : &Offer::n);
-    if (is_ahead && most->n_anywhere < first->n_left + kLeastDifference) return;
-    first->held = here_.now() - first->held;
-    const CoreId who = keeper_on(kind, most->node);
-    here_.post(who, OrderUnits{kind, 0, *first});
-    here_.hurry(who);
-    market.offers.erase(most);
-    market.wants.erase(first);
-  }
-}
-
-void TypedPool::give_units(WorkType kind, const Want& to) {
-  const CoreContext::InPlace inside(here_);
-  Kept& mine = kept(kind);
-  mine.n_offered = 0;
-  const bool is_own = to.node == here_.shape().node;
-  const bool is_ahead = to.is_ahead != 0;
-  const std::size_t n_more = is_ahead ? mine.n_anywhere : mine.n_movable;
-  if (is_own) {
-    mine.wanted = Asked::not_yet;  // by whom has got some
-  } else if (n_more < (is_ahead ? to.n_left + kLeastDifference : 1)) {
-    here_.post(market_of(kind), WantUnitsAgain{kind, 0, to});  // others got them first
-  } else {
-    const CoreId who = keeper_on(kind, to.node);
-    Writer out;
-    if (is_kind(kind)) {
-      for_each_to_give(mine, (n_more - to.n_left + 1) / 2, is_ahead, [&](Queue::iterator at) {
-        const Bytes unit = take(mine, mine.waiting, at).rule->to_bytes();
-        out.put(static_cast<std::uint64_t>(unit.size()));
-        out.append(unit.data(), unit.size());
-      });
-    } else {
-      send_rules(mine, who, n_more, is_ahead);  // each is open in a scope of its own
-    }
-    here_.post(who, BringUnits{kind, 0, to.asked, to.held}, out.view());
-    here_.hurry(who);
-  }
-  pump(mine);
-}
-
-void TypedPool::accept_units(WorkType kind, Nanos round_trip, ByteView units) {
-  const CoreContext::InPlace inside(here_);
-  Kept& mine = kept(kind);
-  mine.wanted = Asked::not_yet;
-  if (is_kind(kind)) mine.lifelines.round_trip.note(round_trip);  // else that of neighbours counts
-  Reader in(units);
-  while (!in.at_end()) {
-    const auto n_bytes = in.get<std::uint64_t>();
-    add(mine, Rule::from_bytes(in.get_view(n_bytes)));
-  }
-  pump(mine);
 }
 
 // --- on a node
