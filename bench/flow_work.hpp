@@ -4,9 +4,17 @@
 #include <cstdint>
 
 #include "bench/harness.hpp"
+#include "rubato/base/time.hpp"
 #include "rubato/core/node_host.hpp"
 
 namespace rubato::bench {
+
+// Computes for that time, and lets nobody else run.
+inline void spin(Nanos time) {
+  if (time <= 0) return;
+  for (const Nanos end = steady_now() + time; steady_now() < end;) {
+  }
+}
 
 // Collective; each checks what it computed, and that as many tasks ran as were made. Node 0 returns
 // the figure, and has the counters of the run.

@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,9 @@ class Flow final : public core::Combiner {
 
   // Adds a member; `writer`, which stays with the caller, pays for the way. May wait for room.
   void insert(Ref& writer, const Value& key, Value value, PortablePlace at);
+  // The same of numbers or truth values of that kind, of keys of one part from `first` on (kMembersAPart).
+  void insert_words(Ref& writer, std::int64_t first, Kind kind,
+                    std::span<const std::uint64_t> words, PortablePlace at);
   // The same of a member of a member, and so on; containers on the way are made where there are
   // none yet, and closed with the one that they are in. REQUIRES: keys is not empty.
   void insert_at(Ref& writer, Keys keys, Value value, PortablePlace at);
@@ -293,6 +297,8 @@ class Flow final : public core::Combiner {
   // has `n_inner` - 1 before it.
   void insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at,
                    const Keys* path = nullptr, std::size_t n_inner = 1);
+  void insert_words_here(Ref writer, std::int64_t first, Kind kind, ByteView words,
+                         PortablePlace at);
   void put_at_here(Ref writer, Insertion what, const Keys& keys, std::size_t n_left,
                    const Value& value, PortablePlace at);
   void assign_whole_here(Ref writer, PortablePlace at, const Keys& path = {});

@@ -67,6 +67,25 @@ void Flow::insert(Ref& writer, const Value& key, Value value, PortablePlace at) 
   here_.post(owner, InsertText{fare, at}, out.view());
 }
 
+void Flow::insert_words(Ref& writer, std::int64_t first, Kind kind,
+                        std::span<const std::uint64_t> words, PortablePlace at) {
+  const CoreId owner = owner_of(writer.id, Value::integer(first));
+  const ByteView bytes = std::as_bytes(words);
+  if (owner == here_.core()) return insert_words_here({writer.id, 0}, first, kind, bytes, at);
+  if (writer.weight < 2) mint(writer, true, kMinted);
+  --writer.weight;
+  here_.post(owner, InsertWords{{writer.id, 1}, first, kind, at}, bytes);
+}
+
+void Flow::insert_words_here(Ref writer, std::int64_t first, Kind kind, ByteView words,
+                             PortablePlace at) {
+  Reader in(words);
+  for (std::int64_t i = 0; !in.at_end(); ++i) {
+    insert_here(writer, Value::integer(first + i), Value::word(kind, in.get<std::uint64_t>()), at);
+    writer.weight = 0;  // has gone home
+  }
+}
+
 void Flow::insert_here(Ref writer, const Value& key, const Value& value, PortablePlace at,
                        const Keys* path, std::size_t n_inner) {
   Shard& mine = shard(writer.id);

@@ -74,7 +74,7 @@ void Flow::dispatch(std::unique_ptr<Rule> rule) {
   if (rule->options.type || rule->options.needs_several()) return put_in_pool(std::move(rule));
   const bool is_bound = rule->options.is_bound();
   if (is_bound) {
-    throttle_.note_queued(kBoundQueue, *rule, {.n_workers = kBoundTasks});
+    throttle_.note_queued(kBoundQueue, rule->origin(), {.n_workers = kBoundTasks});
   } else {
     throttle_.note_pooled(*rule);
   }

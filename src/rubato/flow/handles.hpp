@@ -10,10 +10,14 @@
 // references of the datum (Ref). They travel as arguments of tasks, and are not captured: what a
 // task captures must be plain bytes.
 
+#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "rubato/flow/flow.hpp"
 #include "rubato/flow/store/codec.hpp"
@@ -185,6 +189,24 @@ template <class T, Key K>
   return {std::move(container)};
 }
 
+namespace detail {
+// Part by part.
+template <class F>
+void insert_words(Ref& writer, std::int64_t first, std::size_t n, Kind kind, F word_of,
+                  SourcePlace at) {
+  std::vector<std::uint64_t> words;
+  for (std::size_t i = 0; i < n; i += words.size()) {
+    const std::int64_t key = first + static_cast<std::int64_t>(i);
+    const auto n_left_of_part =
+        static_cast<std::size_t>(kMembersAPart - (key & (kMembersAPart - 1)));
+    words.resize(std::min(n - i, n_left_of_part));
+    for (std::size_t j = 0; j < words.size(); ++j)
+      words[j] = word_of(i + j);
+    Flow::here().insert_words(writer, key, kind, words, PortablePlace(at));
+  }
+}
+}  // namespace detail
+
 template <class T, Key K = std::int64_t>
 class Inserter : public Handle<true> {
  public:
@@ -193,6 +215,20 @@ class Inserter : public Handle<true> {
   // Adds a member. May wait for room to send. A key that is there already is a failure of the run.
   void insert(const K& key, const T& value, SourcePlace at = SourcePlace::here()) const {
     Flow::here().insert(ref(), Codec<K>::put(key), Codec<T>::put(value), PortablePlace(at));
+  }
+  // The same of values[i] with key first + i, a batch: of numbers and truth values, 8 bytes each and a message for
+  // each part of them (kMembersAPart) that lies on another core.
+  void insert_all(
+      std::int64_t first, std::span<const T> values,
+      SourcePlace at = SourcePlace::here()) const requires std::same_as<K, std::int64_t> {
+    if constexpr (Value::is_word(Codec<T>::kKind) && Codec<T>::kKind != Kind::unit) {
+      detail::insert_words(
+          ref(), first, values.size(), Codec<T>::kKind,
+          [&](std::size_t i) { return Codec<T>::put(values[i]).bits(); }, at);
+    } else {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        insert(first + static_cast<std::int64_t>(i), values[i], at);
+    }
   }
 };
 

@@ -89,6 +89,15 @@ struct InsertWord {
     Flow::here().insert_here(writer, Value::integer(key), Value::word(kind, bits), at);
   }
 };
+struct InsertWords {
+  Ref writer;
+  std::int64_t first;
+  Kind kind;
+  PortablePlace at;
+  void apply(CoreContext& /*here*/, ByteView words) const {
+    Flow::here().insert_words_here(writer, first, kind, words, at);
+  }
+};
 struct InsertText {
   Ref writer;
   PortablePlace at;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "rubato/core/adaptive_mutex.hpp"
 #include "rubato/core/channel.hpp"
-#include "rubato/core/detail/adaptive_mutex.hpp"
 #include "rubato/core/detail/wire.hpp"
 #include "rubato/core/team.hpp"
 #include "rubato/core/termination.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "rubato/core/detail/adaptive_mutex.hpp"
+#include "rubato/core/adaptive_mutex.hpp"
 #include "rubato/net/fabric.hpp"
 
 namespace rubato::core::detail {

@@ -57,13 +57,15 @@ void CoreContext::note_queues() noexcept {
 
 CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
                          const std::vector<std::unique_ptr<CoreContext>>& siblings,
-                         detail::NodeHunger& hunger, detail::NativePool& native)
+                         detail::NodeHunger& hunger, detail::NativePool& native,
+                         detail::NodeObjects& objects)
     : core_(core),
       shape_(shape),
       options_(options),
       siblings_(siblings),
       tasks_(options.tasks),
       finishes_(core),
+      of_node_(objects),
       ways_(shape.n_cores),
       hunger_(hunger),
       native_(native),
@@ -332,6 +334,31 @@ void CoreContext::settle_scopes() {
   finishes_.settle(due_);
   for (const auto& due : due_)
     post(due.to, FinishDone{due.finish, due.n});
+}
+
+void CoreContext::move_to_scope(Worker& task, FinishId to) {
+  begin_in_scope(to);
+  end_in_scope(std::exchange(task.scope, to));
+}
+
+// As if that core had sent it here, and it had begun as a task of this one.
+void CoreContext::take_over(FinishId finish, CoreId from, std::uint64_t n) {
+  if (finish == 0 || from == core_) return;
+  finishes_.add(finish, n);
+  finishes_.note_applied(finish, from, n);
+}
+
+void* CoreContext::of_node_or_make(std::size_t slot, std::shared_ptr<void> (*make)()) {
+  const std::scoped_lock lock(of_node_.mutex);
+  std::shared_ptr<void>& place = of_node_.objects.at(slot);
+  if (place == nullptr) place = make();
+  return place.get();
+}
+
+void CoreContext::hold_back(Combiner& combiner) {
+  if (std::exchange(combiner.is_listed_, true)) return;
+  if (combiners_.empty()) held_since_ = now_;
+  combiners_.push_back(&combiner);
 }
 
 // False if there was none.

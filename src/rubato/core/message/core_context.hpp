@@ -78,25 +78,31 @@ class CoreContext {
   // The core's own object of type T. REQUIRES: set_local<T>() was called.
   template <class T>
   [[nodiscard]] T& local() {
-    std::shared_ptr<void>& place = local_at(detail::LocalSlot<T>::kIndex);
+    std::shared_ptr<void>& place = locals_.at(detail::LocalSlot<T>::kIndex);
     RUBATO_REQUIRE(place != nullptr, typeid(T).name(), core_);
     return *static_cast<T*>(place.get());
   }
   // `object` outlives the engine.
   template <class T>
   void set_local(T& object) {
-    local_at(detail::LocalSlot<T>::kIndex) = std::shared_ptr<void>(&object, [](void*) {});
+    locals_.at(detail::LocalSlot<T>::kIndex) = std::shared_ptr<void>(&object, [](void*) {});
   }
   // The same, made when it is asked for first.
   template <class T>
   [[nodiscard]] T& local_or_make() {
     const std::size_t slot = detail::LocalSlot<T>::kIndex;
-    if (local_at(slot) == nullptr) [[unlikely]] {
+    if (locals_.at(slot) == nullptr) [[unlikely]] {
       // Its constructor may ask for others, so that the places move.
       std::shared_ptr<T> made = std::make_shared<T>();
-      local_at(slot) = std::move(made);
+      locals_.at(slot) = std::move(made);
     }
-    return *static_cast<T*>(local_at(slot).get());
+    return *static_cast<T*>(locals_.at(slot).get());
+  }
+  // The node's own, which its cores share and which locks itself; made when the first of them asks.
+  template <class T>
+  [[nodiscard]] T& of_node() {
+    const auto make = [] { return std::shared_ptr<void>(std::make_shared<T>()); };
+    return *static_cast<T*>(of_node_or_make(detail::LocalSlot<T>::kIndex, make));
   }
 
   // --- messages
@@ -208,10 +214,9 @@ class CoreContext {
   // A task of this core, of which nothing else is open, belongs to another scope from now on. It may
   // be one that nothing is open of on this core; then that does not end before a message in it has
   // come here, and what that finds open has ended.
-  void move_to_scope(Worker& task, FinishId to) {
-    begin_in_scope(to);
-    end_in_scope(std::exchange(task.scope, to));
-  }
+  void move_to_scope(Worker& task, FinishId to);
+  // Something that is open in a scope on another core of the node goes on here: it will end here.
+  void take_over(FinishId finish, CoreId from, std::uint64_t n = 1);
   // What whoever runs does meanwhile belongs to another scope.
   class RunningScope {
    public:
@@ -279,11 +284,7 @@ class CoreContext {
   void let_go_when_quiet(HeldBack held) { held_back_.push_back(std::move(held)); }
   // `combiner`, which outlives the run, holds something: it will be told to send it. While it does,
   // what it holds is open in a scope (begin_in_scope).
-  void hold_back(Combiner& combiner) {
-    if (std::exchange(combiner.is_listed_, true)) return;
-    if (combiners_.empty()) held_since_ = now_;
-    combiners_.push_back(&combiner);
-  }
+  void hold_back(Combiner& combiner);
   void note_combined() noexcept { ++counters_.n_combined; }
   // Lets this core look for messages, and others run.
   void yield() { tasks_.yield_to_driver(); }
@@ -318,7 +319,6 @@ class CoreContext {
   }
   // When this turn began, by the host's clock: for decisions.
   [[nodiscard]] Nanos now() const noexcept { return now_; }
-  // MessageOptions::ask_ahead.
   [[nodiscard]] Nanos ask_ahead_most() const noexcept { return options_.ask_ahead; }
   // Adds to what the work of this core costs in virtual time; nothing on real cores.
   void charge(Nanos cost) noexcept { charged_ += cost; }
@@ -413,7 +413,7 @@ class CoreContext {
   // `siblings` are the cores of this node, [n_cores], complete before the first turn.
   CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
               const std::vector<std::unique_ptr<CoreContext>>& siblings, detail::NodeHunger& hunger,
-              detail::NativePool& native);
+              detail::NativePool& native, detail::NodeObjects& objects);
   void turn();
   // What tasks have done so far, in units of the budget: records and pooled tasks.
   [[nodiscard]] std::uint64_t n_units_of_tasks() const noexcept;
@@ -481,10 +481,7 @@ class CoreContext {
   [[nodiscard]] std::uint64_t apply_some(Incoming& in, const detail::BlockRing::Entry& entry,
                                          std::uint64_t budget);
   void open_incoming_run(Incoming& in, const detail::BlockRing::Entry& entry);
-  [[nodiscard]] std::shared_ptr<void>& local_at(std::size_t slot) {
-    if (slot >= locals_.size()) locals_.resize(slot + 1);
-    return locals_[slot];
-  }
+  [[nodiscard]] void* of_node_or_make(std::size_t slot, std::shared_ptr<void> (*make)());
   // Of a task that has left its core (beside.hpp), which comes back. Ends the job if there is none.
   static CoreContext& come_home() noexcept;
   void do_native(std::function<void()> call, NativeTurn turn);
@@ -547,7 +544,8 @@ class CoreContext {
   std::uint64_t n_units_before_slice_ = 0;
   std::uint32_t apply_first_ = 0;  // the core whose messages are applied first
   CoreCounters counters_;
-  std::vector<std::shared_ptr<void>> locals_;          // [LocalSlot]
+  detail::LocalObjects locals_;
+  detail::NodeObjects& of_node_;
   std::vector<Combiner*> combiners_;                   // that hold something
   Nanos held_since_ = 0;                               // the first of them
   bool has_to_flush_ = false;                          // a task waits

@@ -262,10 +262,7 @@ bool CoreContext::find_tasks() {
     std::uint64_t n = 0;
     const bool found = pool_.take_from(victim.pool_, [&](const detail::TaskChunk& chunk) {
       n += chunk.n;
-      if (chunk.finish == 0) return;
-      // As if it had sent them here, and they had begun as tasks of this core.
-      finishes_.add(chunk.finish, chunk.n);
-      finishes_.note_applied(chunk.finish, victim.core_, chunk.n);
+      take_over(chunk.finish, victim.core_, chunk.n);
     });
     if (!found) continue;
     counters_.n_stolen += n;

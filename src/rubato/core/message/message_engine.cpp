@@ -34,8 +34,8 @@ MessageEngine::MessageEngine(const JobShape& shape, const MessageOptions& option
       arrived_(shape.n_cores),
       native_(options.n_native_threads, shape.n_cores) {
   for (std::uint32_t local = 0; local < shape.n_cores; ++local) {
-    cores_.push_back(std::unique_ptr<CoreContext>(
-        new CoreContext(shape.first_core() + local, shape_, options_, cores_, hunger_, native_)));
+    cores_.push_back(std::unique_ptr<CoreContext>(new CoreContext(
+        shape.first_core() + local, shape_, options_, cores_, hunger_, native_, objects_)));
   }
 }
 

@@ -68,6 +68,7 @@ class MessageEngine final : public Engine {
   Nanos began_ = 0;
   Nanos event_time_ = 0;  // of the last event
   detail::NodeHunger hunger_;
+  detail::NodeObjects objects_;
   std::vector<std::unique_ptr<CoreContext>> cores_;
   std::vector<bool> running_;  // [n_cores]
   // Came while the core may have been running, [n_cores], by node.

@@ -43,23 +43,25 @@ struct BringSome {
   Nanos asked;
   Nanos held;
   void apply(CoreContext& here, ByteView units) const {
-    Flow::here().typed_pool().accept_units(kind, here.now() - asked - held, units);
+    Flow::here().typed_pool().accept_order(kind, here.now() - asked - held, rules_of(units));
   }
 };
 }  // namespace
 
 // Again when there are twice as many: somebody may be waiting for so many.
 void TypedPool::offer(Kept& mine) {
-  if (mine.n_movable == 0 || (mine.n_offered > 0 && mine.n_movable < 2 * mine.n_offered)) return;
-  mine.n_offered = mine.n_movable;
+  const NodeQueue::Counts now = ready(mine.type).counts();
+  if (now.n_movable == 0 || (mine.n_offered > 0 && now.n_movable < 2 * mine.n_offered)) return;
+  mine.n_offered = now.n_movable;
   here_.post(market_of(mine.type),
-             OfferSome{mine.type, here_.shape().node, mine.n_movable, mine.n_anywhere});
+             OfferSome{mine.type, here_.shape().node, now.n_movable, now.n_anywhere});
 }
 
 // When tasks wait; and before, if they would wait for the answer.
 void TypedPool::want(Kept& mine) {
-  const bool is_ahead = mine.n_free == 0;
-  const std::uint64_t n_left = mine.n_movable;
+  const NodeQueue::Counts now = ready(mine.type).counts();
+  const bool is_ahead = now.n_free == 0;
+  const std::uint64_t n_left = now.n_movable;
   const std::uint64_t n_ahead = mine.lifelines.n_ahead();
   if (is_ahead ? n_ahead == 0 || n_left > n_ahead : n_left > 0) return;
   const Asked how = is_ahead ? Asked::ahead : Asked::now;
@@ -71,6 +73,29 @@ void TypedPool::want(Kept& mine) {
       market,
       WantSome{mine.type, 0, {here_.shape().node, is_ahead ? 1U : 0U, n_left, here_.now(), 0}});
   if (is_kind(mine.type)) here_.hurry(market);  // of rules neighbours come first
+}
+
+// In loops whose iterations put the rules a worker is free for as long as the next one needs to put the
+// next rule: not before this core has nothing else to do.
+void TypedPool::want_later(Kept& mine) {
+  if (mine.wanted != Asked::not_yet || std::exchange(mine.wants_later, true)) return;
+  const core::FinishId scope = here_.scope();
+  here_.begin_in_scope(scope);
+  later_.emplace_back(mine.type, scope);
+  here_.hold_back(*this);
+}
+
+void TypedPool::flush(CoreContext& /*here*/) {
+  for (const auto& [type, scope] : std::exchange(later_, {})) {
+    Kept& mine = kept(type);
+    mine.wants_later = false;
+    {
+      const CoreContext::RunningScope inside(here_, scope);
+      const NodeQueue::Counts now = ready(type).counts();
+      if (now.n_free > 0 && now.n_waiting == 0) want(mine);
+    }
+    here_.end_in_scope(scope);
+  }
 }
 
 void TypedPool::note_offer(WorkType kind, const Offer& offer) {
@@ -133,41 +158,42 @@ void TypedPool::give_units(WorkType kind, const Want& to) {
   const CoreContext::InPlace inside(here_);
   Kept& mine = kept(kind);
   mine.n_offered = 0;
-  const bool is_own = to.node == here_.shape().node;
-  const bool is_ahead = to.is_ahead != 0;
-  const std::size_t n_more = is_ahead ? mine.n_anywhere : mine.n_movable;
-  if (is_own) {
+  if (to.node == here_.shape().node) {
     mine.wanted = Asked::not_yet;  // by whom has got some
-  } else if (n_more < (is_ahead ? to.n_left + kLeastDifference : 1)) {
+  } else if (!bring(mine, to)) {
     here_.post(market_of(kind), WantAgain{kind, 0, to});  // others got them first
-  } else {
-    const CoreId who = keeper_on(kind, to.node);
-    Writer out;
-    if (is_kind(kind)) {
-      for_each_to_give(mine, (n_more - to.n_left + 1) / 2, is_ahead, [&](Queue::iterator at) {
-        const Bytes unit = take(mine, mine.waiting, at).rule->to_bytes();
-        out.put(static_cast<std::uint64_t>(unit.size()));
-        out.append(unit.data(), unit.size());
-      });
-    } else {
-      send_rules(mine, who, n_more, is_ahead);  // each is open in a scope of its own
-    }
-    here_.post(who, BringSome{kind, 0, to.asked, to.held}, out.view());
-    here_.hurry(who);
   }
   pump(mine);
 }
 
-void TypedPool::accept_units(WorkType kind, Nanos round_trip, ByteView units) {
+// False if it has not enough for that.
+bool TypedPool::bring(Kept& mine, const Want& to) {
+  const bool is_ahead = to.is_ahead != 0;
+  const NodeQueue::Counts now = ready(mine.type).counts();
+  const std::size_t n = is_ahead ? now.n_anywhere : now.n_movable;
+  if (n < (is_ahead ? to.n_left + kLeastDifference : 1)) return false;
+  std::vector<NodeQueue::Waiting> given = take_some(mine, n - to.n_left, is_ahead);
+  if (given.empty()) return false;
+  const CoreId who = keeper_on(mine.type, to.node);
+  std::vector<std::unique_ptr<Rule>> units;
+  if (is_kind(mine.type)) {
+    for (NodeQueue::Waiting& each : given)
+      units.push_back(std::move(each.rule));
+  } else {
+    send_rules(who, given);  // each is open in a scope of its own
+  }
+  here_.post(who, BringSome{mine.type, 0, to.asked, to.held}, bytes_of(units));
+  here_.hurry(who);
+  return true;
+}
+
+void TypedPool::accept_order(WorkType kind, Nanos round_trip,
+                             std::vector<std::unique_ptr<Rule>> units) {
   const CoreContext::InPlace inside(here_);
   Kept& mine = kept(kind);
   mine.wanted = Asked::not_yet;
   if (is_kind(kind)) mine.lifelines.round_trip.note(round_trip);  // else that of neighbours counts
-  Reader in(units);
-  while (!in.at_end()) {
-    const auto n_bytes = in.get<std::uint64_t>();
-    add(mine, Rule::from_bytes(in.get_view(n_bytes)));
-  }
+  if (!units.empty()) return accept_units(std::move(units));
   pump(mine);
 }
 

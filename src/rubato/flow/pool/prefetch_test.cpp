@@ -34,11 +34,13 @@ Nanos uneven(std::uint64_t value, Nanos mean) {
   return mean * static_cast<Nanos>(10 + value % 181) / 100;
 }
 
-// How many for each node, about, and how long they take.
+// How many for each core, about, and how long they take.
 struct Size {
   Nanos mean;
   std::uint64_t n_nodes;
   std::uint64_t i;
+  std::uint64_t n_cores = 1;  // of a node
+  [[nodiscard]] std::uint64_t n_all() const { return n_nodes * n_cores; }
 };
 
 Future<std::int64_t> put(Nanos time) {
@@ -49,14 +51,14 @@ Future<std::int64_t> put(Nanos time) {
   return async(task, {.type = work_type("worker")})(time);
 }
 void bag(const Size& size) {
-  for (std::uint64_t j = 0; j < 100 * size.n_nodes + size.i; ++j)
+  for (std::uint64_t j = 0; j < 100 * size.n_all() + size.i; ++j)
     static_cast<void>(put(uneven(hash_words(size.i, j), size.mean)));
 }
 // The next one when all of one is done.
 void waves(const Size& size) {
   for (std::uint64_t wave = 0; wave < 12; ++wave) {
     std::vector<Future<std::int64_t>> all;
-    for (std::uint64_t j = 0; j < 15 * size.n_nodes + size.i; ++j)
+    for (std::uint64_t j = 0; j < 15 * size.n_all() + size.i; ++j)
       all.push_back(put(size.mean));
     for (const auto& one : all)
       static_cast<void>(one.get());
@@ -81,12 +83,12 @@ void branch(std::int64_t value, std::int64_t mean, std::int64_t n_children) {
 }
 void tree(const Size& size) {
   branch(static_cast<std::int64_t>(size.i), size.mean,
-         static_cast<std::int64_t>(15 * size.n_nodes));
+         static_cast<std::int64_t>(15 * size.n_all()));
 }
 // Whose iterations put the tasks, each on its node.
 void loop(const Size& size) {
   const auto first = static_cast<std::int64_t>(1000 * size.i);
-  const auto n = static_cast<std::int64_t>(100 * size.n_nodes);
+  const auto n = static_cast<std::int64_t>(100 * size.n_all());
   async_for(first, first + n, [](std::int64_t j, std::int64_t mean) {
     static_cast<void>(put(uneven(static_cast<std::uint64_t>(child_of(j, 0)), mean)));
   })(size.mean);
@@ -125,19 +127,19 @@ void pause(Nanos time = 100 * kMicrosecond) {
   CoreContext::here().yield();
 }
 void begin_workers(const Size& size) {
-  for (CoreId core = 0; core < size.n_nodes; ++core)
+  for (CoreId core = 0; core < size.n_all(); ++core)
     async([] { run_units(); }, {.core = core})();
 }
 void unit_bag(const Size& size) {
   begin_workers(size);
-  for (std::uint64_t j = 0; j < 100 * size.n_nodes + size.i; ++j)
+  for (std::uint64_t j = 0; j < 100 * size.n_all() + size.i; ++j)
     kUnits.put(
         {child_of(static_cast<std::int64_t>(size.i), static_cast<std::int64_t>(j)), size.mean, 0});
 }
 void unit_tree(const Size& size) {
   begin_workers(size);
   kUnits.put(
-      {static_cast<std::int64_t>(size.i), size.mean, static_cast<std::int64_t>(15 * size.n_nodes)});
+      {static_cast<std::int64_t>(size.i), size.mean, static_cast<std::int64_t>(15 * size.n_all())});
 }
 
 Nanos time_of_tree(std::int64_t value, Nanos mean, std::int64_t n_children) {
@@ -163,7 +165,7 @@ constexpr Job kJobs[] = {{"bag", &bag, 0.02, 0.9},
                          {"units: tree", &unit_tree, 0.01, 0.82}};
 
 struct Outcome {
-  double efficiency = 0;  // the part of the nodes' time in which they have run tasks
+  double efficiency = 0;  // the part of the cores' time in which they have run tasks
   Nanos done = 0;
 };
 
@@ -173,6 +175,7 @@ Outcome run_one(const Job& job, const Size& size, const std::string& base, Nanos
   messages.clock = nullptr;  // virtual time alone: the same run each time
   global::SimulateOptions options;
   options.n_nodes = static_cast<std::uint32_t>(size.n_nodes);
+  options.n_cores = static_cast<std::uint32_t>(size.n_cores);
   options.profile = "const,base=" + base;
   options.program = {messages, global::kTestBytesACore};
   FlowResult result;
@@ -181,11 +184,12 @@ Outcome run_one(const Job& job, const Size& size, const std::string& base, Nanos
     seen.begun = CoreContext::here().clock();
     job.main(size);
   };
-  global::simulate([&] { result = run(main, {Workers::parse({"worker=1/node"})}); }, options);
+  const std::string workers = "worker=" + std::to_string(size.n_cores) + "/node";
+  global::simulate([&] { result = run(main, {Workers::parse({workers})}); }, options);
   EXPECT_EQ(result.text(), "") << job.name;
   EXPECT_EQ(result.unset_text(), "") << job.name;
   const auto time = static_cast<double>(seen.last - seen.begun);
-  return {static_cast<double>(seen.done) / time / static_cast<double>(size.n_nodes), seen.done};
+  return {static_cast<double>(seen.done) / time / static_cast<double>(size.n_all()), seen.done};
 }
 
 // How tasks go round is a matter of chance: of some sizes.
@@ -227,6 +231,17 @@ TEST(Prefetch, costs_nothing_where_messages_take_no_time) {
   }
 }
 
+// Cores of a node take from one queue, whatever the others do.
+TEST(Prefetch, waits_for_no_other_core_of_the_node) {
+  constexpr Size kSize{kMillisecond, 4, 0, 4};
+  std::printf("messages of 100 us, 4 nodes of 4 cores\n");
+  for (const Job& job : kJobs) {
+    const Outcome ahead = average(job, kSize, "100", core::MessageOptions().ask_ahead);
+    std::printf("  %-12s  %.3f\n", job.name, ahead.efficiency);
+    EXPECT_GT(ahead.efficiency, 0.75) << job.name;
+  }
+}
+
 // Each node has units of its own; those of node 0 may be got elsewhere, but nobody else has nothing to do
 // before it.
 TEST(Prefetch, leaves_what_is_for_a_node_there) {
@@ -260,12 +275,13 @@ TEST(Prefetch, leaves_what_is_for_a_node_there) {
   }
 }
 
-// On nodes of a core, with windows of all sizes; size.i is the seed.
+// With windows of all sizes; size.i is the seed.
 FlowResult simulate_late(const Size& size, const std::function<void()>& main) {
   core::MessageOptions messages = global::windows_of(size.i);
   messages.clock = nullptr;
   global::SimulateOptions options =
-      global::options_of(static_cast<std::uint32_t>(size.n_nodes), 1, size.i, messages);
+      global::options_of(static_cast<std::uint32_t>(size.n_nodes),
+                         static_cast<std::uint32_t>(size.n_cores), size.i, messages);
   options.profile = "distribution=lognormal, median=200, sigma=1.5";
   FlowResult result;
   seen = {};
@@ -276,11 +292,12 @@ FlowResult simulate_late(const Size& size, const std::function<void()>& main) {
 // Questions ahead of need, and those of who waits, cross each other and what is given in all ways.
 TEST(Prefetch, of_units_loses_none_however_late_messages_are) {
   for (std::uint64_t seed = 0; seed < n_seeds(100); ++seed) {
-    const Size size{static_cast<Nanos>(50 + 50 * (seed % 7)) * kMicrosecond, 2 + seed % 5, seed};
+    const Size size{static_cast<Nanos>(50 + 50 * (seed % 7)) * kMicrosecond, 2 + seed % 5, seed,
+                    1 + seed / 5 % 3};
     const FlowResult result = simulate_late(size, [&] { unit_tree(size); });
     ASSERT_EQ(result.text(), "") << "seed " << seed;
     ASSERT_EQ(seen.done, time_of_tree(static_cast<std::int64_t>(seed), size.mean,
-                                      static_cast<std::int64_t>(15 * size.n_nodes)))
+                                      static_cast<std::int64_t>(15 * size.n_all())))
         << "seed " << seed;
   }
 }
@@ -288,10 +305,11 @@ TEST(Prefetch, of_units_loses_none_however_late_messages_are) {
 // Where nobody gets any, or not any more, others do.
 TEST(Prefetch, of_units_leaves_nobody_waiting_for_the_last_ones) {
   for (std::uint64_t seed = 0; seed < n_seeds(100); ++seed) {
-    const Size size{static_cast<Nanos>(20 + 30 * (seed % 7)) * kMicrosecond, 2 + seed % 5, seed};
+    const Size size{static_cast<Nanos>(20 + 30 * (seed % 7)) * kMicrosecond, 2 + seed % 5, seed,
+                    1 + seed / 5 % 3};
     Nanos all = 0;
     const auto main = [&] {
-      for (CoreId core = 1; core < size.n_nodes; ++core) {
+      for (CoreId core = 1; core < size.n_all(); ++core) {
         async([](std::int64_t n_most) { run_units(n_most); },
               {.core = core})(core % 2 == 0 ? 7 : kAll);
       }

@@ -194,7 +194,7 @@ void TeamPool::accept(std::unique_ptr<Rule> rule) {
   const std::int64_t priority = rule->options.priority;
   here_.begin_in_scope(here_.scope());
   Kept& kept = kept_[type.number];
-  Flow::here().throttle().note_queued(queue_of_teams(type), *rule,
+  Flow::here().throttle().note_queued(queue_of_teams(type), rule->origin(),
                                       {.n_workers = std::max(1U, kept.n_running)});
   kept.waiting.emplace(std::pair(-priority, n_put_++), Waiting{std::move(rule), here_.scope()});
   gather_next(type, kept);

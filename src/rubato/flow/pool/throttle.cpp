@@ -185,7 +185,7 @@ void Throttle::note_room(QueueId queue) {
 
 // --- who keeps a queue
 
-void Throttle::note_queued(QueueNumber number, const Rule& rule, const QueueLimits& limits) {
+void Throttle::note_queued(QueueNumber number, const RuleOrigin& rule, const QueueLimits& limits) {
   Queue& queue = queues_[number];
   queue.limits = limits;
   if (limits.n_most == 0) queue.limits.n_most = n_most_;
@@ -204,27 +204,36 @@ void Throttle::note_begun(QueueNumber number) {
   if (queue.is_full) settle(queue, number);
 }
 
+void Throttle::note_seen_full(QueueNumber number, const RuleOrigin& rule) {
+  Queue& queue = queues_[number];
+  if (!std::exchange(queue.is_full, true)) begin_full(queue);
+  tell_maker(queue, number, rule);
+  settle(queue, number);
+  watch(queue, number);
+}
+
 void Throttle::set_workers(QueueNumber number, std::uint32_t n_workers) {
   Queue& queue = queues_[number];
   queue.limits.n_workers = n_workers;
   watch(queue, number);
 }
 
+void Throttle::begin_full(Queue& queue) {
+  queue.told.clear();
+  queue.loops.clear();
+}
+
 void Throttle::settle(Queue& queue, QueueNumber number) {
   const std::size_t n_most = queue.limits.n_most;
   const bool is_full = !queue.is_stuck && queue.n > (queue.is_full ? n_most / 2 : n_most);
   if (std::exchange(queue.is_full, is_full) == is_full) return;
-  if (is_full) {
-    queue.told.clear();
-    queue.loops.clear();
-    return;
-  }
+  if (is_full) return begin_full(queue);
   for (const NodeId node : std::exchange(queue.told, {}))
     tell(node, QueueHasRoom{{here_.core(), number}});
 }
 
 // The cores of this node and of that which made the rule.
-void Throttle::tell_maker(Queue& queue, QueueNumber number, const Rule& rule) {
+void Throttle::tell_maker(Queue& queue, QueueNumber number, const RuleOrigin& rule) {
   const QueueId id{here_.core(), number};
   const std::uint32_t loop = rule.loop & ~kOfWorker;
   if (!contains(queue.loops, loop) && queue.loops.size() < kLoopsMost) {
@@ -267,7 +276,7 @@ void Throttle::note_many_at_data(const Rule& rule) {
     queue.loops.clear();
     here_.hold_back(*this);
   }
-  tell_maker(queue, kDataQueue, rule);
+  tell_maker(queue, kDataQueue, rule.origin());
 }
 
 // Not again where nothing has begun since: those of the pool wait for stacks, and the core must rest.

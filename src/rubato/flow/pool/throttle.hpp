@@ -2,9 +2,10 @@
 // Throttle: generation follows consumption [Turbine 5].
 //
 // Rules that wait for a worker of a type, for the cores of a team, for a core that they are bound to
-// or for their turn as programs are queued on a core, which keeps them. Where more than
+// or for their turn as programs are queued; one core keeps the queue, or counts it. Where more than
 // QueueLimits::n_most are queued, it tells the cores of its node, and of those nodes that they come
-// from; when half are left it tells them again. Meanwhile, on these cores,
+// from; when half are left it tells them again. Cores that share a queue see by themselves that it is
+// full. Meanwhile, on these cores,
 //
 //   - a task that made such a rule, or what let one run, waits: when it makes the next one, or at
 //     its end;
@@ -30,6 +31,7 @@
 // So a queue holds n_most rules and what is made until the last core has heard of it; and what tasks
 // of workers make for queues, which nothing bounds but the loop around all of it.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -124,8 +126,17 @@ class Throttle final : public core::Combiner {
 
   // --- of who keeps a queue
 
-  void note_queued(QueueNumber number, const Rule& rule, const QueueLimits& limits);
+  void note_queued(QueueNumber number, const RuleOrigin& rule, const QueueLimits& limits);
   void note_begun(QueueNumber number);
+  // So many came and have begun since anybody has looked, and that many have waited at a time.
+  void note_passed(QueueNumber number, std::uint64_t n, std::size_t n_most) {
+    queues_[number].n_steps += n;
+    n_queued_max_ = std::max(n_queued_max_, n_most);
+  }
+  // Another core has seen that there are too many, and waits: it is told when there is room, maybe now.
+  void note_seen_full(QueueNumber number, const RuleOrigin& rule);
+  // Of a queue without a limit of its own.
+  [[nodiscard]] std::size_t n_most() const noexcept { return n_most_; }
   void set_workers(QueueNumber number, std::uint32_t n_workers);
   // A rule waits for data here; and does not wait any more.
   void note_at_data(const Rule& rule) {
@@ -220,8 +231,9 @@ class Throttle final : public core::Combiner {
   [[nodiscard]] Running* running() const noexcept;
   [[nodiscard]] bool must_wait(const Rule& rule, bool had_room) const noexcept;
   [[nodiscard]] Full* find(QueueId queue) noexcept;
+  void begin_full(Queue& queue);
   void settle(Queue& queue, QueueNumber number);
-  void tell_maker(Queue& queue, QueueNumber number, const Rule& rule);
+  void tell_maker(Queue& queue, QueueNumber number, const RuleOrigin& rule);
   void watch(Queue& queue, QueueNumber number);
   void look_whether_stuck(QueueNumber number, std::uint64_t n_steps);
   template <class R>

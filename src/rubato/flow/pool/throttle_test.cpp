@@ -372,7 +372,14 @@ TEST(Throttle, bounds_tasks_on_real_cores) {
     set_most(256);
     const auto make_all = [] {
       const auto body = [](std::int64_t i) {
-        async([](std::int64_t) { ++n_run; }, {.type = gpu()})(i);
+        // Slower than what makes it.
+        const auto task = [](std::int64_t) {
+          const Nanos begin = CoreContext::here().clock();
+          while (CoreContext::here().clock() - begin < 20 * kMicrosecond) {
+          }
+          ++n_run;
+        };
+        async(task, {.type = gpu()})(i);
       };
       async_for(0, kMany, body)().get();
       global::on_all_cores([] {

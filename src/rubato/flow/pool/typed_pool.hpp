@@ -1,14 +1,18 @@
 #pragma once
 // TypedPool: ready rules of types of work, and the workers of each type [Turbine 3, ADLB].
 //
-// On each node that has workers of a type, one core keeps the rules that wait for one, the largest
-// priority first. A rule that is ready goes to the keeper of its node, or to that of another one if
-// this one has no such workers. A keeper whose workers have nothing to do, or will have soon, asks the
-// keepers that are its neighbours in a hypercube (core/message/lifelines.hpp); who has more than it can
-// run gives the best to those that asked, and every second one of what is left, to a share of the
-// difference. Nobody asks twice before it was given something, so that idle nodes are silent. And each
-// type has a market (market.cpp), the keeper of one node, for what all of the neighbours of a free worker
-// have no part in: it hears who has rules to give, and whose workers are free.
+// On each node that has workers of a type there is a queue of the rules that wait for one, the largest
+// priority first, which its cores share (node_queue.hpp). A rule that is ready goes into that of its
+// node, or of another one if this one has no such workers. Each core runs the next one of the queue when a
+// worker on it has ended one, whatever the other cores do. One core of the node, the keeper, speaks with
+// other nodes; it is told what has come and what has begun.
+//
+// A keeper whose workers have nothing to do, or will have soon, asks the keepers that are its neighbours in
+// a hypercube (core/message/lifelines.hpp); who has more than it can run gives the best to those that
+// asked, and every second one of what is left, to a share of the difference. Nobody asks twice before it
+// was given something, so that idle nodes are silent. And each type has a market (market.cpp), the keeper
+// of one node, for what all of the neighbours of a free worker have no part in: it hears who has rules to
+// give, and whose workers are free.
 //
 // Rules that are bound to a place wait there.
 //
@@ -24,20 +28,23 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rubato/flow/pool/node_queue.hpp"
+#include "rubato/flow/pool/throttle.hpp"
 #include "rubato/flow/pool/workers.hpp"
 #include "rubato/flow/rule/rule.hpp"
 
 namespace rubato::flow {
 
 // The part of one core; used by its tasks and by what messages apply.
-class TypedPool {
+class TypedPool final : public core::Combiner {
  public:
-  TypedPool() : here_(CoreContext::here()) { begin({}); }
+  TypedPool();
 
   // Forgets the last run; these are the workers of the next one. On all cores.
   void begin(Workers workers);
@@ -79,15 +86,25 @@ class TypedPool {
   void rest(core::Worker& task);
   void wake(core::Worker& task);
   [[nodiscard]] std::optional<Value> get_unit(WorkType kind);
-  // How many this core has put, with one more.
-  std::uint64_t count_unit() noexcept { return ++n_units_put_; }
+  // Of one kind, and of the same options; at least one.
+  void put_units(std::vector<std::unique_ptr<Rule>> units);
+  // True now and then, of a core that puts many: it is to look for messages.
+  [[nodiscard]] bool count_units(std::uint64_t n) noexcept {
+    const std::uint64_t before = std::exchange(n_units_put_, n_units_put_ + n);
+    return before / kPutsAtOnce != n_units_put_ / kPutsAtOnce;
+  }
   // Units that nobody has got, in sentences.
   void add_leftovers(std::vector<std::string>& all) const;
   [[nodiscard]] static std::uint32_t register_kind(std::string name);
   [[nodiscard]] static std::size_t n_kinds() noexcept;
 
+  // Says at the markets that workers are free.
+  void flush(CoreContext& here) override;
+
   // --- of messages
-  void add_getter(WorkType kind, CoreId core, std::uint64_t address);
+
+  // At what cores of the node have put and begun. By the keeper.
+  void look(WorkType type);
   // Of a node, for rules of a type or units.
   struct Want {
     NodeId node;
@@ -106,32 +123,24 @@ class TypedPool {
   void add_want(WorkType kind, Want want);
   void end_want(WorkType kind, NodeId node);
   void give_units(WorkType kind, const Want& to);
-  void accept_units(WorkType kind, Nanos round_trip, ByteView units);
+  // What others were asked for.
+  void accept_order(WorkType kind, Nanos round_trip, std::vector<std::unique_ptr<Rule>> units);
+  void accept_units(std::vector<std::unique_ptr<Rule>> units);
   void take_unit(std::uint64_t address, std::unique_ptr<Rule> unit);
   void accept(std::unique_ptr<Rule> rule);
-  void free_worker(WorkType type, CoreId core);
+  // A worker of this node has ended one, on that core.
+  void end_rule(WorkType type, CoreId core);
   void reserve(WorkType type, std::uint32_t n, CoreId asked_by);
   void note_question(WorkType type, const core::Lifelines::Question& question, bool is_ahead);
   void note_given(WorkType type, CoreId by, Nanos round_trip);
   void note_work(WorkType type);
 
  private:
-  struct Waiting {
-    std::unique_ptr<Rule> rule;
-    core::FinishId scope = 0;  // open
-    [[nodiscard]] bool is_bound() const noexcept {
-      return rule->options.core != kAnyCore && !rule->options.may_move;
-    }
-    [[nodiscard]] bool is_placed() const noexcept { return rule->options.core != kAnyCore; }
-  };
   using Asked = core::Lifelines::Asked;
-  // The largest priority first, then the oldest.
-  using Order = std::pair<std::int64_t, std::uint64_t>;
-  using Queue = std::map<Order, Waiting>;
-  // A task that waits for a unit, and where on its stack it does.
-  struct Getter {
-    CoreId core;
-    std::uint64_t address;
+  // What the cores of a node share; each queue is made by its keeper.
+  struct OfNode {
+    std::mutex mutex;
+    std::map<std::uint32_t, std::shared_ptr<NodeQueue>> queues;  // by WorkType::number
   };
   struct Getting;
   // By the clock of the market in place of Want::held: when they came, less what they were held before.
@@ -143,18 +152,11 @@ class TypedPool {
   // What this core keeps of a type.
   struct Kept {
     WorkType type;
-    std::uint32_t n_free = 0;              // workers
-    std::vector<std::uint32_t> n_on_core;  // [cores of the node]: workers that are busy there
-    std::uint32_t n_asked = 0;             // workers that are to be reserved, 0: none
-    CoreId asked_by = 0;
-    std::vector<CoreId> reserved;
-    Queue waiting;
-    std::map<CoreId, Queue> of_core;  // units that no other core may have
-    std::deque<Getter> getters;
+    CoreId asked_by = 0;            // for the team that workers are reserved for
+    std::size_t n_reserved = 0;     // as the throttle knows
     std::size_t n_offered = 0;      // the market knows that there are so many to give
     Asked wanted = Asked::not_yet;  // or that some are wanted
-    std::size_t n_movable = 0;      // of those that wait
-    std::size_t n_anywhere = 0;     // of these, that are for no place
+    bool wants_later = false;       // when this core has nothing else to do
     std::uint64_t n_begun = 0;      // since the run began
     core::Lifelines lifelines;      // keepers of other nodes; for units the market alone
     bool knows_of_work = false;
@@ -163,60 +165,66 @@ class TypedPool {
   [[nodiscard]] bool is_kind(WorkType type) const noexcept {
     return type.number > workers_.n_types();
   }
-  [[nodiscard]] Queue& queue_for(Kept& kept, const Rule& rule);
-  void add(Kept& kept, std::unique_ptr<Rule> rule);
+  [[nodiscard]] bool is_keeper(WorkType type) const noexcept {
+    return keeper_on(type, here_.shape().node) == here_.core();
+  }
+  [[nodiscard]] static bool is_for_core(const Rule& unit);
+  [[nodiscard]] NodeQueue& ready(WorkType type);
+  // As it is added to the queue; open in the scope of the caller from now on.
+  [[nodiscard]] NodeQueue::Waiting waiting(std::unique_ptr<Rule> rule);
+  void begin_ready(WorkType type);
+  void tell(WorkType type);
+  void read_news(Kept& kept);
+  // f() starts it again, or sends it on, in its scope, and what is open of it ends.
+  template <class F>
+  void in_its_scope(const NodeQueue::Waiting& taken, F f) {
+    here_.take_over(taken.scope, taken.owner);
+    {
+      const CoreContext::RunningScope inside(here_, taken.scope);
+      f();
+    }
+    here_.end_in_scope(taken.scope);
+  }
   void pump_units(Kept& kept);
   void offer(Kept& kept);
   void want(Kept& kept);
+  void want_later(Kept& kept);
+  bool bring(Kept& kept, const Want& to);
   void trade(WorkType kind);
   [[nodiscard]] CoreId market_of(WorkType kind) const noexcept {
     return keeper_on(kind, kind.number % here_.shape().n_nodes);
   }
-  void hand_out(Kept& kept);
-  void hand(Kept& kept, std::deque<Getter>::iterator to);
+  void hand(NodeQueue::Handed next);
   [[nodiscard]] NodeId node_for(const Rule& rule);
   [[nodiscard]] Kept& kept(WorkType type);
   void pump(Kept& kept);
-  [[nodiscard]] std::uint32_t n_for_singles(const Kept& kept) const;
-  // A worker, on that core or on the one that has least to do.
-  [[nodiscard]] CoreId take_worker(Kept& kept, CoreId wanted);
-  [[nodiscard]] CoreId idlest(const Kept& kept) const;
-  void start(Kept& kept, Waiting next);
-  [[nodiscard]] Waiting take(Kept& kept, Queue& queue, Queue::iterator at);
+  [[nodiscard]] std::uint32_t n_for_singles(WorkType type, const NodeQueue::Counts& now) const;
+  void start(NodeQueue::Begun begun);
+  void reserve_for_team(Kept& kept);
   void give(Kept& kept);
-  // Of those that may move: the best, for a node that has nothing to do, and every second one of the
-  // others; n_most, but at least one. Ahead, of those that are for no place.
-  template <class F>
-  void for_each_to_give(Kept& mine, std::size_t n_most, bool is_ahead, F give) {
-    n_most = std::clamp<std::size_t>(n_most, 1, kGivenMost);
-    bool is_given = true;
-    std::size_t n_given = 0;
-    for (auto at = mine.waiting.begin(); at != mine.waiting.end() && n_given < n_most;) {
-      const auto next = std::next(at);
-      const bool may_go = is_ahead ? !at->second.is_placed() : !at->second.is_bound();
-      if (may_go && std::exchange(is_given, !is_given)) {
-        give(at);
-        ++n_given;
-      }
-      at = next;
-    }
-  }
-  void give_to(Kept& kept, std::vector<core::Lifelines::Question>& who, bool is_ahead);
-  void send_rules(Kept& kept, CoreId to, std::size_t n_more, bool is_ahead);
+  bool give_to(Kept& kept, std::vector<core::Lifelines::Question>& who, bool is_ahead);
+  [[nodiscard]] std::vector<NodeQueue::Waiting> take_some(Kept& kept, std::size_t n_more,
+                                                          bool is_ahead);
+  void send_rules(CoreId to, const std::vector<NodeQueue::Waiting>& rules);
   void seek(Kept& kept);
   void ask(Kept& kept);
 
+  static constexpr std::uint64_t kPutsAtOnce = 64;
   static constexpr std::size_t kGivenMost = 256;
   static constexpr std::uint64_t kLeastDifference = 2;  // for which units are given ahead
 
   CoreContext& here_;
+  OfNode& of_node_;
   Workers workers_;
   // [WorkType::number]: those that have workers; empty until somebody asks.
   std::vector<std::vector<NodeId>> nodes_;
-  std::map<std::uint32_t, Kept> kept_;  // by WorkType::number
-  std::uint64_t n_put_ = 0;
+  std::map<std::uint32_t, Kept> kept_;  // by WorkType::number, where this core is the keeper
+  // [WorkType::number] of the node; null until somebody asks.
+  std::vector<std::shared_ptr<NodeQueue>> ready_;
   std::uint64_t n_units_put_ = 0;
   std::uint32_t next_node_ = 0;
+  // Types whose free workers are told of later, each in a scope that is open.
+  std::vector<std::pair<WorkType, core::FinishId>> later_;
   std::map<std::uint32_t, Market> markets_;  // of this core, by WorkType::number
   core::FinishId units_scope_ = 0;
   core::FinishId around_units_ = 0;

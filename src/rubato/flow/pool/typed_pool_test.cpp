@@ -1,6 +1,7 @@
 // Types of work: no more at a time than there are workers, on all nodes that have some.
 
 #include <array>
+#include <atomic>
 #include <numeric>
 #include <set>
 
@@ -254,6 +255,67 @@ TEST(Priorities, are_of_tasks_on_real_cores_too) {
   EXPECT_EQ(result.text(), "");
   EXPECT_EQ(result.n_data_held, 0U);
   EXPECT_EQ(result.counters.n_run, 2000U);
+}
+
+// Each core finds the next rule and worker itself, and waits for no room to say so. The keeper runs one
+// rule that is for it, and looks at nothing else before all others have run, or ten seconds have passed.
+TEST(TypedPool, needs_no_keeper_that_is_busy) {
+  constexpr int kOthers = 400;
+  static std::atomic<int> n_done;
+  n_done = 0;
+  static bool is_late;
+  is_late = false;
+  FlowResult result;
+  global::run_here(2, [&] {
+    result = run(
+        [] {
+          const WorkType gpu = work_type("gpu");
+          const CoreId keeper = gpu.number % 2;
+          async(
+              [] {
+                const Nanos begin = CoreContext::here().clock();
+                while (n_done < kOthers && !is_late)
+                  is_late = CoreContext::here().clock() - begin > 10 * kSecond;
+              },
+              {.core = keeper, .priority = 1, .type = gpu})();
+          const auto other = [] {
+            const Nanos begin = CoreContext::here().clock();
+            while (CoreContext::here().clock() - begin < 200 * kMicrosecond) {
+            }
+            ++n_done;
+          };
+          for (int i = 0; i < kOthers; ++i)
+            async(other, {.core = i == 0 ? 1 - keeper : kAnyCore, .type = gpu})();
+        },
+        {Workers::parse({"gpu=2"})});
+  });
+  EXPECT_EQ(result.text(), "");
+  EXPECT_FALSE(is_late) << n_done << " of " << kOthers << " have run";
+}
+
+// A turn that takes long puts a rule at its end; a worker on another core is free again before that.
+TEST(TypedPool, runs_what_is_put_while_others_end) {
+  for (const std::uint32_t n_cores : {1U, 2U, 3U}) {
+    for (CoreId core = 0; core < n_cores; ++core) {
+      core::MessageOptions messages;
+      messages.clock = nullptr;  // virtual time alone
+      FlowResult result;
+      const auto main = [core] {
+        const auto task = [](std::int64_t time) {
+          CoreContext::here().charge(time);
+          return time;
+        };
+        const RuleOptions there{.core = core, .type = work_type("gpu")};
+        const auto first = async(task, there)(kMillisecond);
+        CoreContext::here().charge(10 * kMillisecond);
+        EXPECT_EQ(async(task, there)(2 * kMillisecond).get(), 2 * kMillisecond);
+        EXPECT_EQ(first.get(), kMillisecond);
+      };
+      global::simulate_seed(
+          1, n_cores, 1, [&] { result = run(main, {Workers::parse({"gpu=1"})}); }, messages);
+      ASSERT_EQ(result.text(), "") << n_cores << " cores, core " << core;
+    }
+  }
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 // For programs whose tasks are workers with a state of their own, or take what they get in ways of
 // their own; else a unit is a task of its own (async), which waits for its inputs and has a result.
 //
-// Of each kind one core of a node keeps what was put there, the largest priority first. Nodes where
-// tasks wait in get() are given half of what others have, many at a time. When nothing is left to do
+// The cores of a node share a queue of each kind, the largest priority first. Nodes where tasks wait in
+// get(), or will soon, are given half of what others have, many at a time. When nothing is left to do
 // in the flow but to wait, for units or futures, and no unit is left that any of these may have, all
 // of them return nothing: termination is found by counting (docs/decisions/0020). A unit that nobody
 // gets waits for ever, as a rule does.
@@ -19,8 +19,11 @@
 // one of them has, a team whose member waits in get(), more than 4,096 of them on a core) counts as
 // something that is left to do, so that the flow ends with the report of a deadlock.
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "rubato/flow/flow.hpp"
 #include "rubato/flow/store/codec.hpp"
@@ -40,7 +43,8 @@ struct UnitOptions {
 
 namespace detail {
 [[nodiscard]] std::uint32_t register_unit_kind(std::string name);
-void put_unit(std::uint32_t kind, Value value, const UnitOptions& options, PortablePlace at);
+void put_units(std::uint32_t kind, std::vector<Value> values, const UnitOptions& options,
+               PortablePlace at);
 [[nodiscard]] std::optional<Value> get_unit(std::uint32_t kind);
 }  // namespace detail
 
@@ -56,7 +60,19 @@ class UnitKind {
   // May wait for room to send. Throws Error if the core or the node does not exist.
   void put(const T& unit, const UnitOptions& options = {},
            SourcePlace at = SourcePlace::here()) const {
-    detail::put_unit(number_, Codec<T>::put(unit), options, PortablePlace(at));
+    put_all({&unit, 1}, options, at);
+  }
+  // The same of many that are alike but for their content, a batch: they go the same way together, in
+  // parts of some hundred.
+  void put_all(std::span<const T> units, const UnitOptions& options = {},
+               SourcePlace at = SourcePlace::here()) const {
+    constexpr std::size_t kAtOnce = 512;
+    for (std::size_t first = 0; first < units.size(); first += kAtOnce) {
+      std::vector<Value> values;
+      for (const T& unit : units.subspan(first, std::min(kAtOnce, units.size() - first)))
+        values.push_back(Codec<T>::put(unit));
+      detail::put_units(number_, std::move(values), options, PortablePlace(at));
+    }
   }
   // Waits for a unit that this core may have; the best of its node. Nothing if there will be none.
   // Throws Error if the caller is within a finish scope of its own.

@@ -21,22 +21,15 @@ const ActionId kUnit = register_action({.name = "unit", .run = [](Flow&, Rule&) 
 struct Target {
   bool is_core;
 };
-bool is_for_core(const Rule& unit) {
-  Target target{};
-  std::memcpy(&target, unit.closure().data(), sizeof target);
-  return target.is_core && !unit.options.may_move;
-}
 
-// A task that puts many lets its core look for messages now and then.
-constexpr std::uint64_t kPutsAtOnce = 64;
-
-struct AskUnit {
-  WorkType kind;
-  std::uint64_t address;
-  void apply(CoreContext& here) const {
-    Flow::here().typed_pool().add_getter(kind, here.source(), address);
+// For a node that is to have them.
+struct PutUnits {
+  std::uint64_t unused = 0;
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    Flow::here().typed_pool().accept_units(rules_of(bytes));
   }
 };
+
 // A task that rests is to go on, said by something of another scope: in that of all units, or where
 // it is, if these are over.
 struct WakeResting {
@@ -60,8 +53,9 @@ struct AskToWake {
 };
 struct HandUnit {
   std::uint64_t address;
-  void apply(CoreContext& /*here*/, ByteView bytes) const {
-    Flow::here().typed_pool().take_unit(address, Rule::from_bytes(bytes));
+  Rule* unit;  // of this node
+  void apply(CoreContext& /*here*/) const {
+    Flow::here().typed_pool().take_unit(address, std::unique_ptr<Rule>(unit));
   }
 };
 
@@ -74,6 +68,31 @@ struct TypedPool::Getting {
   bool is_over = false;
   std::optional<Value> unit = {};
 };
+
+// All of one kind, and of the same options.
+void TypedPool::put_units(std::vector<std::unique_ptr<Rule>> units) {
+  const WorkType kind = units.front()->options.type;
+  const NodeId node = node_for(*units.front());
+  if (node == here_.shape().node) return accept_units(std::move(units));
+  const CoreId keeper = keeper_on(kind, node);
+  here_.post(keeper, PutUnits{}, bytes_of(units));
+}
+
+void TypedPool::accept_units(std::vector<std::unique_ptr<Rule>> units) {
+  const WorkType kind = units.front()->options.type;
+  std::vector<NodeQueue::Waiting> all;
+  for (std::unique_ptr<Rule>& unit : units)
+    all.push_back(waiting(std::move(unit)));
+  ready(kind).add(std::move(all));
+  begin_ready(kind);
+  tell(kind);
+}
+
+bool TypedPool::is_for_core(const Rule& unit) {
+  Target target{};
+  std::memcpy(&target, unit.closure().data(), sizeof target);
+  return target.is_core && !unit.options.may_move;
+}
 
 std::uint32_t TypedPool::register_kind(std::string name) {
   kind_names().push_back(std::move(name));
@@ -91,11 +110,8 @@ void TypedPool::begin_units(core::FinishId units, core::FinishId around) noexcep
 
 void TypedPool::close_units() {
   units_are_over_ = true;
-  for (auto& [number, mine] : kept_) {
-    if (!is_kind(mine.type)) continue;
-    mine.getters.clear();
-    mine.n_free = 0;
-  }
+  for (std::uint32_t kind = 0; kind < n_kinds(); ++kind)
+    ready(type_of_kind(kind)).close();
 }
 
 void TypedPool::end_units() {
@@ -137,12 +153,9 @@ std::optional<Value> TypedPool::get_unit(WorkType kind) {
   core::Worker& me = here_.tasks().running();
   Getting getting{&me};
   const auto address = std::bit_cast<std::uint64_t>(&getting);
-  const CoreId keeper = keeper_on(kind, here_.shape().node);
-  if (keeper == here_.core()) {
-    add_getter(kind, keeper, address);
-  } else {
-    here_.post(keeper, AskUnit{kind, address});
-  }
+  ready(kind).add_getter({here_.core(), address});
+  begin_ready(kind);
+  tell(kind);
   if (getting.unit) {
     here_.yield();  // others ask this core for some, and nobody else lets it look
     return std::move(getting.unit);
@@ -160,62 +173,22 @@ std::optional<Value> TypedPool::get_unit(WorkType kind) {
   return std::move(getting.unit);
 }
 
-void TypedPool::add_getter(WorkType kind, CoreId core, std::uint64_t address) {
-  const CoreContext::InPlace inside(here_);
-  Kept& mine = kept(kind);
-  mine.getters.push_back({core, address});
-  ++mine.n_free;
-  pump(mine);
-}
-
 void TypedPool::pump_units(Kept& mine) {
+  begin_ready(mine.type);
+  read_news(mine);
   mine.lifelines.begin_turn(here_.now(), mine.n_begun, 0, here_.ask_ahead_most());
-  hand_out(mine);
   if (here_.shape().n_nodes == 1) return;
   offer(mine);
   want(mine);
-  if (mine.n_free == 0) mine.lifelines.pace.note_work_left();
+  if (ready(mine.type).counts().n_free == 0) mine.lifelines.pace.note_work_left();
 }
 
-// --- on a node
-
-TypedPool::Queue& TypedPool::queue_for(Kept& mine, const Rule& rule) {
-  return is_kind(mine.type) && is_for_core(rule) ? mine.of_core[rule.options.core] : mine.waiting;
-}
-
-void TypedPool::hand_out(Kept& mine) {
-  const auto has_unit = [&](const Getter& getter) {
-    return !mine.waiting.empty() || mine.of_core.contains(getter.core);
-  };
-  while (!mine.waiting.empty() || !mine.of_core.empty()) {
-    auto to = mine.getters.end();
-    if (!mine.waiting.empty()) {
-      const CoreId wanted = mine.waiting.begin()->second.rule->options.core;
-      to = std::ranges::find(mine.getters, wanted, &Getter::core);
-    }
-    if (to == mine.getters.end()) to = std::ranges::find_if(mine.getters, has_unit);
-    if (to == mine.getters.end()) return;
-    hand(mine, to);
-  }
-}
-
-// The best of what that task may have.
-void TypedPool::hand(Kept& mine, std::deque<Getter>::iterator to) {
-  const Getter getter = *to;
-  mine.getters.erase(to);
-  --mine.n_free;
-  ++mine.n_begun;
-  const auto own = mine.of_core.find(getter.core);
-  const bool is_own =
-      own != mine.of_core.end() &&
-      (mine.waiting.empty() || own->second.begin()->first < mine.waiting.begin()->first);
-  Queue& queue = is_own ? own->second : mine.waiting;
-  Waiting best = take(mine, queue, queue.begin());
-  if (is_own && queue.empty()) mine.of_core.erase(own);
-  if (getter.core == here_.core()) {
-    take_unit(getter.address, std::move(best.rule));
+void TypedPool::hand(NodeQueue::Handed next) {
+  if (next.to.core == here_.core()) {
+    take_unit(next.to.address, std::move(next.unit.rule));
   } else {
-    here_.post(getter.core, HandUnit{getter.address}, best.rule->to_bytes());
+    here_.post(next.to.core, HandUnit{next.to.address, next.unit.rule.release()});
+    here_.hurry(next.to.core);
   }
 }
 
@@ -224,7 +197,9 @@ void TypedPool::hand(Kept& mine, std::deque<Getter>::iterator to) {
 void TypedPool::take_unit(std::uint64_t address, std::unique_ptr<Rule> unit) {
   auto& getting = *std::bit_cast<Getting*>(address);
   if (units_are_over_ && std::ranges::find(getting_, &getting) == getting_.end()) {
-    put(unit);
+    std::vector<std::unique_ptr<Rule>> again;
+    again.push_back(std::move(unit));
+    put_units(std::move(again));
     return;
   }
   getting.unit = std::move(unit->args()[0].value);
@@ -234,21 +209,17 @@ void TypedPool::take_unit(std::uint64_t address, std::unique_ptr<Rule> unit) {
 }
 
 void TypedPool::add_leftovers(std::vector<std::string>& all) const {
-  const auto add = [&](const Kept& mine, const Queue& queue) {
-    if (queue.empty()) return;
-    const Rule& first = *queue.begin()->second.rule;
-    const std::string& name = kind_names()[mine.type.number - workers_.n_types() - 1];
-    const std::string n_more = std::to_string(queue.size() - 1);
-    all.push_back("a unit of kind '" + name + "' of " + first.at.place().text() +
-                  (queue.size() > 1 ? " and " + n_more + " more wait" : " waits") +
-                  " for a task that gets " + (queue.size() > 1 ? "them" : "it") +
-                  (is_for_core(first) ? " on core " + std::to_string(first.options.core) : ""));
-  };
-  for (const auto& [number, mine] : kept_) {
-    if (!is_kind(mine.type)) continue;
-    add(mine, mine.waiting);
-    for (const auto& [core, queue] : mine.of_core)
-      add(mine, queue);
+  const std::scoped_lock lock(of_node_.mutex);
+  for (const auto& [number, queue] : of_node_.queues) {
+    const WorkType kind{number};
+    if (!is_kind(kind) || !is_keeper(kind)) continue;
+    const std::string& name = kind_names()[number - workers_.n_types() - 1];
+    queue->visit([&](const Rule& first, std::size_t n) {
+      all.push_back("a unit of kind '" + name + "' of " + first.at.place().text() +
+                    (n > 1 ? " and " + std::to_string(n - 1) + " more wait" : " waits") +
+                    " for a task that gets " + (n > 1 ? "them" : "it") +
+                    (is_for_core(first) ? " on core " + std::to_string(first.options.core) : ""));
+    });
   }
 }
 
@@ -258,7 +229,8 @@ std::uint32_t register_unit_kind(std::string name) {
   return TypedPool::register_kind(std::move(name));
 }
 
-void put_unit(std::uint32_t kind, Value value, const UnitOptions& options, PortablePlace at) {
+void put_units(std::uint32_t kind, std::vector<Value> values, const UnitOptions& options,
+               PortablePlace at) {
   Flow& flow = Flow::here();
   const core::JobShape& shape = flow.core().shape();
   if (options.core != kAnyCore && options.core >= shape.n_cores_total()) {
@@ -278,13 +250,16 @@ void put_unit(std::uint32_t kind, Value value, const UnitOptions& options, Porta
   how.may_move = options.may_move;
   how.core = options.node != kAnyNode ? options.node * shape.n_cores : options.core;
   how.type = flow.typed_pool().type_of_kind(kind);
-  auto unit = std::make_unique<Rule>(kUnit, 1, how, at);
   const Target target{options.node == kAnyNode && options.core != kAnyCore};
-  unit->set_closure(&target, sizeof target);
-  unit->args()[0].value = std::move(value);
-  flow.typed_pool().put(unit);
-  if (flow.typed_pool().count_unit() % kPutsAtOnce == 0 && flow.core().may_wait())
-    flow.core().yield();
+  std::vector<std::unique_ptr<Rule>> units;
+  for (Value& value : values) {
+    units.push_back(std::make_unique<Rule>(kUnit, 1, how, at));
+    units.back()->set_closure(&target, sizeof target);
+    units.back()->args()[0].value = std::move(value);
+  }
+  const std::uint64_t n = units.size();
+  flow.typed_pool().put_units(std::move(units));
+  if (flow.typed_pool().count_units(n) && flow.core().may_wait()) flow.core().yield();
 }
 
 std::optional<Value> get_unit(std::uint32_t kind) {

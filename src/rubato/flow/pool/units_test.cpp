@@ -213,6 +213,49 @@ TEST(Units, of_the_best_priorities_are_not_all_given_away) {
   }
 }
 
+// For anybody, for a core, for a node, and for one if it may be; texts and numbers.
+TEST(Units, are_put_in_batches) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
+    taken.clear();
+    static std::size_t n_names;
+    n_names = 0;
+    const FlowResult result = simulate_flow(seed, [] {
+      const auto n_cores = static_cast<CoreId>(global::n_cores());
+      const core::JobShape& shape = CoreContext::here().shape();
+      for (CoreId core = 0; core < n_cores; ++core) {
+        async(
+            [] {
+              while (const auto number = kNumbers.get())
+                taken.push_back(*number);
+            },
+            {.core = core})();
+        async(
+            [] {
+              while (const auto name = kNames.get())
+                n_names += name->size();
+            },
+            {.core = core})();
+      }
+      std::vector<std::int64_t> numbers(600);
+      std::iota(numbers.begin(), numbers.end(), 0);
+      const auto put = [&](const UnitOptions& options) { kNumbers.put_all(numbers, options); };
+      put({});
+      put({.priority = 3, .core = n_cores - 1});
+      put({.node = shape.n_nodes - 1});
+      put({.core = n_cores / 2, .may_move = true});
+      kNames.put_all(std::vector<std::string>{"ab", std::string(70, 'c'), ""});
+      kNames.put_all({});
+      EXPECT_THROW(kNumbers.put_all(numbers, {.core = n_cores}), Error);
+    });
+    ASSERT_EQ(result.text(), "") << "seed " << seed;
+    ASSERT_EQ(taken.size(), 2400U) << "seed " << seed;
+    std::ranges::sort(taken);
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      ASSERT_EQ(taken[i], static_cast<std::int64_t>(i / 4)) << "seed " << seed;
+    ASSERT_EQ(n_names, 72U) << "seed " << seed;
+  }
+}
+
 TEST(Units, that_nobody_gets_are_said) {
   for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     const FlowResult result = simulate_flow(seed, [] {

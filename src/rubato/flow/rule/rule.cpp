@@ -110,6 +110,26 @@ std::string Rule::text() const {
   return text + " of " + at.place().text();
 }
 
+Bytes bytes_of(std::span<const std::unique_ptr<Rule>> rules) {
+  Writer out;
+  for (const auto& rule : rules) {
+    const Bytes bytes = rule->to_bytes();
+    out.put(static_cast<std::uint64_t>(bytes.size()));
+    out.append(bytes.data(), bytes.size());
+  }
+  return out.take();
+}
+
+std::vector<std::unique_ptr<Rule>> rules_of(ByteView bytes) {
+  std::vector<std::unique_ptr<Rule>> rules;
+  Reader in(bytes);
+  while (!in.at_end()) {
+    const auto n_bytes = in.get<std::uint64_t>();
+    rules.push_back(Rule::from_bytes(in.get_view(n_bytes)));
+  }
+  return rules;
+}
+
 RuleList::~RuleList() {
   while (!empty())
     static_cast<void>(pop());

@@ -139,6 +139,13 @@ struct RuleOptions {
 };
 struct TeamTask;
 
+// For the throttle: the outermost loop around a rule, 0 for none, and where it was made.
+struct RuleOrigin {
+  std::uint32_t loop = 0;
+  core::NodeId made_on = 0;
+  bool operator==(const RuleOrigin&) const = default;
+};
+
 struct Rule {
   ActionId action = 0;
   RuleOptions options;
@@ -146,8 +153,7 @@ struct Rule {
   Rule* next = nullptr;      // of those that wait for the same
   std::uint32_t at_arg = 0;  // those before it are there
   TeamTask* team = nullptr;  // while a team runs it
-  // For the throttle: the outermost loop around it, 0 for none, and where it was made.
-  std::uint32_t loop = 0;
+  std::uint32_t loop = 0;    // RuleOrigin
   core::NodeId made_on = 0;
 
   Rule(ActionId does, std::uint32_t n_args, const RuleOptions& how, PortablePlace where);
@@ -158,6 +164,7 @@ struct Rule {
   [[nodiscard]] std::span<const Arg> args() const noexcept {
     return {n_args_ > kFew ? more_.get() : few_, n_args_};
   }
+  [[nodiscard]] RuleOrigin origin() const noexcept { return {loop, made_on}; }
   // Plain bytes that the action knows: what its function captured.
   [[nodiscard]] ByteView closure() const noexcept { return {closure_at(), n_closure_}; }
   void set_closure(const void* bytes, std::size_t n_bytes);
@@ -184,6 +191,10 @@ struct Rule {
   alignas(8) std::byte small_[kSmall];
   std::unique_ptr<std::byte[]> large_;  // NOLINT(modernize-avoid-c-arrays)
 };
+
+// Several rules, as Rule::to_bytes() has each.
+[[nodiscard]] Bytes bytes_of(std::span<const std::unique_ptr<Rule>> rules);
+[[nodiscard]] std::vector<std::unique_ptr<Rule>> rules_of(ByteView bytes);
 
 // Rules that wait for the same, the first first. Owns them.
 class RuleList {

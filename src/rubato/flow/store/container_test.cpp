@@ -296,5 +296,60 @@ TEST(DenseContainers, refuse_each_key_that_comes_twice) {
   }
 }
 
+// Batches of numbers, of numbers that are no integers, and of texts; some begin and end within parts.
+TEST(DenseContainers, take_batches) {
+  expect_good(
+      [] {
+        auto [numbers, number_out] = make_container<Key64>();
+        auto [halves, half_out] = make_container<double>(Spread::here);
+        auto [texts, text_out] = make_container<std::string>();
+        const auto summed =
+            async_each(numbers, [](Key64 key, Key64 value) { EXPECT_EQ(value, value_of(key)); })();
+        const auto member = async([](Key64 a, double b) { return a + static_cast<Key64>(b); })(
+            numbers[1023], halves[-3]);
+        async_for(-4, 4,
+                  [](Key64 part, const Inserter<Key64>& to, const Inserter<double>& to_halves,
+                     const Inserter<std::string>& words) {
+                    std::vector<Key64> all;
+                    std::vector<double> half;
+                    for (Key64 key = 700 * part; key < 700 * (part + 1); ++key) {
+                      all.push_back(value_of(key));
+                      half.push_back(static_cast<double>(key) / 2);
+                    }
+                    to.insert_all(700 * part, all);
+                    to_halves.insert_all(700 * part, half);
+                    words.insert_all(2 * part, std::vector<std::string>{"a", std::string(70, 'b')});
+                    to.insert_all(0, {});
+                  },
+                  {.grain = 1})(std::move(number_out), std::move(half_out), std::move(text_out));
+        EXPECT_EQ(numbers.size().get(), 5600);
+        EXPECT_EQ(halves.size().get(), 5600);
+        EXPECT_EQ(texts.size().get(), 16);
+        EXPECT_EQ(numbers.get(-2800), value_of(-2800));
+        EXPECT_EQ(halves.get(2799), 1399.5);
+        EXPECT_EQ(texts.get(-7), std::string(70, 'b'));
+        EXPECT_EQ(member.get(), value_of(1023) - 1);
+        summed.get();
+      },
+      20);
+}
+
+// Of a batch, too, each key that is there already is a failure, and the others are there.
+TEST(DenseContainers, refuse_the_keys_of_batches_that_come_twice) {
+  for (std::uint64_t seed = 0; seed < n_seeds(15); ++seed) {
+    const FlowResult result = simulate_flow(seed, [] {
+      auto [all, out] = make_container<Key64>();
+      const std::vector<Key64> values(2000, 7);
+      out.insert(-5, 3);
+      out.insert_all(-1000, values);
+      out.insert_all(998, {values.begin(), 3});
+      { const auto dropped = std::move(out); }
+      EXPECT_EQ(all.size().get(), 2001);
+    });
+    ASSERT_EQ(result.n_failures, 3U) << "seed " << seed << "\n" << result.text();
+    ASSERT_EQ(result.n_data_held, 0U) << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace rubato::flow

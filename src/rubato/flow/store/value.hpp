@@ -73,7 +73,7 @@ class Value {
     return text(Kind::never_set, std::move(what) + " was never set");
   }
 
-  [[nodiscard]] static bool is_word(Kind kind) noexcept { return kind < Kind::string; }
+  [[nodiscard]] static constexpr bool is_word(Kind kind) noexcept { return kind < Kind::string; }
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] bool is_failed() const noexcept { return kind_ >= Kind::failed; }

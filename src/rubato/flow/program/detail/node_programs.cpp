@@ -63,7 +63,7 @@ void CorePrograms::keep(std::unique_ptr<Rule> rule) {
   CoreContext& core = CoreContext::here();
   const core::FinishId scope = core.scope();
   core.begin_in_scope(scope);
-  Flow::here().throttle().note_queued(kProgramQueue, *rule, {.n_most = n_kept_most_});
+  Flow::here().throttle().note_queued(kProgramQueue, rule->origin(), {.n_most = n_kept_most_});
   // From the back: most are of one priority.
   auto at = waiting_.end();
   while (at != waiting_.begin() && std::prev(at)->rule->options.priority < rule->options.priority)

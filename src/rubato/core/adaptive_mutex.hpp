@@ -1,11 +1,11 @@
 #pragma once
-// AdaptiveMutex: a mutex that spins for some 30 us before it sleeps. Whoever holds the
-// node's lock leaves it sooner than that, and the way through the kernel and back takes tens of
+// AdaptiveMutex: a mutex that spins for some 30 us before it sleeps. Whoever holds what the cores of a
+// node share leaves it sooner than that, and the way through the kernel and back takes tens of
 // them on a virtual machine.
 
 #include <mutex>
 
-namespace rubato::core::detail {
+namespace rubato::core {
 
 class AdaptiveMutex {
  public:
@@ -38,4 +38,4 @@ class AdaptiveMutex {
   std::mutex mutex_;
 };
 
-}  // namespace rubato::core::detail
+}  // namespace rubato::core
