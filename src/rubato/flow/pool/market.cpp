@@ -63,6 +63,7 @@ void TypedPool::want(Kept& mine) {
   const bool is_ahead = now.n_free == 0;
   const std::uint64_t n_left = now.n_movable;
   const std::uint64_t n_ahead = mine.lifelines.n_ahead();
+  if (is_ahead && !is_kind(mine.type)) return;  // of rules neighbours are asked ahead
   if (is_ahead ? n_ahead == 0 || n_left > n_ahead : n_left > 0) return;
   const Asked how = is_ahead ? Asked::ahead : Asked::now;
   if (mine.wanted >= how) return;
@@ -78,7 +79,7 @@ void TypedPool::want(Kept& mine) {
 // In loops whose iterations put the rules a worker is free for as long as the next one needs to put the
 // next rule: not before this core has nothing else to do.
 void TypedPool::want_later(Kept& mine) {
-  if (mine.wanted != Asked::not_yet || std::exchange(mine.wants_later, true)) return;
+  if (mine.wanted == Asked::now || std::exchange(mine.wants_later, true)) return;
   const core::FinishId scope = here_.scope();
   here_.begin_in_scope(scope);
   later_.emplace_back(mine.type, scope);

@@ -69,10 +69,14 @@ NodeQueue::NodeQueue(CoreId first_core, std::uint32_t n_cores) : NodeQueue(first
 void NodeQueue::add(Waiting waiting, bool is_full) {
   const std::scoped_lock lock(mutex_);
   const RuleOrigin of = waiting.rule->origin();
+  // Of few loops at a time.
   std::vector<News::Came>& came = news_.came;
-  if (came.empty() || !(came.back().of == of)) came.push_back({of});
-  ++came.back().n;
-  came.back().is_full |= is_full;
+  const auto last =
+      came.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(came.size(), 16));
+  auto same = std::ranges::find(last, came.end(), of, &News::Came::of);
+  if (same == came.end()) same = came.insert(came.end(), News::Came{of});
+  ++same->n;
+  same->is_full |= is_full;
   add_one(std::move(waiting));
   news_.n_most = std::max(news_.n_most, waiting_.size());
   show();

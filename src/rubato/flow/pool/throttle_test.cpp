@@ -361,6 +361,41 @@ TEST(Throttle, lets_a_single_task_wait_whose_rules_move) {
   }
 }
 
+// What goes to other nodes leaves room: who waits for it does not wait for the worker that is busy here.
+TEST(Throttle, lets_who_makes_go_on_when_others_were_given_some) {
+  static Nanos last;
+  last = 0;
+  core::MessageOptions messages;
+  messages.clock = nullptr;  // virtual time alone
+  FlowResult result;
+  Nanos begin = 0;
+  global::simulate_seed(
+      2, 1, 1,
+      [&] {
+        set_most(kQueued);
+        begin = CoreContext::here().clock();
+        const auto main = [] {
+          const auto busy = [] {
+            for (int i = 0; i < 1000; ++i) {
+              CoreContext::here().charge(100 * kMicrosecond);
+              CoreContext::here().yield();
+            }
+          };
+          async(busy, {.core = 0, .type = gpu()})();
+          const auto brief = [] {
+            CoreContext::here().charge(100 * kMicrosecond);
+            last = CoreContext::here().clock();
+          };
+          for (int i = 0; i < 300; ++i)
+            async(brief, {.type = gpu()})();
+        };
+        result = run(main, {Workers::parse({"gpu=1/node"})});
+      },
+      messages);
+  EXPECT_EQ(result.text(), "");
+  EXPECT_LT(last - begin, 80 * kMillisecond);
+}
+
 // The same on real cores.
 TEST(Throttle, bounds_tasks_on_real_cores) {
   static std::atomic<std::int64_t> n_run;

@@ -212,6 +212,10 @@ void TypedPool::end_rule(WorkType type, CoreId core) {
   }
   begin_ready(type);
   tell(type);
+  // So does who waits here for room.
+  Throttle& throttle = Flow::here().throttle();
+  if (!is_keeper(type) && ready(type).counts().n_waiting <= throttle.n_most() / 2)
+    throttle.note_room({keeper_on(type, here_.shape().node), queue_of_type(type)});
 }
 
 NodeQueue::Waiting TypedPool::waiting(std::unique_ptr<Rule> rule) {
@@ -254,8 +258,8 @@ void TypedPool::tell(WorkType type) {
   if (is_keeper(type)) return look(type);
   if (!ready(type).has_to_tell(here_.core(), here_.scope())) return;
   const CoreId keeper = keeper_on(type, here_.shape().node);
-  here_.hurry(keeper);
   here_.post(keeper, LookAt{type});
+  here_.hurry(keeper);
 }
 
 // Of a run that is over nothing is left.
@@ -284,9 +288,10 @@ void TypedPool::read_news(Kept& mine) {
   }
   for (; n_gone > 0; --n_gone)
     throttle.note_begun(number);
-  for (const NodeQueue::News::Came& came : news.came) {
-    if (came.is_full) throttle.note_seen_full(number, came.of);
-  }
+  // All that wait for room hear of it by one.
+  const auto full = std::find_if(news.came.rbegin(), news.came.rend(),
+                                 [](const auto& came) { return came.is_full; });
+  if (full != news.came.rend()) throttle.note_seen_full(number, full->of);
 }
 
 // Those that no team has reserved.
@@ -329,6 +334,7 @@ void TypedPool::give(Kept& mine) {
   while (lifelines.has_asker_below(ready(mine.type).counts().n_anywhere) &&
          give_to(mine, lifelines.askers, true)) {
   }
+  read_news(mine);  // there may be room for others
 }
 
 // False if there is nothing: cores of this node take it at the same time.

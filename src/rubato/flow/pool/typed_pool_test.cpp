@@ -7,6 +7,7 @@
 
 #include "rubato/flow/async.hpp"
 #include "rubato/flow/flow_test.hpp"
+#include "rubato/global/loop.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -259,7 +260,7 @@ TEST(Priorities, are_of_tasks_on_real_cores_too) {
 
 // Each core finds the next rule and worker itself, and waits for no room to say so. The keeper runs one
 // rule that is for it, and looks at nothing else before all others have run, or ten seconds have passed.
-TEST(TypedPool, needs_no_keeper_that_is_busy) {
+void expect_no_keeper_needed(std::size_t n_queued_most) {
   constexpr int kOthers = 400;
   static std::atomic<int> n_done;
   n_done = 0;
@@ -267,6 +268,7 @@ TEST(TypedPool, needs_no_keeper_that_is_busy) {
   is_late = false;
   FlowResult result;
   global::run_here(2, [&] {
+    global::on_all_cores([n_queued_most] { Flow::here().throttle().set_most(n_queued_most); });
     result = run(
         [] {
           const WorkType gpu = work_type("gpu");
@@ -291,6 +293,14 @@ TEST(TypedPool, needs_no_keeper_that_is_busy) {
   });
   EXPECT_EQ(result.text(), "");
   EXPECT_FALSE(is_late) << n_done << " of " << kOthers << " have run";
+}
+
+TEST(TypedPool, needs_no_keeper_that_is_busy) {
+  expect_no_keeper_needed(4096);
+}
+// Who puts them waits for room, and finds by itself that there is some.
+TEST(TypedPool, needs_no_keeper_that_is_busy_for_room) {
+  expect_no_keeper_needed(16);
 }
 
 // A turn that takes long puts a rule at its end; a worker on another core is free again before that.
