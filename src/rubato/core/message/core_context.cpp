@@ -55,6 +55,7 @@ void CoreContext::note_queues() noexcept {
   counters_.n_queued_max = std::max(counters_.n_queued_max, tasks.n_queued);
 }
 
+// NOLINTNEXTLINE(readability-function-size): parameters, all of which are the engine's
 CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOptions& options,
                          const std::vector<std::unique_ptr<CoreContext>>& siblings,
                          detail::NodeHunger& hunger, detail::NativePool& native,

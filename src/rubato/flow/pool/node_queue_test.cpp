@@ -168,6 +168,48 @@ TEST(NodeQueue, has_news_for_its_keeper) {
   EXPECT_TRUE(units.has_to_tell(1, 5));
 }
 
+// The keeper looks when a message has come, and in between; there is one for whatever has changed.
+TEST(NodeQueue, has_a_message_for_all_news) {
+  constexpr std::uint64_t kRounds = 100;
+  constexpr std::uint64_t kEach = 500;
+  constexpr std::uint32_t kCores = 3;  // the first is the keeper
+  for (std::uint64_t round = 0; round < kRounds; ++round) {
+    NodeQueue queue(0, kCores, 1);
+    std::atomic<std::uint64_t> n_messages = 0;
+    std::atomic<std::uint32_t> n_ended = 0;
+    std::uint64_t n_came = 0;
+    const auto look = [&] {
+      for (const auto& came : queue.take_news().came)
+        n_came += came.n;
+    };
+    const auto play = [&](CoreId me) {
+      for (std::uint64_t i = 0; i < kEach; ++i) {
+        put(queue, rule(i));
+        if (queue.has_to_tell(me, 5 + i % 2)) ++n_messages;
+      }
+      ++n_ended;
+    };
+    const auto keep = [&] {
+      std::uint64_t n_seen = 0;
+      while (n_ended < kCores - 1 || n_seen < n_messages) {
+        if (n_seen == n_messages) {
+          if (n_ended == 0) look();
+          continue;
+        }
+        ++n_seen;
+        look();
+      }
+    };
+    {
+      std::vector<std::jthread> cores;
+      cores.emplace_back(keep);
+      for (CoreId core = 1; core < kCores; ++core)
+        cores.emplace_back(play, core);
+    }
+    ASSERT_EQ(n_came, kEach * (kCores - 1)) << "round " << round;
+  }
+}
+
 // Each core looks once after what it has done itself; if that were not enough, some would stay for ever.
 TEST(NodeQueue, loses_no_rule_for_which_there_is_a_worker) {
   constexpr std::uint64_t kRounds = 300;

@@ -81,6 +81,7 @@ void TypedPool::put_units(std::vector<std::unique_ptr<Rule>> units) {
 void TypedPool::accept_units(std::vector<std::unique_ptr<Rule>> units) {
   const WorkType kind = units.front()->options.type;
   std::vector<NodeQueue::Waiting> all;
+  all.reserve(units.size());
   for (std::unique_ptr<Rule>& unit : units)
     all.push_back(waiting(std::move(unit)));
   ready(kind).add(std::move(all));
