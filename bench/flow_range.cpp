@@ -43,6 +43,23 @@ struct Measured {
 constexpr std::int64_t kBatch = 1000;
 
 // By tasks that insert each member by itself, or a thousand at a time.
+void fill(std::int64_t n, bool by_batches, flow::Inserter<std::int64_t> inserter) {
+  const auto one = [](std::int64_t i, const flow::Inserter<std::int64_t>& out) {
+    out.insert(i, 3 * i);
+  };
+  const auto thousand = [](std::int64_t i, const flow::Inserter<std::int64_t>& out) {
+    std::vector<std::int64_t> values(kBatch);
+    for (std::int64_t j = 0; j < kBatch; ++j)
+      values[static_cast<std::size_t>(j)] = 3 * (kBatch * i + j);
+    out.insert_all(kBatch * i, values);
+  };
+  if (by_batches) {
+    flow::async_for(0, n / kBatch, thousand)(std::move(inserter));
+  } else {
+    flow::async_for(0, n, one)(std::move(inserter));
+  }
+}
+
 Measured range(core::NodeHost& host, std::int64_t n, bool by_batches) {
   Measured result;
   result.counters = counted_run(host, [&] {
@@ -51,18 +68,7 @@ Measured range(core::NodeHost& host, std::int64_t n, bool by_batches) {
     const Nanos begin = steady_now();
     const flow::FlowResult run = flow::run([&] {
       auto [numbers, inserter] = flow::make_container<std::int64_t>();
-      if (by_batches) {
-        flow::async_for(0, n / kBatch, [](std::int64_t i, const flow::Inserter<std::int64_t>& out) {
-          std::vector<std::int64_t> values(kBatch);
-          for (std::int64_t j = 0; j < kBatch; ++j)
-            values[static_cast<std::size_t>(j)] = 3 * (kBatch * i + j);
-          out.insert_all(kBatch * i, values);
-        })(std::move(inserter));
-      } else {
-        flow::async_for(0, n, [](std::int64_t i, const flow::Inserter<std::int64_t>& out) {
-          out.insert(i, 3 * i);
-        })(std::move(inserter));
-      }
+      fill(n, by_batches, std::move(inserter));
       const auto summed = flow::async_each(
           numbers, [sums](std::int64_t key, std::int64_t value) { sums.here() += value - key; })();
       summed.get();
@@ -85,11 +91,12 @@ double loop_mib(core::NodeHost& host, std::int64_t n, bool starts_tasks, Counter
     const auto counts = global::PerCore<std::int64_t>::make();
     const Growth growth;
     const flow::FlowResult run = flow::run([&] {
+      const auto count = [counts](std::int64_t) { ++counts.here(); };
+      const auto start = [count](std::int64_t i) { flow::async(count)(i); };
       if (starts_tasks) {
-        flow::async_for(0, n,
-                        [counts](std::int64_t) { flow::async([counts] { ++counts.here(); })(); })();
+        flow::async_for(0, n, start)();
       } else {
-        flow::async_for(0, n, [counts](std::int64_t) { ++counts.here(); })();
+        flow::async_for(0, n, count)();
       }
     });
     mib = growth.mib();
