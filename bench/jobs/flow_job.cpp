@@ -2,8 +2,6 @@
 // chain LINKS. One core a node. Node 0 prints a line of JSON with "million_per_second" and
 // "counters".
 
-#include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -33,10 +31,5 @@ int run(const std::vector<std::string>& words) {
 }  // namespace rubato::bench
 
 int main(int argc, char** argv) {
-  try {
-    return rubato::bench::run({argv + 1, argv + argc});
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "flow_job: %s\n", e.what());
-    return 1;
-  }
+  return rubato::bench::job_main(argc, argv, "flow_job", rubato::bench::run);
 }

@@ -4,8 +4,6 @@
 // "million_per_second" and "counters". A program of its own: where units are known, flows begin otherwise.
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <functional>
 #include <map>
 #include <string>
@@ -93,10 +91,5 @@ int run(const std::vector<std::string>& words) {
 }  // namespace rubato::bench
 
 int main(int argc, char** argv) {
-  try {
-    return rubato::bench::run({argv + 1, argv + argc});
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "flow_workers_job: %s\n", e.what());
-    return 1;
-  }
+  return rubato::bench::job_main(argc, argv, "flow_workers_job", rubato::bench::run);
 }

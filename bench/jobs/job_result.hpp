@@ -2,6 +2,9 @@
 // How a job of several processes says what it has measured: run_job() reads it.
 
 #include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
 
 #include "bench/job.hpp"
 #include "rubato/io/json.hpp"
@@ -16,6 +19,17 @@ inline void print(const JobResult& result) {
     json.field(name, n);
   json.end_object().end_object();
   std::printf("%s\n", json.text().c_str());
+}
+
+// main() of a job: run(words after the program's name) and its exit code, or 1 and what it has thrown.
+template <class F>
+int job_main(int argc, char** argv, const char* name, F run) {
+  try {
+    return run(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", name, e.what());
+    return 1;
+  }
 }
 
 }  // namespace rubato::bench

@@ -4,9 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -147,10 +145,5 @@ int run(const std::vector<std::string>& words) {
 }  // namespace rubato::bench
 
 int main(int argc, char** argv) {
-  try {
-    return rubato::bench::run({argv + 1, argv + argc});
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "message_job: %s\n", e.what());
-    return 1;
-  }
+  return rubato::bench::job_main(argc, argv, "message_job", rubato::bench::run);
 }
