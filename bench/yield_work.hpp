@@ -35,6 +35,7 @@ class YieldClock {
   void task_ends() {
     if (++n_ended_ == n_tasks_) end_ = steady_now();
   }
+  [[nodiscard]] bool have_all_ended() const { return n_ended_ == n_tasks_; }
   [[nodiscard]] double ns_a_yield(std::uint64_t n_yields) const {
     return static_cast<double>(end_ - begin_) /
            (static_cast<double>(n_yields) * static_cast<double>(n_tasks_));
@@ -66,6 +67,9 @@ void yield_work(YieldClock& clock, std::uint64_t n_yields, Yield yield) {
     yield();
   }
   clock.task_ends();
+  // The end of a task is no yield: nobody ends before all have yielded.
+  while (!clock.have_all_ended())
+    yield();
 }
 
 }  // namespace rubato::bench

@@ -13,6 +13,7 @@
 
 #include "bench/gups_work.hpp"
 #include "rubato/base/error.hpp"
+#include "rubato/base/prefetch.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/placement.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::size_t kBlockWords = 4096;
 constexpr std::size_t kBlocks = 8;
-constexpr std::size_t kAhead = 48;
+constexpr std::size_t kAhead = 96;
 
 struct Ring {
   alignas(64) std::atomic<std::uint64_t> head{0};
@@ -101,9 +102,9 @@ class Thread {
   void apply(const std::uint64_t* at, std::size_t n) {
     std::size_t i = 0;
     for (; i < n && i < kAhead; ++i)
-      __builtin_prefetch(&words_[at[i]], 1);
+      prefetch_from_memory(&words_[at[i]]);
     for (; i < n; ++i) {
-      __builtin_prefetch(&words_[at[i]], 1);
+      prefetch_from_memory(&words_[at[i]]);
       ++words_[at[i - kAhead]];
     }
     for (i = n < kAhead ? 0 : n - kAhead; i < n; ++i)
@@ -175,7 +176,7 @@ double gather_in_place(std::uint32_t log2_words, std::uint64_t n_reads) {
     const std::uint64_t end = me == 0 ? n_reads / 2 : n_reads;
     std::uint64_t sum = 0;
     for (std::uint64_t i = begin; i < end; ++i) {
-      __builtin_prefetch(&table.words()[gups_word(i + kAhead, mask)]);
+      prefetch_from_memory(&table.words()[gups_word(i + kAhead, mask)]);
       sum += table.words()[gups_word(i, mask)];
     }
     sums[me] = sum;

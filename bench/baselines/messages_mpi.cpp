@@ -150,12 +150,12 @@ double gups(int rank, std::uint32_t log2_words, std::uint64_t n) {
   const std::uint32_t shift = log2_words - 1;
   std::vector<std::uint64_t> table((mask + 1) / 2, 0);
   const auto apply = [&](const std::uint64_t* at, std::size_t n_records) {
-    constexpr std::size_t kAhead = 48;
+    constexpr std::size_t kAhead = 96;
     const std::uint64_t own = mask >> 1;
     for (std::size_t i = 0; i < n_records && i < kAhead; ++i)
-      __builtin_prefetch(&table[at[i] & own], 1);
+      __builtin_prefetch(&table[at[i] & own], 0, 2);
     for (std::size_t i = 0; i < n_records; ++i) {
-      if (i + kAhead < n_records) __builtin_prefetch(&table[at[i + kAhead] & own], 1);
+      if (i + kAhead < n_records) __builtin_prefetch(&table[at[i + kAhead] & own], 0, 2);
       ++table[at[i] & own];
     }
   };

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bench/yield_work.hpp"
+#include "rubato/base/prefetch.hpp"
 #include "rubato/core/task/context.hpp"
 #include "rubato/core/task/stack_pool.hpp"
 
@@ -24,7 +25,8 @@ class Ring {
       : pool_({}), n_yields_(n_yields), clock_(n), left_at_(n) {
     // As far as the scheduler looks, and no further than the ring goes.
     constexpr std::size_t kFew = 2048;
-    distance_ = std::min<std::size_t>(n < kFew ? 12 : 32, n - 1);
+    are_many_ = n >= kFew;
+    distance_ = std::min<std::size_t>(are_many_ ? 32 : 12, n - 1);
     std::vector<Stack> stacks;
     stacks.reserve(n);
     for (std::size_t i = 0; i < n; ++i)
@@ -45,19 +47,20 @@ class Ring {
   static void enter() {
     Ring& ring = *current_;
     yield_work(ring.clock_, ring.n_yields_, [&ring] { ring.yield(); });
-    if (++ring.n_ended_ == ring.left_at_.size()) {
-      void* unused = nullptr;
-      switch_stacks(&unused, ring.outside_);
-    }
-    while (true)
-      ring.yield();
+    void* unused = nullptr;
+    switch_stacks(&unused, ring.outside_);
   }
   [[gnu::always_inline]] void yield() noexcept {
     void** const mine = &left_at_[at_];
     at_ = after(at_, 1);
     const auto* ahead = static_cast<const char*>(left_at_[after(at_, distance_)]);
-    for (std::ptrdiff_t line = -1; line < 4; ++line)
-      __builtin_prefetch(ahead + line * kLine, 1);
+    if (are_many_) {
+      for (std::ptrdiff_t line = -1; line < 4; ++line)
+        prefetch_from_memory(ahead + line * kLine);
+    } else {
+      for (std::ptrdiff_t line = -1; line < 4; ++line)
+        prefetch_for_write(ahead + line * kLine);
+    }
     switch_stacks(mine, left_at_[at_]);
   }
   [[nodiscard]] std::size_t after(std::size_t i, std::size_t n) const noexcept {
@@ -70,10 +73,10 @@ class Ring {
   StackPool pool_;
   std::uint64_t n_yields_;
   YieldClock clock_;
+  bool are_many_ = false;
   std::size_t distance_ = 0;
   std::vector<void*> left_at_;
   std::size_t at_ = 0;
-  std::size_t n_ended_ = 0;
   void* outside_ = nullptr;
 };
 

@@ -54,11 +54,6 @@ class Port {
   [[nodiscard]] virtual Nanos now() const noexcept = 0;
 };
 
-// Asks for the cache line at `address`, to be written soon; does not wait for it.
-inline void prefetch_for_write(const void* address) noexcept {
-  __builtin_prefetch(address, 1, 3);
-}
-
 class Engine {
  public:
   Engine() = default;

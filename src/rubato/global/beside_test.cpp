@@ -197,7 +197,7 @@ TEST(Beside, a_team_computes_as_one_task_would) {
 }
 
 TEST(Beside, a_team_computes_as_one_task_would_beside_others) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(6); ++seed) {
     const Nanos longest = seed % 2 == 0 ? 0 : 6 * kMillisecond;
     std::atomic<int> n_others = 0;
     const auto member = [seed, longest, others = &n_others] {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/future.hpp"
 #include "rubato/global/simulate_test.hpp"
@@ -77,7 +78,7 @@ std::uint64_t n_wrong_copies(std::uint64_t n, std::uint64_t block, std::uint64_t
 }
 
 TEST(Bulk, RangesOfAnArrayAreCopiedAsByALoop) {
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(24); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const std::uint64_t block = kBlocks[seed % 4];
     const std::uint64_t n = hash_words(seed) % 300;
@@ -126,7 +127,7 @@ std::uint64_t n_wrong_at_once(std::uint64_t n, std::uint64_t block) {
 }
 
 TEST(Bulk, AllCoresCopyAtOnce) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
     std::uint64_t n_wrong = 1;
     simulate_seed(
         1 + static_cast<std::uint32_t>(seed % 3), 2, seed,
@@ -237,7 +238,7 @@ std::uint64_t n_right_of_a_delegate(std::uint64_t n) {
 }
 
 TEST(Bulk, ADelegateStartsCopiesThatItsScopeWaitsFor) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(6); ++seed) {
     std::uint64_t n_right = 0;
     simulate_seed(
         3, 1, seed, [&] { n_right = n_right_of_a_delegate(280); }, tiny_windows());
@@ -277,7 +278,7 @@ std::uint64_t n_wrong_futures(std::uint64_t n_words, std::uint64_t n_futures) {
 }
 
 TEST(Future, ManyAreUnderWayAtOnceOnAllCores) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(12); ++seed) {
     std::uint64_t n_wrong = 1;
     simulate_seed(
         1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 3), seed,
@@ -307,7 +308,7 @@ std::uint64_t n_run_late(std::uint64_t n) {
 }
 
 TEST(Future, IsWaitedForAtItsEndIfNobodyDid) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(6); ++seed) {
     std::uint64_t n_late = 1;
     simulate_seed(3, 1, seed, [&] { n_late = n_run_late(30); });
     EXPECT_EQ(n_late, 0U) << "seed " << seed;
@@ -349,7 +350,7 @@ std::uint64_t n_counted_in_a_ring(std::uint64_t n_rounds) {
 }
 
 TEST(Future, TasksOfARingOfCoresWaitForEachOther) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(6); ++seed) {
     std::uint64_t total = 0;
     simulate_seed(
         4, 2, seed, [&] { total = n_counted_in_a_ring(30); }, tiny_windows());

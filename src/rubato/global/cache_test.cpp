@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/simulate_test.hpp"
@@ -42,7 +43,7 @@ std::uint64_t n_wrong_elements(std::uint64_t n, std::uint64_t block, std::uint64
 }
 
 TEST(Cache, HoldsTheElementsOfAnyRange) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     std::uint64_t n_wrong = 1;
     simulate_seed(
         1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 3), seed,
@@ -89,7 +90,7 @@ std::uint64_t n_wrong_after_locked_changes(std::uint64_t n, std::uint64_t block,
 }
 
 TEST(Cache, ChangesUnderALockAreAllThere) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
     std::uint64_t n_wrong = 1;
     simulate_seed(
         1 + static_cast<std::uint32_t>(seed % 4), 1 + static_cast<std::uint32_t>(seed % 2), seed,
@@ -107,7 +108,7 @@ TEST(Cache, ChangesUnderALockAreAllThere) {
 
 // Each core writes its share of the elements without reading it; the destructor writes back.
 TEST(Cache, WriteOnlyFetchesNothing) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(8); ++seed) {
     const std::uint64_t n = 100 + seed * 50;
     std::uint64_t n_right = 0;
     simulate_seed(

@@ -193,6 +193,48 @@ TEST(Ranges, OfContainersAreInsertedAsTheirValuesAre) {
   }
 }
 
+TEST(Ranges, AreCombinedWhereTheyComeFrom) {
+  const auto run = simulate([] {
+    const auto counts = GlobalHashMap<std::string, std::uint64_t>::make();
+    const auto set = GlobalHashSet<std::uint64_t>::make();
+    std::vector<std::pair<std::string, std::uint64_t>> pairs;
+    std::vector<std::uint64_t> numbers;
+    for (std::uint64_t i = 0; i < 1'000; ++i) {
+      pairs.emplace_back("word " + std::to_string(i % 8), i);
+      numbers.push_back(i % 8);
+    }
+    finish([&] {
+      counts.async_combine_range(pairs, [](std::uint64_t& a, std::uint64_t b) { a += b; });
+      set.async_insert_range(numbers);
+    });
+    EXPECT_EQ(counts.find("word 1"), 125U * (1 + 993) / 2);
+    EXPECT_EQ(set.size(), 8U);
+  });
+  EXPECT_EQ(run.counters.n_combined, 2 * (1'000U - 8));
+}
+
+// One core that meets so many keys: whether any upsert found one of its key held back.
+std::uint64_t n_combined_of_keys(std::uint64_t n_keys) {
+  const auto run = simulate([=] {
+    const auto counts = GlobalHashMap<std::uint64_t, std::uint64_t>::make();
+    finish([&] {
+      for (std::uint64_t i = 0; i < 2 * n_keys; ++i) {
+        counts.async_combine(i % n_keys, std::uint64_t{1},
+                             [](std::uint64_t& n, const std::uint64_t& more) { n += more; });
+      }
+    });
+    EXPECT_EQ(counts.size(), n_keys);
+    EXPECT_EQ(counts.find(n_keys - 1), 2U);
+  });
+  return run.counters.n_combined;
+}
+
+TEST(Combining, HoldsBackABoundedNumberOfKeys) {
+  constexpr std::uint64_t kKeysMost = 4'096;
+  EXPECT_EQ(n_combined_of_keys(kKeysMost - 1), kKeysMost - 1);
+  EXPECT_EQ(n_combined_of_keys(kKeysMost), 0U);  // all left before any came again
+}
+
 TEST(GlobalHistogram, CountsFewAndManyBins) {
   expect_right([](std::uint64_t seed) { return n_wrong_in_histogram(seed, 3'000); });
   run_here(2, [] { EXPECT_EQ(n_wrong_in_histogram(1, GlobalHistogram::kOwnBinsMost * 2), 0U); });

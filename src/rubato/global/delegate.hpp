@@ -61,7 +61,7 @@ template <class R, template <class> class To = Reply>
 struct ReplyRecord {
   Place reply;
   Carried<R> value;
-  void prefetch(CoreContext& here) const { __builtin_prefetch(reply.resolve(here), 1); }
+  const void* touches(CoreContext& here) const { return reply.resolve(here); }
   void apply(CoreContext& here) const {
     reinterpret_cast<To<R>*>(reply.resolve(here))->take(here, value.get());
   }
@@ -104,7 +104,7 @@ struct CallRecord {
   Place place;
   Place reply;
   [[no_unique_address]] Carried<F> f;
-  void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
+  const void* touches(CoreContext& here) const { return place.resolve(here); }
   void apply(CoreContext& here) const {
     const ResultOf<F, T> result = result_of(f.get(), *reinterpret_cast<T*>(place.resolve(here)));
     post_reply<To>(here, here.source(), reply, result);
@@ -115,7 +115,7 @@ template <class T, class F>
 struct AsyncRecord {
   Place place;
   [[no_unique_address]] Carried<F> f;
-  void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
+  const void* touches(CoreContext& here) const { return place.resolve(here); }
   void apply(CoreContext& here) const { f.get()(*reinterpret_cast<T*>(place.resolve(here))); }
 };
 
@@ -136,7 +136,7 @@ struct FetchRecord {
   Place place;
   [[no_unique_address]] Carried<F> f;
   [[no_unique_address]] Carried<Then> then;
-  void prefetch(CoreContext& here) const { __builtin_prefetch(place.resolve(here), 1); }
+  const void* touches(CoreContext& here) const { return place.resolve(here); }
   void apply(CoreContext& here) const {
     using R = std::remove_cvref_t<std::invoke_result_t<const F&, T&>>;
     const R result = f.get()(*reinterpret_cast<T*>(place.resolve(here)));
@@ -176,9 +176,10 @@ struct CompareExchange {
 
 }  // namespace detail
 
-// f(object) on the core that owns it; waits, and returns what f returned. Called by a task.
+// f(object) on the core that owns it; waits, and returns what f returned. Called by a task: who else calls
+// it ends the job, which says `at`.
 template <class T, class F>
-auto call(GlobalPtr<T> p, const F& f) {
+auto call(GlobalPtr<T> p, const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(detail::Travels<F>, "a delegate must be trivially copyable: its bytes travel");
   using R = detail::ResultOf<F, T>;
   static_assert(detail::check_result<R>());
@@ -190,7 +191,7 @@ auto call(GlobalPtr<T> p, const F& f) {
   }
   detail::check_travels(here, f);
   detail::Reply<R> reply;
-  here.check_may_block();
+  here.check_may_block(at);
   here.post(p.core(), detail::CallRecord<T, F>{p.place(), Place::at_address(&reply), f});
   if constexpr (std::is_void_v<std::invoke_result_t<const F&, T&>>) {
     reply.wait(here);
@@ -226,12 +227,13 @@ template <class T, class Then>
 }
 
 template <class T>
-[[nodiscard]] std::remove_const_t<T> read(GlobalPtr<T> p) {
-  return call(p, detail::Read<std::remove_const_t<T>>{});
+[[nodiscard]] std::remove_const_t<T> read(GlobalPtr<T> p, SourcePlace at = SourcePlace::here()) {
+  return call(p, detail::Read<std::remove_const_t<T>>{}, at);
 }
 template <class T>
-void write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
-  call(p, detail::Write<T>{value});
+void write(GlobalPtr<T> p, const std::type_identity_t<T>& value,
+           SourcePlace at = SourcePlace::here()) {
+  call(p, detail::Write<T>{value}, at);
 }
 template <class T>
 void async_write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
@@ -252,14 +254,16 @@ void async_compare_exchange(GlobalPtr<T> p, const std::type_identity_t<T>& expec
 }
 // Returns the value before.
 template <class T>
-T fetch_add(GlobalPtr<T> p, const std::type_identity_t<T>& increment) {
-  return call(p, detail::FetchAdd<T>{increment});
+T fetch_add(GlobalPtr<T> p, const std::type_identity_t<T>& increment,
+            SourcePlace at = SourcePlace::here()) {
+  return call(p, detail::FetchAdd<T>{increment}, at);
 }
 // Writes `desired` if the value is `expected`; true if it did.
 template <class T>
 [[nodiscard]] bool compare_exchange(GlobalPtr<T> p, const std::type_identity_t<T>& expected,
-                                    const std::type_identity_t<T>& desired) {
-  return call(p, detail::CompareExchange<T>{expected, desired});
+                                    const std::type_identity_t<T>& desired,
+                                    SourcePlace at = SourcePlace::here()) {
+  return call(p, detail::CompareExchange<T>{expected, desired}, at);
 }
 
 }  // namespace rubato::global

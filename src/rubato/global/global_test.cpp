@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
@@ -41,7 +42,7 @@ std::uint64_t n_wrong_after_updates(std::uint64_t n_words, std::uint64_t n_updat
 }
 
 TEST(Global, UpdatesInALoopAreAllThereAfterIt) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::uint64_t n_wrong = 1;
     simulate_seed(1 + static_cast<std::uint32_t>(seed % 4),
@@ -152,7 +153,7 @@ Coroutine walk(GlobalArray<std::uint64_t> table, std::uint64_t at, std::uint32_t
 }
 
 TEST(Global, CoroutinesWalkAndEndBeforeTheirScopeDoes) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(6); ++seed) {
     std::uint64_t found = 0;
     simulate_seed(1 + static_cast<std::uint32_t>(seed % 3), 2, seed, [&] {
       const auto table = GlobalArray<std::uint64_t>::make(kWords, 4);
@@ -403,7 +404,7 @@ TEST(GlobalDeathTest, ADelegateMustNotWait) {
                                             [array](std::uint64_t& x) { x = read(array[0]); });
                                });
                              }),
-               "must not wait.*ADelegateMustNotWait");
+               "must not wait.*ADelegateMustNotWait.* at .*global_test.cpp:[0-9]+, 1");
 }
 
 TEST(GlobalDeathTest, AnUpsertThatCapturesAnAddressIsTold) {

@@ -108,8 +108,8 @@ struct UpsertRecord {
   std::uint64_t hash;
   [[no_unique_address]] BesideKey<V> beside;
   [[no_unique_address]] Carried<F> combine;
-  void prefetch(CoreContext& here) const { shards.in(here).prefetch(hash); }
-  void prefetch_again(CoreContext& here) const { shards.in(here).prefetch_entry(hash); }
+  const void* touches(CoreContext& here) const { return shards.in(here).slot_place(hash); }
+  const void* touches_then(CoreContext& here) const { return shards.in(here).entry_place(hash); }
   void apply(CoreContext& here, ByteView payload) const {
     V value = beside.value_of(payload);
     const auto [found, was_there] =

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/global/simulate_test.hpp"
 
 namespace rubato::global {
@@ -20,7 +21,7 @@ std::string key_of(std::uint64_t i) {
 }
 
 TEST(HashShard, DoesWhatAMapDoesInAnyOrderOfInsertionsAndErasures) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     detail::HashShard<std::string, std::uint64_t> shard;
     std::map<std::string, std::uint64_t> expected;
     for (std::uint64_t step = 0; step < 5'000; ++step) {
@@ -108,7 +109,7 @@ std::uint64_t n_wrong_counts(std::uint64_t n_keys, std::uint64_t n_upserts) {
 }
 
 TEST(GlobalHashMap, CountsWhatALoopCounts) {
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(10); ++seed) {
     std::uint64_t n_wrong = 1;
     simulate_seed(
         1 + static_cast<std::uint32_t>(seed % 3), 2, seed,

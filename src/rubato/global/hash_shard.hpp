@@ -28,12 +28,13 @@ class HashShard {
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] Entry& entry(std::size_t i) noexcept { return entries_[i]; }
 
-  void prefetch(std::uint64_t hash) const noexcept {
-    __builtin_prefetch(&slots_[hash & (slots_.size() - 1)], 1);
+  // What a search looks at, and then.
+  [[nodiscard]] const void* slot_place(std::uint64_t hash) const noexcept {
+    return &slots_[hash & (slots_.size() - 1)];
   }
-  void prefetch_entry(std::uint64_t hash) const noexcept {
+  [[nodiscard]] const void* entry_place(std::uint64_t hash) const noexcept {
     const std::uint64_t slot = slots_[hash & (slots_.size() - 1)];
-    if (slot != kFree) __builtin_prefetch(entries_.data() + index_of(slot), 1);
+    return slot == kFree ? nullptr : entries_.data() + index_of(slot);
   }
 
   [[nodiscard]] V* find(std::uint64_t hash, ByteView key) noexcept {

@@ -91,7 +91,8 @@ TEST(InPlaceDeathTest, ADelegateThatTouchesTheMemoryOfAnotherCoreIsToldByItsName
                                             [words](std::uint64_t& x) { x = words[0].local(); });
                                });
                              }),
-               "of another core.*AsyncRecord.*ADelegateThatTouchesTheMemoryOfAnotherCore");
+               "of another core.*AsyncRecord.*ADelegateThatTouchesTheMemoryOfAnotherCore.* at "
+               ".*in_place_test.cpp:[0-9]+, 0, 1");
 }
 
 TEST(InPlaceDeathTest, ADelegateInPlaceThatTouchesTheMemoryOfAnotherCoreIsToldByItsName) {
@@ -100,7 +101,8 @@ TEST(InPlaceDeathTest, ADelegateInPlaceThatTouchesTheMemoryOfAnotherCoreIsToldBy
                                const auto words = GlobalArray<std::uint64_t>::make(2);
                                call(words[0], [words](std::uint64_t& x) { x = words[1].local(); });
                              }),
-               "of another core.*ADelegateInPlaceThatTouchesTheMemoryOfAnotherCore");
+               "of another core.*ADelegateInPlaceThatTouchesTheMemoryOfAnotherCore.* at "
+               ".*in_place_test.cpp:[0-9]+, 1, 0");
 }
 #endif
 

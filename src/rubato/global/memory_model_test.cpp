@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/simulate_test.hpp"
@@ -175,7 +176,7 @@ Verdict simulate_litmus(Litmus litmus, std::uint64_t seed) {
 
 void expect_never(Litmus litmus) {
   std::uint64_t n_interesting = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
     const Verdict verdict = simulate_litmus(litmus, seed);
     EXPECT_EQ(verdict.n_forbidden, 0U) << "seed " << seed;
     n_interesting += verdict.n_interesting;
@@ -208,7 +209,7 @@ TEST(MemoryModel, AllSeeTheWritesOfOneWordInOneOrder) {
 // That the tests above could fail, and that an asynchronous write is what its description says.
 TEST(MemoryModel, AsynchronousWritesOfOneTaskMayBeSeenInAnyOrder) {
   std::uint64_t n_forbidden = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed)
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed)
     n_forbidden += simulate_litmus(Litmus::asynchronous_passing, seed).n_forbidden;
   EXPECT_GT(n_forbidden, 0U);
 }

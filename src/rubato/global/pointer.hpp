@@ -76,11 +76,11 @@ class GlobalPtr {
   [[nodiscard]] explicit operator bool() const noexcept { return place_ != Place{}; }
 
   [[nodiscard]] bool is_local() const noexcept { return core_ == CoreContext::here().core(); }
-  // REQUIRES: is_local().
-  [[nodiscard]] T& local() const noexcept {
+  // REQUIRES: is_local(); where that is checked, `at` is said.
+  [[nodiscard]] T& local([[maybe_unused]] SourcePlace at = SourcePlace::here()) const noexcept {
     CoreContext& here = CoreContext::here();
 #ifndef NDEBUG
-    if (core_ != here.core()) here.refuse_memory_of(core_);
+    if (core_ != here.core()) here.refuse_memory_of(core_, at);
 #endif
     return *reinterpret_cast<T*>(place_.resolve(here));
   }

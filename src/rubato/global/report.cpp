@@ -63,18 +63,23 @@ void add_row(io::Table& table, const std::string& name, const core::CoreFigures&
   table.integer(static_cast<std::int64_t>(counters.n_waiting_max));
 }
 
+// Of the buffers that left, those that did because their core had nothing else to do.
+std::uint64_t n_idle_buffers(const CoreCounters& counters) {
+  const std::uint64_t n_others =
+      counters.n_full_buffers + counters.n_hurried_buffers + counters.n_late_buffers;
+  return counters.n_buffers - std::min(counters.n_buffers, n_others);
+}
+
 void add_traffic_row(io::Table& table, const std::string& name, const CoreCounters& counters) {
   constexpr double kMega = 1e6;
   const auto percent = [&](std::uint64_t n) { return 100 * ratio(n, counters.n_buffers); };
-  const std::uint64_t n_others =
-      counters.n_full_buffers + counters.n_hurried_buffers + counters.n_late_buffers;
   table.row().text(name);
   table.number(static_cast<double>(counters.n_blocks) / kMega);
   table.number(100 * ratio(counters.n_full_blocks, counters.n_blocks));
   table.number(percent(counters.n_full_buffers));
   table.number(percent(counters.n_hurried_buffers));
   table.number(percent(counters.n_late_buffers));
-  table.number(percent(counters.n_buffers - std::min(counters.n_buffers, n_others)));
+  table.number(percent(n_idle_buffers(counters)));
   table.number(static_cast<double>(counters.n_combined) / kMega);
   table.integer(static_cast<std::int64_t>(counters.n_room_waits));
   table.integer(static_cast<std::int64_t>(counters.n_queued_max));
@@ -176,6 +181,7 @@ observe::TraceCounters named_counters(const CoreCounters& counters) {
   observe::TraceCounters named;
   for (const Named& counter : kNamed)
     named.emplace_back(counter.name, counters.*counter.value);
+  named.emplace_back("buffers_idle", n_idle_buffers(counters));
   return named;
 }
 

@@ -1,21 +1,44 @@
-"""What report_test.sh has had a program write, of any program on global memory."""
+"""What report_test.sh has had a program write, of any program on global memory, on that many nodes."""
 
 import json
 import re
+import sys
 
-assert re.search(r"busy.*messages, M.*tasks, M", open("table").read())
-assert re.search(r"blocks, M.*left full.*late.*queued, most", open("table").read())
+n_nodes = int(sys.argv[1])
+table = open("table").read()
+assert re.search(r"busy.*messages, M.*tasks, M", table)
+assert re.search(r"blocks, M.*left full.*late.*queued, most", table)
+assert len(re.findall(r"^ *all ", table, re.M)) == (2 if n_nodes > 1 else 0), table
 assert "Where the time of the cores went" in open("run.html").read()
 run = json.load(open("run.json"))
-(node,) = run["nodes"]
-assert node["cores"] == 2 and run["wall_s"] > 0, run
-assert node["pooled_run"] == node["pooled"] > 10, node
-assert 0 < node["busy_share"] <= 1 and node["records_posted"] == node["records_applied"], node
+nodes = run["nodes"]
+assert [node["node"] for node in nodes] == list(range(n_nodes)) and run["wall_s"] > 0, run
+
+
+def total(name):
+    return sum(node[name] for node in nodes)
+
+
+assert total("pooled_run") == total("pooled") > 10, nodes
+assert total("records_posted") == total("records_applied") > 0, nodes
+reasons = ["full", "hurried", "late", "idle"]
+for node in nodes:
+    assert node["cores"] == 2 and 0 < node["busy_share"] <= 1, node
+    assert sum(node["buffers_" + reason] for reason in reasons) == node["buffers"], node
+    assert node["runs"] > 0 and node["blocks"] >= node["blocks_full"], node
+    assert node["slices"] > 0 and node["bytes"] > 0, node
+    assert (node["buffers"] > 0) == (n_nodes > 1), node
+assert total("switches") >= total("tasks") > 0 and total("queued_max") > 0, nodes
+if n_nodes > 1:
+    assert total("buffers_idle") > 0 and total("given") > 0 and total("begs") > 0, nodes
+else:
+    assert total("stolen") > 0, nodes
 trace = json.load(open("run.trace"))
-(counters,) = trace["otherData"]["counters"]
-assert counters["node"] == 0 and counters["slices"] > 0, counters
-assert counters == {"node": 0, **{name: node[name] for name in counters}}, counters
-assert {"buffers_hurried", "switches", "stolen", "queued_max"} < counters.keys(), counters
+counters = trace["otherData"]["counters"]
+assert len(counters) == n_nodes, counters
+for node, told in zip(nodes, counters):
+    assert {"buffers_hurried", "buffers_idle", "switches", "stolen", "queued_max"} < told.keys(), told
+    assert told == {"node": node["node"], **{name: node[name] for name in told}}, told
 events = trace["traceEvents"]
 kinds = {event["name"] for event in events if event["ph"] == "X"}
 assert "turn" in kinds, kinds

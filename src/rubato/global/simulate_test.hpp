@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/global/simulate.hpp"
 #include "rubato/net/local.hpp"
 
@@ -72,7 +73,7 @@ void run_here(std::uint32_t n_cores, F main, std::uint32_t n_native_threads = 4)
 
 // Runs `n_wrong` as the main task of jobs of several shapes, and expects 0 of it.
 inline void expect_right(const std::function<std::uint64_t(std::uint64_t seed)>& n_wrong) {
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(24); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::uint64_t n = 1;
     simulate_seed(

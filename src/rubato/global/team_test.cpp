@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/base/seeds_test.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/reduce.hpp"
 #include "rubato/global/simulate_test.hpp"
@@ -92,7 +93,7 @@ std::uint64_t n_wrong_in_all_teams(std::uint64_t seed) {
 }
 
 TEST(Team, CollectivesAreThoseOfALoopOverTheRanks) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::uint64_t n_wrong = 1;
     simulate_seed(
@@ -126,7 +127,7 @@ std::uint64_t n_wrong_on_members(const Team& team) {
 }
 
 TEST(Team, TasksOnAllCoresAreThoseOfItsMembers) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < n_seeds(20); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::uint64_t n_wrong = 1;
     simulate_seed(

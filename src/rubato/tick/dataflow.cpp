@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rubato/base/prefetch.hpp"
+
 namespace rubato::tick {
 
 using detail::MessageHeader;
@@ -294,19 +296,19 @@ void Dataflow::run(const core::Work& work, std::uint32_t core) {
 }
 
 void Dataflow::prefetch(const core::Work& work, std::uint32_t core) const {
-  core::prefetch_for_write(&end_);
-  core::prefetch_for_write(&free_jobs_);
-  core::prefetch_for_write(&lanes_[core % lanes_.size()]);
+  prefetch_for_write(&end_);
+  prefetch_for_write(&free_jobs_);
+  prefetch_for_write(&lanes_[core % lanes_.size()]);
   if (work.kind != step_own && work.kind != step_replica) return;
   const Job* job = static_cast<const Job*>(work.detail);
   const std::size_t n_steps = job == nullptr ? 1 : job->chain.size();
-  core::prefetch_for_write(&counts_[slot(work.tick + 1)]);
+  prefetch_for_write(&counts_[slot(work.tick + 1)]);
   for (std::size_t i = 0; i < n_steps; ++i) {
     const Tick t = work.tick + static_cast<Tick>(i) + 1;
     const RegionId region = job == nullptr ? work.index : job->chain[i];
     // The units of its readers, too: most are beside it.
-    core::prefetch_for_write(&cell(region, t));
-    if (i + 1 == n_steps) core::prefetch_for_write(&cell(region, t + 1));
+    prefetch_for_write(&cell(region, t));
+    if (i + 1 == n_steps) prefetch_for_write(&cell(region, t + 1));
   }
 }
 

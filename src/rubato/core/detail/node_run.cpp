@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 
+#include "rubato/base/prefetch.hpp"
 #include "rubato/core/placement.hpp"
 #include "rubato/core/signalled_engine.hpp"
 #include "rubato/core/signals.hpp"

@@ -80,7 +80,7 @@ CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOption
   std::ranges::fill(cached_, &no_outbox());
   set_hungry(true);
   Scheduler::set_refusal([] {
-    if (here_ != nullptr) here_->refuse_to_wait();
+    if (here_ != nullptr) here_->refuse_to_wait({});
   });
   // The same core of the nodes whose number differs in one bit: few, and work comes to everybody by
   // way of them [Saraswat et al., "Lifeline-based global load balancing", PPoPP 2011].
@@ -222,15 +222,15 @@ std::string CoreContext::who_runs() const {
   return applied_ == nullptr ? "a delegate" : std::string(applied_->name);
 }
 
-void CoreContext::refuse_to_wait() const {
-  const std::string what = who_runs();
+void CoreContext::refuse_to_wait(const SourcePlace& at) const {
+  const std::string what = who_runs() + (at.line > 0 ? " at " + at.text() : "");
   RUBATO_REQUIRE(!"a delegate, and what else a message does, must not wait: it runs between two "
                   "others of its core; spawn a task in it that waits",
                  what, core_);
 }
 
-void CoreContext::refuse_memory_of(CoreId of) const {
-  const std::string what = who_runs();
+void CoreContext::refuse_memory_of(CoreId of, const SourcePlace& at) const {
+  const std::string what = who_runs() + " at " + at.text();
   RUBATO_REQUIRE(!"memory of another core is touched: call a delegate there, or read it", what, of,
                  core_);
 }

@@ -298,17 +298,17 @@ class CoreContext {
   void set_memory(std::byte* memory) noexcept { memory_ = memory; }
   // Of what apply() applies: the core that posted it.
   [[nodiscard]] CoreId source() const noexcept { return source_; }
-  // Before the running code waits: a task, and not what apply() calls.
-  void check_may_block() const {
+  // Before the running code waits, at `at`: a task, and not what apply() calls.
+  void check_may_block(const SourcePlace& at = {}) const {
     if (!may_wait()) [[unlikely]]
-      refuse_to_wait();
+      refuse_to_wait(at);
   }
   [[nodiscard]] bool may_wait() const noexcept {
     return !tasks_.must_not_wait() && tasks_.running_or_null() != nullptr;
   }
 
-  // Ends the job: whoever runs has touched memory of core `of`.
-  void refuse_memory_of(CoreId of) const;
+  // Ends the job: whoever runs has touched memory of core `of`, at `at`.
+  void refuse_memory_of(CoreId of, const SourcePlace& at) const;
 
   // The time, for figures and for what is due, no other decisions: of the host's clock; in virtual
   // time, when this turn began, and what it has been charged with so far. From native work, too.
@@ -506,7 +506,7 @@ class CoreContext {
   // "; 3 tasks of core 1 wait for ..", or "" if none waits for a stack. For people.
   [[nodiscard]] std::string without_stack() const;
   [[nodiscard]] std::string who_runs() const;
-  void refuse_to_wait() const;
+  void refuse_to_wait(const SourcePlace& at) const;
   void run_pooled();
   void run_next(detail::TaskPool& pool);
   [[nodiscard]] bool share();

@@ -271,6 +271,41 @@ TEST(PooledTasks, WorkOfOneCoreIsSpreadOverAllNodes) {
   }
 }
 
+// A node that has nothing and one that has far too much: half of it would be some megabytes.
+TEST(PooledTasks, AreGivenAwayInBoundedMessages) {
+  constexpr std::uint64_t kTasks = 60'000;
+  constexpr std::uint64_t kGivenMost = 2'048;
+  std::vector<std::unique_ptr<Node>> nodes;
+  simulate(
+      2, 1, 1, {},
+      [](CoreContext& here) {
+        here.finish([&] {
+          for (std::uint64_t i = 0; i < kTasks; ++i)
+            here.spawn_pooled(finish_test::Pause{});
+        });
+      },
+      nodes);
+  const CoreCounters giver = nodes[0]->engine.counters();
+  const CoreCounters other = nodes[1]->engine.counters();
+  EXPECT_GT(giver.n_given, kTasks / 3);
+  EXPECT_LE(giver.n_given, other.n_begs * kGivenMost);
+}
+
+TEST(Finish, NumbersOfScopesComeAgainButNotThatOfOneWhoIsThere) {
+  constexpr std::uint64_t kNumbers = std::uint64_t{1} << 24;
+  detail::FinishTable table(3);
+  const FinishId kept = table.open(0);
+  std::uint64_t n_equal = 0;
+  for (std::uint64_t i = 0; i < kNumbers; ++i) {
+    const FinishId id = table.open(0);
+    n_equal += id == kept ? 1 : 0;
+    table.close(id);
+  }
+  EXPECT_EQ(n_equal, 0U);
+  EXPECT_EQ(table.size(), 1U);
+  EXPECT_EQ(table.open(0), kept + 2);  // they have come again
+}
+
 // A task of its core, that many from the last.
 struct Bound {
   std::uint64_t n_left;

@@ -214,6 +214,20 @@ TEST(Messages, ToOneNodeShareBuffersAndRuns) {
   }
 }
 
+TEST(Messages, ABufferLeavesAtOnceWhereItsCoreHasNothingElseToDo) {
+  MessageOptions options;
+  options.deadline = 3'600 * kSecond;
+  const auto nodes = simulate(2, 1, 1, options, [](Node& n) {
+    n.engine.set_on_start([](CoreContext& here) {
+      if (here.core() == 0) here.send<&message_test::nothing>(1);
+    });
+  });
+  EXPECT_EQ(nodes[1]->tallies[0].sum, 1U);
+  const CoreCounters counters = nodes[0]->engine.counters();
+  EXPECT_EQ(counters.n_buffers, 1U);
+  EXPECT_EQ(counters.n_full_buffers + counters.n_hurried_buffers + counters.n_late_buffers, 0U);
+}
+
 TEST(Messages, ABufferLeavesAtItsDeadlineThoughItsCoreIsBusy) {
   net::SimOptions network_options;
   network_options.n_nodes = 2;

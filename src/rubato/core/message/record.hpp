@@ -11,11 +11,11 @@
 //
 // apply() never blocks, and records that are applied on one core never overlap. With
 // apply(CoreContext&, ByteView payload) a record takes a payload of any size, valid during the
-// call. A record that says with prefetch(CoreContext&) what it will touch gets it asked for some
-// records ahead.
+// call. Of a record that says with touches(CoreContext&) where in memory it will read or write, that
+// line is asked for some records ahead.
 //
-// With prefetch_again(CoreContext&) a record with a payload asks once more, half as far ahead, for
-// what the first line said.
+// What lies behind that one, a record with a payload says with touches_then(CoreContext&), which may
+// read the first line: that is asked for half as far ahead. Null: none.
 //
 // A function and explicit arguments make a record, too: here.send<&add_edge>(owner, from, to).
 // Pointers, references and views among the arguments are refused by the compiler, since an address
@@ -32,6 +32,7 @@
 #include <utility>
 
 #include "rubato/base/bytes.hpp"
+#include "rubato/base/prefetch.hpp"
 #include "rubato/core/message/handlers.hpp"
 
 namespace rubato::core {
@@ -46,14 +47,12 @@ concept HasPayload = requires(const R& record, CoreContext& here, ByteView paylo
   record.apply(here, payload);
 };
 template <class R>
-concept HasPrefetch = requires(const R& record, CoreContext& here) {
-  record.prefetch(here);
+concept SaysTouched = requires(const R& record, CoreContext& here) {
+  record.touches(here);
 };
-
-// For what lies behind what prefetch() asked for; half as far ahead.
 template <class R>
-concept HasSecondPrefetch = requires(const R& record, CoreContext& here) {
-  record.prefetch_again(here);
+concept SaysTouchedThen = requires(const R& record, CoreContext& here) {
+  record.touches_then(here);
 };
 
 [[noreturn]] void throw_cut_record(std::size_t n_bytes);
@@ -75,8 +74,8 @@ static_assert(type_name<std::byte>() == "std::byte");
 template <Record R>
 struct Registered {
   static constexpr std::size_t kStride = round_up_8(sizeof(R));
-  // Far enough that a line from memory has come, near enough that the first-level cache has room.
-  static constexpr std::size_t kAhead = 48 * kStride;
+  // Far enough that a line from memory has come.
+  static constexpr std::size_t kAhead = 96 * kStride;
 
   // Where a record lies, in place: blocks are aligned for all of them.
   [[gnu::always_inline]] static const R& read(const std::byte* at) noexcept {
@@ -86,13 +85,13 @@ struct Registered {
     const std::byte* const end = at + n_bytes;
     if constexpr (HasPayload<R>) {
       apply_with_payloads(here, at, end);
-    } else if constexpr (HasPrefetch<R>) {
+    } else if constexpr (SaysTouched<R>) {
       const std::byte* ahead = at;
       const std::byte* const first = n_bytes < kAhead ? end : at + kAhead;
       for (; ahead != first; ahead += kStride)
-        read(ahead).prefetch(here);
+        prefetch_from_memory(read(ahead).touches(here));
       for (; ahead != end; ahead += kStride, at += kStride) {
-        read(ahead).prefetch(here);
+        prefetch_from_memory(read(ahead).touches(here));
         read(at).apply(here);
       }
       for (; at != end; at += kStride)
@@ -107,7 +106,7 @@ struct Registered {
   static void apply_with_payloads(CoreContext& here, const std::byte* at, const std::byte* end) {
     [[maybe_unused]] Ahead ahead{at, at};
     while (at != end) {
-      if constexpr (HasPrefetch<R>) ahead.ask(here, end);
+      if constexpr (SaysTouched<R>) ahead.ask(here, end);
       const std::byte* const next = behind(at, end);
       const std::byte* const record = at + kSizeBytes;
       read(record).apply(here, ByteView(record + kStride, size_at(at) - kStride));
@@ -124,15 +123,15 @@ struct Registered {
     void ask(CoreContext& here, const std::byte* end) {
       for (; n < kPayloadsAhead && first != end; ++n) {
         const std::byte* const next = behind(first, end);
-        read(std::exchange(first, next) + kSizeBytes).prefetch(here);
+        prefetch_from_memory(read(std::exchange(first, next) + kSizeBytes).touches(here));
         if (n >= kPayloadsAhead / 2) ask_again(here, end);
       }
       --n;
     }
     void ask_again([[maybe_unused]] CoreContext& here, [[maybe_unused]] const std::byte* end) {
-      if constexpr (HasSecondPrefetch<R>) {
+      if constexpr (SaysTouchedThen<R>) {
         const std::byte* const next = behind(second, end);
-        read(std::exchange(second, next) + kSizeBytes).prefetch_again(here);
+        prefetch_from_memory(read(std::exchange(second, next) + kSizeBytes).touches_then(here));
       }
     }
   };

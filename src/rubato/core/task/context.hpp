@@ -154,27 +154,28 @@ struct LeftStack {
 
 // Leaves this stack, with where it was in *save, for the one that was left at `to`.
 [[gnu::always_inline]] inline void switch_stacks(void** save, void* to) noexcept {
-  // Nothing is pushed: below the stack pointer lie 128 bytes that a leaf function may use.
+  // Nothing is pushed: below the stack pointer lie 128 bytes that a leaf function may use. `left` is no
+  // pointer, which loops would keep on the stack, too, from switch to switch.
   LeftStack left;
-  LeftStack* mine = &left;
   asm volatile(
-      "leaq 1f(%%rip), %%rax\n\t"
-      "movq %%rax, 0(%[mine])\n\t"
-      "movq %%rbx, 8(%[mine])\n\t"
-      "movq %%rbp, 16(%[mine])\n\t"
-      "movq %%rsp, 24(%[mine])\n\t"
-      "movq %[mine], (%[save])\n\t"
+      "leaq %[left], %%rax\n\t"
+      "leaq 1f(%%rip), %%rdx\n\t"
+      "movq %%rdx, 0(%%rax)\n\t"
+      "movq %%rbx, 8(%%rax)\n\t"
+      "movq %%rbp, 16(%%rax)\n\t"
+      "movq %%rsp, 24(%%rax)\n\t"
+      "movq %%rax, (%[save])\n\t"
       "movq 8(%[to]), %%rbx\n\t"
       "movq 16(%[to]), %%rbp\n\t"
       "movq 24(%[to]), %%rsp\n\t"
       "jmpq *0(%[to])\n"
       "1:"
-      : [save] "+D"(save), [to] "+S"(to), [mine] "+d"(mine)
+      : [save] "+D"(save), [to] "+S"(to), [left] "=m"(left)
       :
-      : "rax", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc", "xmm0",
-        "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
-        "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)",
-        "st(6)", "st(7)"
+      : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",
+        "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",
+        "st(5)", "st(6)", "st(7)"
 #ifdef __AVX512F__
         ,
         "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",

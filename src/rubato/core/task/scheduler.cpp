@@ -109,17 +109,18 @@ void Scheduler::end_of_slice() {
   count_slice();
   Worker& me = *running_;
   check_stack(me);
-  const bool are_few = tail_ - head_ < kFewReady && distance_of_many_ != UINT64_MAX;
-  prefetch_distance_ = are_few ? std::min(distance_of_many_, kDistanceOfFew) : distance_of_many_;
+  are_many_ = tail_ - head_ >= kFewReady;
+  const bool is_less = !are_many_ && distance_of_many_ != UINT64_MAX;
+  prefetch_distance_ = is_less ? std::min(distance_of_many_, kDistanceOfFew) : distance_of_many_;
   // What is checked at the next ends of slices, if the ring stays as it is, is far away where there
   // are many tasks: the worker is asked for two slices ahead, the end of its stack one ahead.
   const auto ready_in = [this](std::uint64_t n_turns) {
     return tail_ - head_ > n_turns ? ring_[(head_ + n_turns) & mask_].worker : nullptr;
   };
   if (const Worker* next = ready_in(2 * kSlice - 1); next != nullptr)
-    __builtin_prefetch(&next->stack_);
+    prefetch_from_memory(&next->stack_);
   if (const Worker* next = ready_in(kSlice - 1); next != nullptr)
-    __builtin_prefetch(next->stack_.low);
+    prefetch_from_memory(next->stack_.low);
   if (budget_ <= 0) {
     new_task_first_ = true;
     leave_for_driver(&push(&me).left_at);

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "rubato/base/error.hpp"
+#include "rubato/base/prefetch.hpp"
 #include "rubato/base/source_place.hpp"
 #include "rubato/base/time.hpp"
 #include "rubato/core/task/context.hpp"
@@ -303,14 +304,20 @@ class Scheduler {
     entry.worker = worker;
     return entry;
   }
+  // The stacks of many lie in memory, those of few in the second-level cache.
+  [[gnu::always_inline]] void ask_for(const char* stack) const noexcept {
+    if (are_many_) {
+      for (std::ptrdiff_t line = kPrefetchedFrom; line < kPrefetchedTo; ++line)
+        prefetch_from_memory(stack + line * kLine);
+    } else {
+      for (std::ptrdiff_t line = kPrefetchedFrom; line < kPrefetchedTo; ++line)
+        prefetch_for_write(stack + line * kLine);
+    }
+  }
   [[gnu::always_inline]] Ready pop() noexcept {
     const Ready next = ring_[head_++ & mask_];
-    if (tail_ - head_ > prefetch_distance_) {
-      const auto* stack =
-          static_cast<const char*>(ring_[(head_ + prefetch_distance_) & mask_].left_at);
-      for (std::ptrdiff_t line = kPrefetchedFrom; line < kPrefetchedTo; ++line)
-        __builtin_prefetch(stack + line * kLine, 1);
-    }
+    if (tail_ - head_ > prefetch_distance_)
+      ask_for(static_cast<const char*>(ring_[(head_ + prefetch_distance_) & mask_].left_at));
     return next;
   }
   // Leaves this stack for that of `to`, or of the driver if there is none.
@@ -377,6 +384,7 @@ class Scheduler {
   std::uint64_t tail_ = 0;
   std::uint64_t mask_ = 0;
   std::uint32_t countdown_ = kSlice;
+  bool are_many_ = true;              // that are ready
   std::uint64_t prefetch_distance_;   // UINT64_MAX: never
   Exceptions* exceptions_ = nullptr;  // of the thread that drives
 

@@ -59,6 +59,34 @@ TEST(Scheduler, who_yields_comes_after_all_that_were_ready) {
   EXPECT_EQ(order, "ababab");
 }
 
+// Each of many tasks says when it had its turns; some end before others, so that many become few.
+std::vector<std::uint32_t> turns_of_many(std::uint32_t prefetch_distance) {
+  constexpr std::uint32_t kTasks = 3'000;
+  Scheduler::Options of = options();
+  of.prefetch_distance = prefetch_distance;
+  Scheduler tasks(of);
+  std::vector<std::uint32_t> turns;
+  for (std::uint32_t i = 0; i < kTasks; ++i) {
+    tasks.spawn(
+        [&turns, i] {
+          for (std::uint32_t turn = 0; turn <= i % 7; ++turn) {
+            turns.push_back(i);
+            yield();
+          }
+        },
+        kSmall);
+  }
+  run(tasks);
+  return turns;
+}
+
+TEST(Scheduler, what_is_asked_for_ahead_changes_no_order) {
+  const std::vector<std::uint32_t> turns = turns_of_many(0);
+  ASSERT_EQ(turns.size(), 3'000U / 7 * 28 + 1 + 2 + 3 + 4);
+  for (const std::uint32_t distance : {1U, 8U, 32U, 5'000U})
+    EXPECT_EQ(turns_of_many(distance), turns) << distance;
+}
+
 TEST(Scheduler, a_task_that_yields_for_ever_keeps_no_new_task_out) {
   Scheduler tasks(options());
   bool done = false;

@@ -1,0 +1,90 @@
+// What a whole program takes and says: tasks of its loops, memory of its heaps, its deadlocks.
+
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "rubato/global/array.hpp"
+#include "rubato/global/delegate.hpp"
+#include "rubato/global/simulate_test.hpp"
+
+namespace rubato::global {
+namespace {
+
+std::uint64_t n_tasks_of_loop(std::uint64_t n_iterations, LoopOptions loop) {
+  SimulateOptions options;
+  options.n_nodes = 1;
+  std::uint64_t n_run = 0;
+  const auto run = simulate(
+      [&] {
+        forall(
+            0, n_iterations, [&](std::uint64_t) { ++n_run; }, loop);
+      },
+      options);
+  EXPECT_EQ(n_run, n_iterations);
+  return run.counters.n_pooled;
+}
+
+// Sixty-four tasks or more where there are that many iterations, so that others can help; none larger
+// than a task of 1,024, so that the last one does not keep all waiting.
+TEST(Program, ALoopIsCutIntoEnoughTasksIfNobodySaysHowLargeTheyAre) {
+  EXPECT_LE(n_tasks_of_loop(20, {}), 2 * 20U);
+  const std::uint64_t few = n_tasks_of_loop(6'400, {});
+  EXPECT_GE(few, 63U);
+  EXPECT_LE(few, 2 * 64U);
+  const std::uint64_t many = n_tasks_of_loop(1'000'000, {});
+  EXPECT_GE(many, 1'000'000U / 1'024);
+  EXPECT_LE(many, 4 * 1'000'000U / 1'024);
+  EXPECT_GE(n_tasks_of_loop(6'400, {10}), 639U);
+  EXPECT_LE(n_tasks_of_loop(6'400, {6'400}), 2U);
+}
+
+TEST(Program, ADeadlockOfTasksOnRealCoresIsToldByTheirNames) {
+  core::FullEmpty<int> never;
+  std::string text = "no deadlock";
+  try {
+    run_here(2, [&] {
+      finish([&] {
+        CoreContext::here().spawn([&] { static_cast<void>(never.read_ff()); }, {"reader"});
+      });
+    });
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  for (const char* const part :
+       {"deadlock", "'reader'", "program_test.cpp:", "for a cell to be full"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+}
+
+// Resident memory of this process, in bytes.
+std::uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t n_pages = 0;
+  statm >> n_pages >> n_pages;
+  return n_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Program, MemoryOfTheHeapsIsTakenAsItIsUsed) {
+  constexpr std::uint64_t kWords = std::uint64_t{1} << 27;  // 1 GiB
+  constexpr std::uint64_t kUsed = std::uint64_t{1} << 22;   // 32 MiB
+  net::LocalFabric fabric;
+  core::NodeHostOptions options;
+  options.n_cores = 1;
+  options.owns_process = false;
+  core::NodeHost host(fabric, options);
+  run(host, {}, [] {
+    const std::uint64_t before = resident_bytes();
+    const auto table = GlobalArray<std::uint64_t>::make(kWords);
+    EXPECT_LT(resident_bytes(), before + kUsed * 4);
+    forall(0, kUsed, [=](std::uint64_t i) { write(table[i], i); });
+    const std::uint64_t used = resident_bytes() - before;
+    EXPECT_GE(used, kUsed * 8);
+    EXPECT_LT(used, kUsed * 8 + (64U << 20));
+    table.free();
+  });
+}
+
+}  // namespace
+}  // namespace rubato::global
