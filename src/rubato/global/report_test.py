@@ -19,7 +19,8 @@ def total(name):
     return sum(node[name] for node in nodes)
 
 
-assert total("pooled_run") == total("pooled") > 10, nodes
+# Those that go to another node enter a pool there, too.
+assert total("pooled_run") == total("pooled") - total("given") > 10, nodes
 assert total("records_posted") == total("records_applied") > 0, nodes
 reasons = ["full", "hurried", "late", "idle"]
 for node in nodes:
@@ -30,9 +31,7 @@ for node in nodes:
     assert (node["buffers"] > 0) == (n_nodes > 1), node
 assert total("switches") >= total("tasks") > 0 and total("queued_max") > 0, nodes
 if n_nodes > 1:
-    assert total("buffers_idle") > 0 and total("given") > 0 and total("begs") > 0, nodes
-else:
-    assert total("stolen") > 0, nodes
+    assert total("buffers_idle") > 0 and total("begs") > 0, nodes
 trace = json.load(open("run.trace"))
 counters = trace["otherData"]["counters"]
 assert len(counters) == n_nodes, counters
