@@ -68,6 +68,7 @@ class Ring {
     return to < left_at_.size() ? to : to - left_at_.size();
   }
 
+  // NOLINTNEXTLINE(readability-identifier-naming): private
   inline static Ring* current_ = nullptr;
 
   StackPool pool_;
