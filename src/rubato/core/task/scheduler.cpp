@@ -378,7 +378,7 @@ Scheduler::Figures Scheduler::figures() const noexcept {
 
 std::string Scheduler::running_name() const {
   Worker* const worker =
-      std::atomic_ref(const_cast<Worker*&>(running_)).load(std::memory_order_relaxed);
+      std::atomic_ref(const_cast<Worker*&>(running_)).load(std::memory_order_acquire);
   if (worker == nullptr) return "";
   const detail::TaskLabel label = worker->label_.load();
   std::string text = "task ";

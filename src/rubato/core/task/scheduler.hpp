@@ -324,7 +324,7 @@ class Scheduler {
   [[gnu::always_inline]] void go(Worker* to, void** save, void* left_at) noexcept {
     Worker* const me = running_;
     RUBATO_DASSERT(me == nullptr || detail::StackPool::is_whole(me->stack_), name_of(*me));
-    std::atomic_ref(running_).store(to, std::memory_order_relaxed);  // with running_name()
+    std::atomic_ref(running_).store(to, std::memory_order_release);  // with running_name()
     if (exceptions_->caught != nullptr || exceptions_->n_uncaught != 0) [[unlikely]] {
       go_with_exceptions(me, to, save, left_at);
       return;
