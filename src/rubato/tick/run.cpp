@@ -110,6 +110,23 @@ SharingOptions tuned_sharing(const Problem& problem, SharingOptions sharing,
   return sharing;
 }
 
+// Epochs that cut the model anew make one part a node of it, which its first cut, into pieces, was not:
+// whether it can be cut so is found out here and not in the middle of the run.
+void check_cut_anew(const Problem& problem, SharingOptions& sharing, std::uint32_t n_nodes) {
+  if (!sharing.moves() || sharing.balance != Balance::repartition || sharing.n_pieces == 0) return;
+  if (!problem.repartitions()) return;
+  try {
+    (void)problem.partition(n_nodes);
+  } catch (const Error& error) {
+    if (!sharing.balance_is_default) {
+      throw Error("balance repartition: an epoch cuts the model into one part a node, and " +
+                      std::string(error.what()) + "; expected persistence, which moves pieces",
+                  error.code());
+    }
+    sharing.balance = Balance::persistence;
+  }
+}
+
 // Whether the run has epochs at which something may change.
 bool has_epochs(const Problem& problem, const SharingOptions& sharing) {
   if (sharing.tune) return true;
@@ -347,6 +364,7 @@ SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing, st
     replace_repartition(problem, sharing);
   if (sharing.tune) sharing = tuned_sharing(problem, std::move(sharing), n_nodes);
   if (sharing.n_pieces == kGoodPieces) sharing.n_pieces = n_good_pieces(problem, n_nodes, n_cores);
+  check_cut_anew(problem, sharing, n_nodes);
   return sharing;
 }
 

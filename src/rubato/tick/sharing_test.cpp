@@ -6,9 +6,11 @@
 
 #include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/graph/testing/hops.hpp"
+#include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
 #include "rubato/tick/run.hpp"
+#include "rubato/tick/testing/grid_worlds.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 
 namespace rubato::tick {
@@ -134,6 +136,37 @@ TEST(Sharing, what_cannot_be_cut_again_has_its_pieces_moved_unless_people_asked_
       usage_error_of([&] { (void)simulate(problem, Policy::parse("pieces(4)"), 30, options); });
   EXPECT_NE(what.find("balance repartition: this model cannot be cut again"), std::string::npos)
       << what;
+}
+
+// 16 pieces go on 5 nodes, 5 boxes do not go into 3 x 4 cells: told before the run, not at its epoch.
+TEST(Sharing, a_model_that_epochs_could_not_cut_again_is_refused_at_the_start) {
+  using Cells = testing::MixingGrid<2, 1, 1, true>;
+  Cells user;
+  user.grid.extent = {3, 4};
+  const ProblemOf<GridModel<Cells>, GridStore<Cells>, GridStoreOptions> problem{
+      GridModel<Cells>(user)};
+  SharingOptions sharing;
+  sharing.epoch = 3;
+  sharing.n_pieces = 16;
+  sharing.balance = Balance::repartition;
+  sharing.balance_is_default = false;
+  SimulationOptions options = of(sharing);
+  options.n_nodes = 5;
+  Tick first = -1;
+  options.at_start = [&](NodeId, NodeRun& run) { first = run.engine().end(); };
+  const std::string what =
+      usage_error_of([&] { (void)simulate(problem, Policy::parse("local"), 9, options); });
+  EXPECT_NE(
+      what.find("balance repartition: an epoch cuts the model into one part a node, and a grid "
+                "of 3 x 4 cells cannot be cut into 5 boxes"),
+      std::string::npos)
+      << what;
+  EXPECT_EQ(first, -1);
+  // Nobody has asked for the cut: pieces move.
+  options.sharing.balance_is_default = true;
+  EXPECT_EQ(chosen_sharing(problem, options.sharing, 5, 1).balance, Balance::persistence);
+  EXPECT_EQ(simulate(problem, Policy::parse("local"), 9, options).ticks, 9);
+  EXPECT_EQ(chosen_sharing(problem, options.sharing, 4, 1).balance, Balance::repartition);
 }
 
 // Three of four bugs start in a corner; pieces of it go to other nodes, and the slowest node has less

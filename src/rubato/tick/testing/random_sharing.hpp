@@ -53,11 +53,13 @@ template <class P>
   return sharing;
 }
 
-// Whether the model can be cut for the run.
+// Whether the model can be cut for the run, by epochs too.
 template <class P>
 [[nodiscard]] bool can_be_cut(const P& problem, const RunCase& c, const SharingOptions& sharing) {
   try {
     (void)problem.partition(c.n_nodes, sharing.n_pieces);
+    if (sharing.balance == Balance::repartition && problem.repartitions())
+      (void)problem.partition(c.n_nodes);
     return true;
   } catch (const Error&) {
     return false;
