@@ -79,11 +79,15 @@ class Jacobi {
   Jacobi(JacobiSystem system, JacobiOptions options);
 
   [[nodiscard]] Value init(VertexId /*v*/) const { return 0; }
-  [[nodiscard]] Value step(VertexId v, const Value& /*own*/, const tick::InEdges<Value>& in,
-                           Tick /*t*/) const {
-    double rest = (*system_.b)[v];
-    for (std::size_t i = 0; i < in.size(); ++i)
-      rest -= in.weight(i) * in.value(i);
+  // b_i less the terms of the row, by column.
+  using Sum = double;
+  [[nodiscard]] Sum begin(VertexId v, const Value& /*own*/, Tick /*t*/) const {
+    return (*system_.b)[v];
+  }
+  void interact(Sum& rest, const tick::InEdge<Value>& in, Tick /*t*/) const {
+    rest -= in.weight * in.value;
+  }
+  [[nodiscard]] Value finish(VertexId v, const Value& /*own*/, const Sum& rest, Tick /*t*/) const {
     return rest / (*system_.diagonal)[v];
   }
 

@@ -80,16 +80,13 @@ class PageRank {
   [[nodiscard]] Value init(VertexId v) const {
     return share(v, 1.0 / static_cast<double>(input_.graph->n_vertices()));
   }
-  [[nodiscard]] Value step(VertexId v, const Value& /*own*/, const tick::InEdges<Value>& in,
-                           Tick /*t*/) const {
-    double sum = 0;
-    if (out_weights_ == nullptr) {
-      for (std::size_t i = 0; i < in.size(); ++i)
-        sum += in.value(i);
-    } else {
-      for (std::size_t i = 0; i < in.size(); ++i)
-        sum += in.weight(i) * in.value(i);
-    }
+  // What the edges carry, added up by source.
+  using Sum = double;
+  [[nodiscard]] Sum begin(VertexId /*v*/, const Value& /*own*/, Tick /*t*/) const { return 0; }
+  void interact(Sum& sum, const tick::InEdge<Value>& in, Tick /*t*/) const {
+    sum += out_weights_ == nullptr ? in.value : in.weight * in.value;
+  }
+  [[nodiscard]] Value finish(VertexId v, const Value& /*own*/, const Sum& sum, Tick /*t*/) const {
     return share(v, base_ + options_.damping * sum);
   }
 

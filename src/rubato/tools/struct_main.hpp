@@ -44,6 +44,7 @@ using tick::Digraph;
 using tick::GridShape;
 using tick::GridSpan;
 using tick::Index;
+using tick::InEdge;
 using tick::InEdges;
 using tick::OutputColumn;
 using tick::OutputRows;

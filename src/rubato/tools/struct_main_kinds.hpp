@@ -165,13 +165,17 @@ consteval void explain_graph() {
           { u.init(v) } -> std::convertible_to<Value>;
         },
         "a graph model needs: Value init(VertexId v) const");
-    static_assert(
-        requires(const U& u, tick::VertexId v, const Value& own, const tick::InEdges<Value>& in,
-                 tick::Tick t) {
-          { u.step(v, own, in, t) } -> std::convertible_to<Value>;
-        },
-        "a graph model needs: Value step(VertexId v, Value own, const InEdges<Value>& in, Tick t) "
-        "const");
+    if constexpr (requires { typename U::Sum; }) {
+      static_assert(
+          tick::GraphHasInteract<U>,
+          "a graph model with a Sum needs it plain, and: Sum begin(VertexId v, const "
+          "Value& own, Tick t), void interact(Sum& sum, const InEdge<Value>& in, Tick t) "
+          "and Value finish(VertexId v, const Value& own, const Sum& sum, Tick t), const");
+    } else {
+      static_assert(tick::GraphHasStep<U>,
+                    "a graph model needs: Value step(VertexId v, Value own, const InEdges<Value>& "
+                    "in, Tick t) const, or Sum, begin, interact and finish");
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -43,8 +44,25 @@ struct GraphModelOptions {
   std::uint64_t tile_work = 1 << 16;
 };
 
+namespace detail {
+// What has come in of the edges of some vertices (HasInteract in tick/model.hpp): their sums as far as
+// the edges have come in order, and what came before its turn.
+template <class U>
+struct GraphContributions {
+  std::vector<typename GraphSum<U>::type> sums;                           // [vertices]
+  std::vector<std::size_t> n_taken;                                       // [vertices] edges
+  std::map<std::pair<std::size_t, std::size_t>, typename U::Value> kept;  // by vertex and edge
+};
+template <class U>
+struct GraphParts {};
+template <GraphHasInteract U>
+struct GraphParts<U> {
+  using Contributions = GraphContributions<U>;
+};
+}  // namespace detail
+
 template <GraphUser U>
-class GraphModel {
+class GraphModel : public detail::GraphParts<U> {
  public:
   using User = U;
   using Value = typename U::Value;
@@ -116,9 +134,43 @@ class GraphModel {
       }
       const InEdges<Value> in(slots, context.ids.data(), context.values.data(),
                               graph_->in_weights(v));
-      result.add(v, user_.step(v, to_step.values[i], in, t));
+      result.add(v, step_vertex(user_, v, to_step.values[i], in, t));
     }
     return result;
+  }
+
+  // The step in two parts (HasInteract in tick/model.hpp).
+  void interact(detail::GraphContributions<U>& in, const State& to_step, const State& other,
+                Tick t) const requires GraphHasInteract<U> {
+    if (in.sums.size() != to_step.ids.size()) in = begun(to_step, t);
+    for (std::size_t i = 0; i < to_step.ids.size(); ++i) {
+      const std::span<const VertexId> sources = graph_->in(to_step.ids[i]);
+      for (std::size_t e = in.n_taken[i]; e < sources.size(); ++e) {
+        const auto at = std::ranges::lower_bound(other.ids, sources[e]);
+        if (at == other.ids.end() || *at != sources[e]) continue;
+        const Value& value = other.values[static_cast<std::size_t>(at - other.ids.begin())];
+        in.kept.emplace(std::pair(i, e), value);
+      }
+      take_in_order(in, to_step.ids[i], i, t);
+    }
+  }
+  [[nodiscard]] State finish(const State& to_step, const detail::GraphContributions<U>& in,
+                             Tick t) const requires GraphHasInteract<U> {
+    const auto none = in.sums.empty() ? begun(to_step, t) : detail::GraphContributions<U>{};
+    const auto& came = in.sums.empty() ? none : in;
+    State result;
+    for (std::size_t i = 0; i < to_step.ids.size(); ++i) {
+      const VertexId v = to_step.ids[i];
+      RUBATO_ASSERT(came.n_taken[i] == graph_->in(v).size(), v, came.n_taken[i], t);
+      result.add(v, user_.finish(v, to_step.values[i], came.sums[i], t));
+    }
+    return result;
+  }
+  [[nodiscard]] static std::size_t contribution_bytes(
+      const detail::GraphContributions<U>& in) requires GraphHasInteract<U> {
+    constexpr std::size_t kNode = 4 * sizeof(void*);  // of a map, about
+    return in.sums.capacity() * sizeof(in.sums[0]) + in.n_taken.capacity() * sizeof(std::size_t) +
+           in.kept.size() * (sizeof(*in.kept.begin()) + kNode);
   }
 
   [[nodiscard]] State select(const State& state, const Query& q) const {
@@ -231,6 +283,28 @@ class GraphModel {
   [[nodiscard]] Tick stop_lag() const requires GraphHasStop<U> { return user_.stop_lag(); }
 
  private:
+  [[nodiscard]] detail::GraphContributions<U> begun(const State& to_step, Tick t) const {
+    detail::GraphContributions<U> in;
+    for (std::size_t i = 0; i < to_step.ids.size(); ++i)
+      in.sums.push_back(user_.begin(to_step.ids[i], to_step.values[i], t));
+    in.n_taken.assign(to_step.ids.size(), 0);
+    return in;
+  }
+  // Edges of vertex v, the i-th that is stepped, up to the first that has not come.
+  void take_in_order(detail::GraphContributions<U>& in, VertexId v, std::size_t i, Tick t) const {
+    const double* weights = graph_->in_weights(v);
+    for (;;) {
+      const std::size_t e = in.n_taken[i];
+      const auto turn = in.kept.find({i, e});
+      if (turn == in.kept.end()) return;
+      user_.interact(
+          in.sums[i],
+          InEdge<Value>{graph_->in(v)[e], turn->second, weights == nullptr ? 1.0 : weights[e]}, t);
+      in.kept.erase(turn);
+      ++in.n_taken[i];
+    }
+  }
+
   std::shared_ptr<const Digraph> graph_;
   U user_;
   GraphModelOptions options_;

@@ -47,6 +47,7 @@ class GraphStore final : public Store {
   using Model = GraphModel<U>;
   using Value = typename U::Value;
   using Measure = typename Model::Measure;
+  using Sum = typename detail::GraphSum<U>::type;
 
   // Both must outlive the store. Calls the user's init on what the node holds.
   GraphStore(const Model& model, const TypedPlan<VertexQuery>& typed,
@@ -80,9 +81,11 @@ class GraphStore final : public Store {
     const bool in_part = !ahead_.empty() && ahead_[region].tick == t;
     if (!in_part || ahead_[region].n_vertices == 0) make(region, t + 1);
     const StepPlaces at = places_of_step(region, t);
-    for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot) {
-      if (!in_part || ahead_[region].done[slot - begins_[region]] == 0)
-        step_vertex(at, region, slot, t);
+    if (in_part) {
+      step_rest(at, region, t);
+    } else {
+      for (std::size_t slot = begins_[region]; slot < begins_[region + std::size_t{1}]; ++slot)
+        step_whole(at, region, slot, t);
     }
     if ((t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1);
     if constexpr (GraphHasStop<U>) {
@@ -96,29 +99,9 @@ class GraphStore final : public Store {
   }
 
   [[nodiscard]] bool interacts() const override { return !ahead_.empty(); }
-  // Vertices all of whose in-edges come from the regions that are present.
+  // graph/detail/graph_store_ahead.hpp
   bool interact(RegionId region, Tick t, std::span<const RegionId> present,
-                std::uint32_t /*core*/) override {
-    Ahead& ahead = ahead_[region];
-    const std::size_t begin = begins_[region];
-    const std::size_t n = begins_[region + std::size_t{1}] - begin;
-    if (ahead.tick != t) ahead = {t, std::vector<std::uint8_t>(n, 0), 0, 0, 0};
-    std::vector<std::uint8_t> is_here(typed_.regions.size(), 0);
-    for (const RegionId input : present)
-      is_here[input] = 1;
-    const std::size_t n_before = ahead.n_vertices;
-    const std::size_t n_edges = ahead.n_edges;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (ahead.done[i] != 0 || !sees_all(begin + i, is_here)) continue;
-      if (ahead.n_vertices == 0) make(region, t + 1);
-      step_vertex(places_of_step(region, t), region, begin + i, t);
-      ahead.done[i] = 1;
-      ++ahead.n_vertices;
-      ahead.n_edges += in_begins_[begin + i + 1] - in_begins_[begin + i];
-    }
-    ahead.cost = cost_of(ahead.n_vertices - n_before, ahead.n_edges - n_edges);
-    return ahead.n_vertices > n_before;
-  }
+                std::uint32_t core) override;
   [[nodiscard]] Nanos interact_cost(RegionId region) const override { return ahead_[region].cost; }
 
   void pack(std::uint32_t neighbour, Tick t, Writer& out) override {
@@ -223,7 +206,7 @@ class GraphStore final : public Store {
     return kMicrosecond + static_cast<Nanos>(static_cast<double>(n_bytes) / options_.bytes_per_ns);
   }
   [[nodiscard]] std::size_t bytes() const override {
-    return values_.capacity() * sizeof(Value) + bytes_outside_.load();
+    return values_.capacity() * sizeof(Value) + bytes_outside_.load() + bytes_ahead_.load();
   }
 
   [[nodiscard]] const Model& model() const noexcept { return model_; }
@@ -296,11 +279,17 @@ class GraphStore final : public Store {
   // What interact() has done of a region's next step.
   struct Ahead {
     Tick tick = -1;
-    std::vector<std::uint8_t> done;  // [vertices of the region]
-    std::size_t n_vertices = 0;
-    std::size_t n_edges = 0;
-    Nanos cost = 0;  // of the last call
+    std::vector<std::uint32_t>
+        taken;                   // [vertices of the region] edges; kAll: the vertex is stepped
+    std::vector<Sum> sums;       // [vertices of the region] where edges are taken one by one
+    std::size_t n_vertices = 0;  // that are stepped
+    std::size_t n_edges = 0;     // that are taken
+    Nanos cost = 0;              // of the last call
   };
+  static constexpr std::uint32_t kAll = UINT32_MAX;
+  [[nodiscard]] static std::size_t bytes_of(const Ahead& ahead) noexcept {
+    return ahead.taken.capacity() * sizeof(ahead.taken[0]) + ahead.sums.capacity() * sizeof(Sum);
+  }
 
   // Where the values of a step lie.
   struct StepPlaces {
@@ -309,27 +298,36 @@ class GraphStore final : public Store {
     Value* after = nullptr;
     ValuesElsewhere<Value> elsewhere{};
   };
-  // REQUIRES: made(region, t + 1).
+  // REQUIRES for `after`: made(region, t + 1).
   [[nodiscard]] StepPlaces places_of_step(RegionId region, Tick t) noexcept {
     return {row(t),
             place(region, t),
             place(region, t + 1),
             {region_of_.data(), begins_.data(), outside_of(t)}};
   }
-  void step_vertex(const StepPlaces& at, RegionId region, std::size_t slot, Tick t) {
-    const InEdges<Value> in{
-        std::span(in_slots_).subspan(in_begins_[slot], in_begins_[slot + 1] - in_begins_[slot]),
-        vertices_.data(), at.now, model_.graph().in_weights(vertices_[slot]),
-        at.elsewhere.places == nullptr ? nullptr : &at.elsewhere};
+  [[nodiscard]] InEdges<Value> in_edges(const StepPlaces& at, std::size_t slot) const {
+    return {std::span(in_slots_).subspan(in_begins_[slot], in_begins_[slot + 1] - in_begins_[slot]),
+            vertices_.data(), at.now, model_.graph().in_weights(vertices_[slot]),
+            at.elsewhere.places == nullptr ? nullptr : &at.elsewhere};
+  }
+  void step_whole(const StepPlaces& at, RegionId region, std::size_t slot, Tick t) {
     const std::size_t i = slot - begins_[region];
-    at.after[i] = model_.user().step(vertices_[slot], at.before[i], in, t);
+    at.after[i] = step_vertex(model_.user(), vertices_[slot], at.before[i], in_edges(at, slot), t);
   }
-  [[nodiscard]] bool sees_all(std::size_t slot, const std::vector<std::uint8_t>& is_here) const {
-    for (std::size_t e = in_begins_[slot]; e < in_begins_[slot + 1]; ++e) {
-      if (is_here[region_of_[in_slots_[e]]] == 0) return false;
-    }
-    return true;
-  }
+
+  // Steps in part (`ahead_`), in graph/detail/graph_store_ahead.hpp. Vertex i of a region is the one of
+  // slot begins_[region] + i.
+  void start_ahead(RegionId region, Tick t);
+  // Of the edges into a slot, how many are here without a gap, of which `n` are known to be.
+  [[nodiscard]] std::uint32_t edges_here(std::size_t slot, std::uint32_t n,
+                                         const std::vector<std::uint8_t>& is_here) const;
+  // The edges of a vertex up to n_here, which is not all.
+  void take_part(RegionId region, Tick t, std::size_t i, std::uint32_t n_here);
+  // A vertex all of whose edges are here, whatever was taken of it.
+  void step_from(const StepPlaces& at, RegionId region, std::size_t i, Tick t);
+  // What interact() has left of a region's step.
+  void step_rest(const StepPlaces& at, RegionId region, Tick t);
+
   [[nodiscard]] Nanos cost_of(std::size_t n_vertices, std::size_t n_edges) const noexcept {
     return static_cast<Nanos>(options_.ns_per_vertex * static_cast<double>(n_vertices) +
                               options_.ns_per_edge * static_cast<double>(n_edges));
@@ -563,6 +561,7 @@ class GraphStore final : public Store {
   std::vector<std::unique_ptr<Value[]>> outside_;            // [window][regions]
   std::unique_ptr<std::atomic<std::uint32_t>[]> n_outside_;  // [window] of regions
   std::atomic<std::size_t> bytes_outside_{0};
+  std::atomic<std::size_t> bytes_ahead_{0};
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };
@@ -592,3 +591,5 @@ GraphStore<U>::GraphStore(const Model& model, const TypedPlan<VertexQuery>& type
 }
 
 }  // namespace rubato::tick
+
+#include "rubato/tick/graph/detail/graph_store_ahead.hpp"  // IWYU pragma: export

@@ -10,7 +10,9 @@
 //     }
 //   };
 // A step sees its in-edges ascending by source, equal ones as they came: combine in that order and
-// the bits are the same for every partition. GraphModel (graph_model.hpp) generates the eight
+// the bits are the same for every partition. Where edges are taken up one by one, as in most models,
+// the step is better written in parts (GraphHasInteract below): a vertex then goes as far as its
+// sources have come. GraphModel (graph_model.hpp) generates the eight
 // functions of [Ticks Table 1], GraphStore (graph_store.hpp) runs them fast.
 
 #include <concepts>
@@ -40,6 +42,14 @@ struct ValuesElsewhere {
   }
 };
 
+// One edge into a vertex. Valid during the call that it is given to.
+template <class Value>
+struct InEdge {
+  VertexId source = 0;
+  const Value& value;  // at the source
+  double weight = 1;
+};
+
 // The edges into one vertex with the values at their sources. A view: valid during the step.
 template <class Value>
 class InEdges {
@@ -62,6 +72,9 @@ class InEdges {
   [[nodiscard]] double weight(std::size_t i) const noexcept {
     return weights_ == nullptr ? 1.0 : weights_[i];
   }
+  [[nodiscard]] InEdge<Value> edge(std::size_t i) const noexcept {
+    return {source(i), value(i), weight(i)};
+  }
 
  private:
   std::span<const std::uint32_t> slots_;
@@ -71,14 +84,35 @@ class InEdges {
   const ValuesElsewhere<Value>* elsewhere_;
 };
 
-// Value: plain bytes without padding (Unpadded). Both functions are const and pure.
 template <class U>
-concept GraphUser = requires(const U& u, VertexId v, const typename U::Value& own,
-                             const InEdges<typename U::Value>& in, Tick t) {
-  requires Unpadded<typename U::Value>;
-  { u.init(v) } -> std::convertible_to<typename U::Value>;
+concept GraphHasStep = requires(const U& u, VertexId v, const typename U::Value& own,
+                                const InEdges<typename U::Value>& in, Tick t) {
   { u.step(v, own, in, t) } -> std::convertible_to<typename U::Value>;
 };
+// In place of step(), the step of a vertex in parts [AsyTick 3.2, Table 1]:
+//   using Sum = ..;                                        plain; what has been taken up
+//   Sum begin(VertexId v, const Value& own, Tick t) const;
+//   void interact(Sum& sum, const InEdge<Value>& in, Tick t) const;   once for each edge into v
+//   Value finish(VertexId v, const Value& own, const Sum& sum, Tick t) const;
+// Edges are taken up ascending by source, equal ones as they came, whenever their values come: those
+// that come before their turn wait for it, and the bits are those of a step that has all of them.
+template <class U>
+concept GraphHasInteract = requires(const U& u, VertexId v, const typename U::Value& own,
+                                    typename U::Sum& sum, const InEdge<typename U::Value>& in,
+                                    Tick t) {
+  requires Plain<typename U::Sum>;
+  { u.begin(v, own, t) } -> std::convertible_to<typename U::Sum>;
+  u.interact(sum, in, t);
+  { u.finish(v, own, sum, t) } -> std::convertible_to<typename U::Value>;
+};
+
+// Value: plain bytes without padding (Unpadded). All functions are const and pure.
+template <class U>
+concept GraphUser = requires(const U& u, VertexId v) {
+  requires Unpadded<typename U::Value>;
+  { u.init(v) } -> std::convertible_to<typename U::Value>;
+}
+&&(GraphHasStep<U> || GraphHasInteract<U>);
 
 // Optional: the stop condition of tick/model.hpp, measured vertex by vertex. Adding a vertex to a
 // measure, too, must be exactly associative and commutative.
@@ -111,6 +145,37 @@ template <GraphHasStop U>
 struct GraphMeasure<U> {
   using type = typename U::Measure;
 };
+
+struct NoSum {};
+template <class U>
+struct GraphSum {
+  using type = NoSum;
+};
+template <GraphHasInteract U>
+struct GraphSum<U> {
+  using type = typename U::Sum;
+};
+
+// Takes up edges [first, last).
+template <GraphHasInteract U>
+void take_edges(const U& user, typename U::Sum& sum, const InEdges<typename U::Value>& in,
+                std::size_t first, std::size_t last, Tick t) {
+  for (std::size_t i = first; i < last; ++i)
+    user.interact(sum, in.edge(i), t);
+}
 }  // namespace detail
+
+// The step of one vertex that has all of its edges.
+template <GraphUser U>
+[[nodiscard]] typename U::Value step_vertex(const U& user, VertexId v, const typename U::Value& own,
+                                            const InEdges<typename U::Value>& in, Tick t) {
+  if constexpr (GraphHasInteract<U>) {
+    typename U::Sum sum = user.begin(v, own, t);
+    detail::take_edges(user, sum, in, 0, in.size(), t);
+    return user.finish(v, own, sum, t);
+  } else {
+    return user.step(v, own, in, t);
+  }
+}
 
 }  // namespace rubato::tick

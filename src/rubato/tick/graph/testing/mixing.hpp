@@ -51,6 +51,31 @@ class Mixing {
   Tick lag_;
 };
 
+// The same values with the step in parts.
+class MixingInParts : public Mixing {
+ public:
+  using Mixing::Mixing;
+  [[nodiscard]] Mixed step(VertexId v, const Mixed& own, const InEdges<Mixed>& in,
+                           Tick t) const = delete;
+
+  struct Sum {
+    Mixed mixed;
+    std::uint64_t n_edges = 0;
+  };
+  [[nodiscard]] Sum begin(VertexId v, const Mixed& own, Tick t) const {
+    return {{hash_words(own.hash, v, static_cast<std::uint64_t>(t)), own.sum / 3}};
+  }
+  void interact(Sum& sum, const InEdge<Mixed>& in, Tick /*t*/) const {
+    sum.mixed.hash = hash_words(sum.mixed.hash, in.source, in.value.hash);
+    sum.mixed.sum += in.value.sum * in.weight;
+    ++sum.n_edges;
+  }
+  [[nodiscard]] Mixed finish(VertexId /*v*/, const Mixed& /*own*/, const Sum& sum,
+                             Tick /*t*/) const {
+    return {sum.mixed.hash, sum.mixed.sum / static_cast<double>(1 + sum.n_edges)};
+  }
+};
+
 // Loops, equal edges, vertices without edges and separate components included; some are nearly
 // local, so that partitions have an inside, others are small worlds.
 inline std::shared_ptr<const Digraph> random_graph(std::uint64_t seed) {
@@ -79,10 +104,11 @@ inline std::shared_ptr<const Digraph> random_graph(std::uint64_t seed) {
   return std::make_shared<const Digraph>(n, sources, targets, weights);
 }
 
-inline GraphModel<Mixing> random_model(std::uint64_t seed) {
+template <class U = Mixing>
+GraphModel<U> random_model(std::uint64_t seed) {
   RandomStream random(seed, 12);
   const bool stops = random.between(0, 3) == 0;
-  const Mixing user(seed, stops ? random.between(1, 4) : 0, random.between(0, 5));
+  const U user(seed, stops ? random.between(1, 4) : 0, random.between(0, 5));
   return {random_graph(seed), user, {static_cast<std::uint64_t>(random.between(1, 200))}};
 }
 
