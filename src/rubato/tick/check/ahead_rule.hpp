@@ -8,9 +8,9 @@
 
 namespace rubato::tick::detail {
 
-// Adds the rule "ahead-of-inputs" if the store has such a part and the model several regions: two
-// nodes that are alike step some ticks; one goes ahead of each step with random subsets of its inputs,
-// more and more of them, and what both have saved must be the same bytes. Blocks; uses one thread.
+// Adds the rule "ahead-of-inputs" if the store has such a part and the model several regions: under some
+// random cuts into pieces, two nodes that are alike step some ticks; one goes ahead of each step with
+// random subsets of its inputs, more and more of them, and what both have saved must be the same bytes. Blocks; uses one thread.
 void check_ahead(const Problem& problem, const CheckOptions& options, CheckReport& report);
 
 }  // namespace rubato::tick::detail

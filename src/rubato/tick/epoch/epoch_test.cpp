@@ -222,6 +222,58 @@ TEST(Epochs, a_school_in_a_corner_is_shared_evenly_after_one) {
   EXPECT_LT(largest_share(problem, 4), 0.3);
 }
 
+// When the steps of each tick began and ended, on any node.
+class StepTimes final : public core::Observer {
+ public:
+  explicit StepTimes(Tick ticks)
+      : begin_(static_cast<std::size_t>(ticks), INT64_MAX),
+        end_(static_cast<std::size_t>(ticks), 0) {}
+
+  void on_work(NodeId /*node*/, std::uint32_t /*core*/, const core::Work& work, Nanos begin,
+               Nanos end) noexcept override {
+    if (work.kind != step_own) return;
+    const auto t = static_cast<std::size_t>(work.tick);
+    begin_[t] = std::min(begin_[t], begin);
+    end_[t] = std::max(end_[t], end);
+  }
+  void on_sent(NodeId, NodeId, std::size_t, Nanos) noexcept override {}
+  void on_taken(NodeId, NodeId, std::size_t, Nanos) noexcept override {}
+
+  // For how long steps of tick t and later ones had run when the last one before t ended; negative if
+  // all waited for it.
+  [[nodiscard]] Nanos overlap(Tick t) const {
+    const auto at = begin_.begin() + t;
+    return *std::ranges::max_element(end_.begin(), end_.begin() + t) -
+           *std::ranges::min_element(at, begin_.end());
+  }
+
+ private:
+  std::vector<Nanos> begin_;  // [ticks]
+  std::vector<Nanos> end_;
+};
+
+// [AsyTick 5.2]: who is done with the ticks before an epoch goes on, while others are not.
+TEST(Epochs, nobody_stops_for_pieces_that_move) {
+  constexpr Tick kTicks = 40;
+  constexpr Tick kEpoch = 5;
+  PointsCosts costs;
+  costs.tuple = 20'000;  // a tick takes some ms: what moves is a small part of it
+  const BugProblem problem{PointsModel(Bugs(skewed_world(600))), costs};
+  for (const char* policy : {"schedule(3)", "k2m2d3", "pieces(6)"}) {
+    SCOPED_TRACE(policy);
+    StepTimes times(kTicks);
+    SimulationOptions options = simulated(4, kEpoch);
+    options.sharing.n_pieces = 64;
+    options.sharing.balance = Balance::persistence;
+    options.slowdowns = {1, 2, 1, 1};
+    options.observer = &times;
+    const RunResult run = simulate(problem, Policy::parse(policy), kTicks, options);
+    EXPECT_GT(run.pieces_moved(), 10);
+    for (Tick t = kEpoch; t < kTicks; t += kEpoch)
+      EXPECT_GT(times.overlap(t), 0) << "epoch at tick " << t;
+  }
+}
+
 // The most tuples that a state had which went through a function of the model.
 class WatchedSwarm : public SwarmModel {
  public:

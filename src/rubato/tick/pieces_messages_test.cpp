@@ -1,0 +1,140 @@
+// When fragments of policy pieces leave: with others to the same node, as long as there is something
+// else to do and nobody has waited for long [AsyTick 4.2].
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rubato/tick/dataflow.hpp"
+#include "rubato/tick/testing/order_watch.hpp"
+
+namespace rubato::tick {
+namespace {
+
+constexpr RegionId kHalo = 6;
+
+// Node 0 of two. Pieces 0 to 3 are read by the other node, of which 1 to 3 read what never comes; 4
+// and 5 lie inside.
+Plan four_at_the_border() {
+  Plan plan;
+  plan.n_nodes = 2;
+  plan.policy = Policy::parse("pieces(6)");
+  plan.n_own = 6;
+  plan.regions.resize(7);
+  plan.regions[kHalo] = {1, 0};
+  for (RegionId region = 0; region < plan.n_own; ++region) {
+    std::vector<RegionId> inputs{region};
+    if (region >= 1 && region <= 3) inputs.push_back(kHalo);
+    plan.inputs.append(inputs);
+  }
+  plan.inputs.append({});
+  plan.link_readers();
+  Neighbour other;
+  other.node = 1;
+  other.sends_here = other.receives = true;
+  other.sources = {0, 1, 2, 3};
+  other.regions = {kHalo};
+  other.pieces.append(other.regions);
+  plan.neighbours.push_back(other);
+  plan.set_depths();
+  return plan;
+}
+
+// A clock that stands still but for what a test adds, and what is sent.
+class Outgoing final : public core::Port {
+ public:
+  void send(core::NodeId to, Bytes bytes) override {
+    EXPECT_EQ(to, 1U);
+    detail::MessageHeader header{};
+    ASSERT_GE(bytes.size(), sizeof header);
+    std::memcpy(&header, bytes.data(), sizeof header);
+    EXPECT_EQ(header.type, detail::MessageType::pieces);
+    n_fragments.push_back(header.detail);
+  }
+  void wake_at(Nanos) override {}
+  [[nodiscard]] Nanos now() const noexcept override { return time; }
+
+  Nanos time = 0;
+  std::vector<std::uint32_t> n_fragments;  // [messages]
+};
+
+class PiecesMessages : public ::testing::Test {
+ protected:
+  PiecesMessages() { flow_.start(port_); }
+
+  // Runs the next work, which takes `took`; "step REGION@TICK", "part REGION@TICK" of the asynchronous
+  // part of one, "pack N" or "" if there is none.
+  std::string run(Nanos took) {
+    core::Work work;
+    if (!flow_.next_work(0, work)) return "";
+    flow_.run(work, 0);
+    const std::size_t n_sent = port_.n_fragments.size();
+    port_.time += took;
+    flow_.on_finished(port_, work);
+    if (port_.n_fragments.size() > n_sent)
+      return "pack " + std::to_string(port_.n_fragments.back());
+    return (work.kind == step_own ? "step " : "part ") + std::to_string(work.index) + "@" +
+           std::to_string(work.tick);
+  }
+
+  // Up to the first message. At tick 0 all inputs are there: all four sources have a fragment.
+  void run_tick_0() {
+    for (const char* expected : {"step 0@0", "step 1@0", "step 2@0", "step 3@0"})
+      EXPECT_EQ(run(1), expected);
+  }
+
+  Plan plan_ = four_at_the_border();
+  testing::BookStore store_{plan_};
+  Dataflow flow_{plan_, store_, {.ticks = 30}};
+  Outgoing port_;
+};
+
+TEST_F(PiecesMessages, fragments_of_a_whole_tick_leave_together_at_once) {
+  run_tick_0();
+  EXPECT_EQ(run(1), "pack 4");
+}
+
+// Of one source alone, while others wait for inputs.
+TEST_F(PiecesMessages, a_fragment_waits_for_others_while_there_is_work_and_leaves_at_its_deadline) {
+  run_tick_0();
+  EXPECT_EQ(run(1), "pack 4");
+  std::vector<std::string> steps;
+  for (int i = 0; i < 3; ++i)
+    steps.push_back(run(1));
+  EXPECT_EQ(steps, (std::vector<std::string>{"step 4@0", "step 5@0", "step 0@1"}));
+  const Nanos since = port_.time;
+  EXPECT_EQ(run(50 * kMicrosecond), "step 4@1");
+  EXPECT_EQ(run(50 * kMicrosecond), "step 5@1");
+  EXPECT_EQ(run(99 * kMicrosecond), "step 0@2");
+  EXPECT_LT(port_.time - since, 200 * kMicrosecond);
+  EXPECT_EQ(run(kMicrosecond), "step 4@2");
+  EXPECT_GE(port_.time - since, 200 * kMicrosecond);
+  EXPECT_EQ(run(1), "pack 2");
+  EXPECT_EQ(run(1), "step 5@2");
+}
+
+TEST_F(PiecesMessages, a_node_with_nothing_else_to_do_sends_what_it_has) {
+  run_tick_0();
+  EXPECT_EQ(run(1), "pack 4");
+  // The clock stands: four fragments of the source that goes on are as much as a tick has, and what is
+  // left when nothing more can run leaves then.
+  std::string last;
+  std::uint32_t n_steps = 0;
+  for (std::string next = run(0); !next.empty(); next = run(0)) {
+    n_steps += next.starts_with("step 0@") ? 1 : 0;
+    if (!next.starts_with("part ")) last = next;
+  }
+  std::uint32_t n_sent = 0;
+  for (const std::uint32_t n : port_.n_fragments) {
+    EXPECT_LE(n, 4U);
+    n_sent += n;
+  }
+  EXPECT_EQ(n_sent, 4 + n_steps);
+  EXPECT_NE(n_steps % 4, 0U);  // else nothing was left
+  EXPECT_EQ(last, "pack " + std::to_string(n_steps % 4));
+}
+
+}  // namespace
+}  // namespace rubato::tick
