@@ -166,8 +166,7 @@ void add_options(CLI::App& parser, CompareOptions& options) {
   };
   const auto at_least_1 = CLI::Range(1U, 1'000'000U).description("");
   add("--policies", options.policies,
-      (std::string("Separated by commas; gains are told over local, or the first: ") + kPolicyHelp)
-          .c_str())
+      ("Separated by commas; gains are told over local, or the first: " + policy_help()).c_str())
       ->capture_default_str();
   add("--nodes,-n", options.n_nodes, "Virtual nodes, or processes")
       ->capture_default_str()

@@ -2,6 +2,7 @@
 // what is told of skew.
 
 #include <algorithm>
+#include <sstream>
 
 #include "rubato/tools/run/program_test.hpp"
 
@@ -72,6 +73,22 @@ TEST(RunPieces, PiecesOfGridsAndGeneralModelsMoveAndKeepTheirBits) {
   }
 }
 
+// A row of the table of the run along its ticks: means of two ticks here, six of them.
+void expect_row_by_tick(const std::string& err, const std::string& name,
+                        const std::vector<double>& by_tick) {
+  const std::size_t at = err.find("skew:   " + name);
+  ASSERT_NE(at, std::string::npos) << err;
+  std::istringstream row(
+      err.substr(at + 8 + name.size(), err.find('\n', at) - at - 8 - name.size()));
+  for (std::size_t i = 0; i < by_tick.size(); i += 2) {
+    double shown = -1;
+    row >> shown;
+    EXPECT_NEAR(shown, (by_tick[i] + by_tick[i + 1]) / 2, 0.00501) << name << " from tick " << i;
+  }
+  std::string rest;
+  EXPECT_FALSE(row >> rest) << rest;
+}
+
 TEST(RunPieces, TellsHowPiecesLayOnNodes) {
   const std::vector<std::string> pieces{"run",      "nbody", "--bodies",   "500",
                                         "--ticks",  "12",    "--policy",   "asytick",
@@ -108,6 +125,8 @@ TEST(RunPieces, TellsHowPiecesLayOnNodes) {
                             " s with a barrier at each tick; the run took ", ": skew absorbed ",
                             " of the steps of the 5 ticks after it were too\n"})
     EXPECT_NE(answer.err.find(words), std::string::npos) << words << " in " << answer.err;
+  expect_row_by_tick(answer.err, "lambda_L", skew.at("computation").at("by_tick"));
+  expect_row_by_tick(answer.err, "lambda_C", skew.at("communication").at("by_tick"));
 }
 
 TEST(RunPieces, TellsNoSkewWhereThereIsNone) {

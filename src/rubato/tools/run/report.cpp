@@ -270,6 +270,28 @@ void put_choices(io::JsonWriter& json, const tick::RunResult& result) {
   json.end_array();
 }
 
+// Both lambdas along the run: means of stretches of ticks, of which there are ten at most.
+std::string skew_by_tick(const tick::SkewFigures& skew) {
+  constexpr std::size_t kStretchesMost = 10;
+  const std::size_t stretch = (skew.n_ticks + kStretchesMost - 1) / kStretchesMost;
+  std::string ticks = stretch == 1 ? "skew: tick        " : "skew: from tick   ";
+  std::string lambda_l = "skew:   lambda_L  ";
+  std::string lambda_c = "skew:   lambda_C  ";
+  const auto mean = [](const std::vector<double>& values, std::size_t first, std::size_t last) {
+    double sum = 0;
+    for (std::size_t t = first; t < last; ++t)
+      sum += values[t];
+    return sum / static_cast<double>(last - first);
+  };
+  for (std::size_t t = 0; t < skew.n_ticks; t += stretch) {
+    const std::size_t last = std::min(t + stretch, skew.n_ticks);
+    ticks += fmt::format(" {:>6}", skew.begin + static_cast<tick::Tick>(t));
+    lambda_l += fmt::format(" {:>6.2f}", mean(skew.computation.by_tick, t, last));
+    lambda_c += fmt::format(" {:>6.2f}", mean(skew.communication.by_tick, t, last));
+  }
+  return ticks + "\n" + lambda_l + "\n" + lambda_c + "\n";
+}
+
 std::string skew_lines(const tick::SkewFigures& skew, tick::Tick n_ticks) {
   if (skew.n_ticks == 0) return "";
   const auto n_seen = static_cast<tick::Tick>(skew.n_ticks);
@@ -280,6 +302,7 @@ std::string skew_lines(const tick::SkewFigures& skew, tick::Tick n_ticks) {
       "skew: {:.1f} % of stepping ran ahead of inputs that were missing\n",
       imbalance_words(skew.computation), imbalance_words(skew.communication), part,
       100 * skew.asynchronous_share);
+  text += skew_by_tick(skew);
   if (const std::optional<double> absorbed = skew.absorbed()) {
     text += fmt::format(
         "skew: its steps take {:.4g} s shared evenly, {:.4g} s with a barrier at each tick; "

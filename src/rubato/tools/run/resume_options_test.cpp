@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "rubato/tick/checkpoint/manifest.hpp"
 #include "rubato/tools/run/program_test.hpp"
 
 namespace rubato::tools {
@@ -28,6 +29,45 @@ class ResumeOptions : public ::testing::Test {
 
   const std::string folder_ = scratch("resumed");
 };
+
+// What another program or machine has written: another version of the model is refused, another build
+// and another kind of processor are told, since their bits may be others.
+TEST_F(ResumeOptions, a_checkpoint_of_another_version_is_refused_and_of_another_build_told) {
+  const std::vector<std::string> words = {"heat", "--width", "40", "--height",
+                                          "30",   "--ticks", "20"};
+  const std::string whole =
+      checksum_of(run(words, {"--checkpoint-every", "10", "--checkpoint", folder_}));
+  const std::string from = folder_ + "/tick-00000010";
+  const tick::Manifest saved = tick::read_manifest(tick::manifest_path(from));
+  const std::vector<std::string> resumed = {"heat", "--resume", from};
+  EXPECT_EQ(run(resumed).err.find("written by another"), std::string::npos);
+  const auto answer_to = [&](auto&& change) {
+    tick::Manifest other = saved;
+    change(other);
+    tick::write_manifest(tick::manifest_path(from), other);
+    return run(resumed);
+  };
+  const Answer version = answer_to([](tick::Manifest& m) { ++m.model_version; });
+  EXPECT_EQ(version.code, 3);
+  EXPECT_NE(version.err.find(from + ": expected version " + std::to_string(saved.model_version) +
+                             " of heat, found " + std::to_string(saved.model_version + 1)),
+            std::string::npos)
+      << version.err;
+  const Answer build = answer_to([](tick::Manifest& m) {
+    ++m.build;
+    m.program = "rubato 9.9.9 of elsewhere";
+  });
+  EXPECT_EQ(checksum_of(build), whole);
+  EXPECT_NE(build.err.find(from + " was written by another build, rubato 9.9.9 of elsewhere: the "
+                                  "bits may differ"),
+            std::string::npos)
+      << build.err;
+  const Answer processor = answer_to([](tick::Manifest& m) { m.instructions ^= 1; });
+  EXPECT_EQ(checksum_of(processor), whole);
+  EXPECT_NE(processor.err.find("was written by another kind of processor: the bits may differ"),
+            std::string::npos)
+      << processor.err;
+}
 
 TEST_F(ResumeOptions, a_branch_says_so_and_its_energy_is_compared_with_where_it_began) {
   ASSERT_EQ(run({"nbody", "--bodies", "400", "--ticks", "20", "--checkpoint-every", "10",

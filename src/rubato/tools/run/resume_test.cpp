@@ -67,6 +67,8 @@ const std::vector<std::vector<std::string>>& small_runs() {
       {"heat", "--width", "60", "--height", "40", "--edge", "20", "--ticks", "30"},
       {"fish", "--fish", "600", "--seed", "7", "--ticks", "30"},
       {"traffic", "--columns", "6", "--rows", "6", "--seed", "3", "--ticks", "30"},
+      {"nbody", "--bodies", "300", "--dimensions", "3", "--ticks", "30"},
+      {"jacobi", "--rows", "400", "--tolerance", "0", "--ticks", "30"},
       {"pagerank", "--vertices", "500", "--tolerance", "0", "--ticks", "30"}};
   return runs;
 }

@@ -195,7 +195,7 @@ RunOnModel prepare(CLI::App& parser, const tick::App& model) {
     return parser.add_option(names, target, help)->type_name("")->group(group);
   };
   options->policy_option =
-      add("--policy", options->system.policy, kPolicyHelp)->capture_default_str();
+      add("--policy", options->system.policy, policy_help().c_str())->capture_default_str();
   options->ticks_option =
       add("--ticks", request.ticks, "Ticks to run, unless the model ends earlier")
           ->capture_default_str()

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "rubato/tick/run.hpp"
+#include "rubato/tick/tune/tuner.hpp"
 #include "rubato/tools/model_command.hpp"
 
 namespace rubato::tools {
@@ -35,6 +36,18 @@ ChosenSystem choose_system(const SystemWords& words) {
 std::string balance_text(const tick::SharingOptions& sharing) {
   if (!sharing.moves()) return tick::name_of(tick::Balance::none);
   return sharing.balance_is_default ? "default" : tick::name_of(sharing.balance);
+}
+
+std::string policy_help() {
+  std::vector<std::string> candidates;
+  for (const tick::Policy& policy : tick::tuned_policies())
+    candidates.push_back(policy.to_string());
+  return fmt::format(
+      "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D), or short "
+      "k3m5d10; auto, which measures and chooses at epochs among {}, with and without balance; or "
+      "a "
+      "system of pieces: oritick, comtick, asytick, asytick-plb",
+      fmt::join(candidates, ", "));
 }
 
 void add_system_options(CLI::App& parser, SystemWords& words) {

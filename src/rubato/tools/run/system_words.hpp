@@ -37,9 +37,7 @@ struct ChosenSystem {
 // how, else the balance.
 [[nodiscard]] std::string balance_text(const tick::SharingOptions& sharing);
 
-inline constexpr const char* kPolicyHelp =
-    "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D), or short "
-    "k3m5d10; auto; or a system of pieces: oritick, comtick, asytick, asytick-plb";
+[[nodiscard]] std::string policy_help();
 
 // --epoch, --balance and --pieces, under the heading of what few people need.
 void add_system_options(CLI::App& parser, SystemWords& words);
