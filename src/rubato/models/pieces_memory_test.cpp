@@ -130,6 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
     Models, SystemsMemory,
     ::testing::Values(Instance{"fish", {{"fish", "10000"}}},
                       Instance{"nbody", {{"bodies", "10000"}}},
+                      Instance{"heat", {{"width", "400"}, {"height", "400"}}},
                       Instance{"pagerank", {{"vertices", "5000"}, {"tolerance", "0"}}},
                       Instance{"jacobi", {{"rows", "5000"}, {"tolerance", "0"}}},
                       Instance{"swarm", {}}, Instance{"swarm_in_parts", {}}),

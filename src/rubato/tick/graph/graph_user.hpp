@@ -72,8 +72,24 @@ class InEdges {
   [[nodiscard]] double weight(std::size_t i) const noexcept {
     return weights_ == nullptr ? 1.0 : weights_[i];
   }
-  [[nodiscard]] InEdge<Value> edge(std::size_t i) const noexcept {
-    return {source(i), value(i), weight(i)};
+  // Calls f(InEdge<Value>) for edges [first, last), with what is the same for all of them looked at once.
+  template <class F>
+  void for_each(std::size_t first, std::size_t last, F&& f) const {
+    const auto visit = [&](auto&& value_of, auto&& weight_of) {
+      for (std::size_t i = first; i < last; ++i)
+        f(InEdge<Value>{source(i), value_of(slots_[i]), weight_of(i)});
+    };
+    const auto in_array = [values = values_](std::uint32_t slot) -> const Value& {
+      return values[slot];
+    };
+    if (elsewhere_ != nullptr) {
+      visit([this](std::uint32_t slot) -> const Value& { return elsewhere_->at(values_, slot); },
+            [this](std::size_t i) { return weight(i); });
+    } else if (weights_ != nullptr) {
+      visit(in_array, [weights = weights_](std::size_t i) { return weights[i]; });
+    } else {
+      visit(in_array, [](std::size_t) { return 1.0; });
+    }
   }
 
  private:
@@ -160,8 +176,8 @@ struct GraphSum<U> {
 template <GraphHasInteract U>
 void take_edges(const U& user, typename U::Sum& sum, const InEdges<typename U::Value>& in,
                 std::size_t first, std::size_t last, Tick t) {
-  for (std::size_t i = first; i < last; ++i)
-    user.interact(sum, in.edge(i), t);
+  in.for_each(first, last,
+              [&](const InEdge<typename U::Value>& edge) { user.interact(sum, edge, t); });
 }
 }  // namespace detail
 
