@@ -1,5 +1,6 @@
 #pragma once
-// What this machine has of memory, so that what can never fit is refused before it is tried.
+// What this machine has of memory, so that what can never fit is refused before it is tried, and what is
+// meant to stay in a cache is cut to its size.
 
 #include <cstdint>
 
@@ -7,6 +8,9 @@ namespace rubato {
 
 // Bytes of all of it, whoever uses them.
 [[nodiscard]] std::uint64_t physical_memory() noexcept;
+
+// Bytes of the second-level cache of the processor that asks; 0 if the system does not say.
+[[nodiscard]] std::uint64_t second_level_cache() noexcept;
 
 // From now on the process keeps what it frees, up to 64 MiB a thread, for what it allocates next: a buffer of
 // some 64 KiB that comes from the system and goes back to it each time costs more in page faults than a
