@@ -111,10 +111,11 @@ SharingOptions tuned_sharing(const Problem& problem, SharingOptions sharing,
 }
 
 // Epochs that cut the model anew make one part a node of it, which its first cut, into pieces, was not:
-// whether it can be cut so is found out here and not in the middle of the run.
-void check_cut_anew(const Problem& problem, SharingOptions& sharing, std::uint32_t n_nodes) {
+// whether it can be cut so is found out here and not in the middle of the run. `ticks`: its last one.
+void check_cut_anew(const Problem& problem, SharingOptions& sharing, std::uint32_t n_nodes,
+                    Tick ticks) {
   if (!sharing.moves() || sharing.balance != Balance::repartition || sharing.n_pieces == 0) return;
-  if (!problem.repartitions()) return;
+  if (!problem.repartitions() || sharing.epoch >= ticks) return;
   try {
     (void)problem.partition(n_nodes);
   } catch (const Error& error) {
@@ -241,9 +242,10 @@ class VirtualJob {
 
   // To the end of the run; then the nodes hold the last state.
   void run(const Policy& policy, Tick ticks) {
-    const SharingOptions& sharing = sharing_;
+    SharingOptions& sharing = sharing_;
     Dataflow::Options flow{last_tick(options_.start, ticks), options_.n_cores,
                            first_tick(options_.start, ticks)};
+    check_cut_anew(problem_, sharing, options_.n_nodes, flow.ticks);
     flow.hands_over = has_epochs(problem_, sharing);
     flow.as_they_come = options_.as_they_come;
     {
@@ -289,7 +291,7 @@ class VirtualJob {
 
   const Problem& problem_;
   const SimulationOptions& options_;
-  const SharingOptions sharing_;
+  SharingOptions sharing_;
   net::SimNetwork network_;
   std::deque<NodeEngine> nodes_;
   std::vector<core::NodeFigures> times_;
@@ -314,8 +316,9 @@ std::unique_ptr<NodeEngine> make_engine(const Problem& problem, const Policy& po
   Dataflow::Options flow{last_tick(options.start, ticks), host.shape().n_cores};
   std::unique_ptr<NodeEngine> engine;
   host.agree([&] {
-    const SharingOptions sharing =
+    SharingOptions sharing =
         chosen_sharing(problem, options.sharing, host.shape().n_nodes, host.shape().n_cores);
+    check_cut_anew(problem, sharing, host.shape().n_nodes, flow.ticks);
     flow.begin = first_tick(options.start, ticks);
     flow.hands_over = has_epochs(problem, sharing);
     const std::shared_ptr<const Partition> partition =
@@ -364,7 +367,6 @@ SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing, st
     replace_repartition(problem, sharing);
   if (sharing.tune) sharing = tuned_sharing(problem, std::move(sharing), n_nodes);
   if (sharing.n_pieces == kGoodPieces) sharing.n_pieces = n_good_pieces(problem, n_nodes, n_cores);
-  check_cut_anew(problem, sharing, n_nodes);
   return sharing;
 }
 

@@ -165,7 +165,7 @@ consteval void explain_graph() {
           { u.init(v) } -> std::convertible_to<Value>;
         },
         "a graph model needs: Value init(VertexId v) const");
-    if constexpr (requires { typename U::Sum; }) {
+    if constexpr (!tick::GraphHasStep<U> && requires { typename U::Sum; }) {
       static_assert(
           tick::GraphHasInteract<U>,
           "a graph model with a Sum needs it plain, and: Sum begin(VertexId v, const "

@@ -10,7 +10,7 @@
 namespace rubato::tick::detail {
 namespace {
 
-// The cut is different in each of so many rounds; the ticks are shared out among them.
+// The cut is different in each of so many rounds, which step so many ticks.
 constexpr int kRounds = 4;
 constexpr Tick kTicksMost = 3;
 // A model so small that all of its pieces lie at their borders is cut into fewer.
@@ -34,7 +34,7 @@ bool has_cases(const Partition& cut, const Dataflow::Options& run) {
 std::unique_ptr<Partition> cut_of(const Problem& problem, const Dataflow::Options& run,
                                   RandomStream& random) {
   std::int64_t n_pieces = problem.has_pieces() ? random.between(2, kPiecesMost) : 0;
-  for (; n_pieces >= 2; n_pieces /= 2) {
+  for (; n_pieces >= 2; n_pieces = n_pieces > 2 ? std::max<std::int64_t>(2, n_pieces / 2) : 0) {
     try {
       auto cut = problem.partition(1, static_cast<std::uint32_t>(n_pieces));
       if (has_cases(*cut, run)) return cut;
@@ -82,7 +82,9 @@ void expect_steps(const Partition& cut, const Dataflow::Options& run, RandomStre
                   Rule& rule) {
   const auto whole = cut.make_node(0, policy_of_rule(), run, nullptr);
   const auto ahead = cut.make_node(0, policy_of_rule(), run, nullptr);
-  const std::string name = std::to_string(std::max<std::size_t>(1, cut.owners().size()));
+  const std::size_t n_pieces = cut.owners().size();
+  const std::string name =
+      n_pieces == 0 ? std::string("one part") : std::to_string(n_pieces) + " pieces";
   for (Tick t = 0; t < run.ticks && !rule.broken(); ++t) {
     for (RegionId region = 0; region < whole->plan().n_own; ++region) {
       whole->store().step(region, t, 0);
@@ -93,7 +95,7 @@ void expect_steps(const Partition& cut, const Dataflow::Options& run, RandomStre
       if (!went && same) continue;
       rule.expect(same, [&] {
         std::string where = "region " + std::to_string(region);
-        where.append(" of ").append(name).append(" pieces at tick ").append(std::to_string(t));
+        where.append(" of ").append(name).append(" at tick ").append(std::to_string(t));
         return where.append(", ahead with ").append(how).append(": the step has other bits");
       });
     }
@@ -115,7 +117,7 @@ void check_ahead(const Problem& problem, const CheckOptions& options, CheckRepor
   for (int round = 0; round < kRounds && !rule.broken(); ++round) {
     const std::unique_ptr<Partition> cut = cut_of(problem, run, random);
     expect_steps(*cut, run, random, rule);
-    if (cut->owners().empty()) break;  // there are no others
+    if (!problem.has_pieces()) break;  // there are no others
   }
   // Of a model so small that no region waits for another one nothing is told: the rule has no cases.
 }

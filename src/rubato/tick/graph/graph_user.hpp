@@ -111,7 +111,8 @@ concept GraphHasStep = requires(const U& u, VertexId v, const typename U::Value&
 //   void interact(Sum& sum, const InEdge<Value>& in, Tick t) const;   once for each edge into v
 //   Value finish(VertexId v, const Value& own, const Sum& sum, Tick t) const;
 // Edges are taken up ascending by source, equal ones as they came, whenever their values come: those
-// that come before their turn wait for it, and the bits are those of a step that has all of them.
+// that come before their turn wait for it, and the bits are those of a step that has all of them. Where
+// there is a step(), too, it is left aside.
 template <class U>
 concept GraphHasInteract = requires(const U& u, VertexId v, const typename U::Value& own,
                                     typename U::Sum& sum, const InEdge<typename U::Value>& in,

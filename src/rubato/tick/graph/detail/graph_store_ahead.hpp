@@ -94,8 +94,8 @@ void GraphStore<U>::step_rest(const StepPlaces& at, RegionId region, Tick t) {
     if (ahead.taken[i] != kAll) step_from(at, region, i, t);
   }
   bytes_ahead_ -= bytes_of(ahead);
-  ahead.taken = {};
-  ahead.sums = {};
+  std::vector<std::uint32_t>().swap(ahead.taken);
+  std::vector<Sum>().swap(ahead.sums);
 }
 
 }  // namespace rubato::tick

@@ -237,11 +237,11 @@ Tick GridModel<U>::skew(const Query& own, const Policy& policy) const {
   return std::min<Tick>(policy.depth + 1, kSkew);
 }
 
-// The tiles of a wavefront, as many as it has ticks, should fit into the caches: half a megabyte
-// where a message may have to wait for them. A node alone, whose plan no other node has to know, goes by
-// its own processor: a large second-level cache has both versions of all tiles in half of it (2.1
-// times as fast on one of 2 MiB as what follows); else they have some rows each, so that a row is read again
-// soon from a small one. Without a wavefront a unit should take some ten microseconds.
+// The tiles of a wavefront, as many as it has ticks, should fit into the caches: half a megabyte where a
+// message may have to wait for them. A node alone, whose plan no other has to know, goes by its own
+// processor (as does the virtual time of one node): a large second-level cache has both versions of all
+// tiles in half of it, which is about twice as fast as what follows; else they have some rows each, so that
+// a row is read again soon from a small one. Without a wavefront a unit should take some ten microseconds.
 template <GridUser U>
 std::int64_t GridModel<U>::tile_cells_of(const Query& own, const Policy& policy) const {
   if (tile_cells_ > 0) return tile_cells_;
