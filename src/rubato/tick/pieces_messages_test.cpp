@@ -13,33 +13,10 @@
 namespace rubato::tick {
 namespace {
 
-constexpr RegionId kHalo = 6;
-
-// Node 0 of two. Pieces 0 to 3 are read by the other node, of which 1 to 3 read what never comes; 4
-// and 5 lie inside.
+// Pieces 0 to 3 are read by the other node, of which 1 to 3 read what never comes; 4 and 5 lie inside.
 Plan four_at_the_border() {
-  Plan plan;
-  plan.n_nodes = 2;
-  plan.policy = Policy::parse("pieces(6)");
-  plan.n_own = 6;
-  plan.regions.resize(7);
-  plan.regions[kHalo] = {1, 0};
-  for (RegionId region = 0; region < plan.n_own; ++region) {
-    std::vector<RegionId> inputs{region};
-    if (region >= 1 && region <= 3) inputs.push_back(kHalo);
-    plan.inputs.append(inputs);
-  }
-  plan.inputs.append({});
-  plan.link_readers();
-  Neighbour other;
-  other.node = 1;
-  other.sends_here = other.receives = true;
-  other.sources = {0, 1, 2, 3};
-  other.regions = {kHalo};
-  other.pieces.append(other.regions);
-  plan.neighbours.push_back(other);
-  plan.set_depths();
-  return plan;
+  return testing::plan_beside_one(Policy::parse("pieces(6)"),
+                                  {{0}, {1, 6}, {2, 6}, {3, 6}, {4}, {5}}, {0, 1, 2, 3});
 }
 
 // A clock that stands still but for what a test adds, and what is sent.

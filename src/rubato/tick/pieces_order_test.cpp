@@ -67,30 +67,10 @@ Outcome run_bugs(bool as_they_come, Tick epoch) {
   return {returns.n(), result.checksum};
 }
 
-// Node 0 of two, with five pieces in a row, the last of which is at the border. Nothing comes.
+// Five pieces in a row, the last of which is at the border. Nothing comes.
 Plan row_of_five(const Policy& policy) {
-  Plan plan;
-  plan.n_nodes = 2;
-  plan.policy = policy;
-  plan.n_own = 5;
-  plan.regions.resize(6);
-  plan.regions[5] = {1, 0};
-  for (RegionId region = 0; region < 5; ++region) {
-    std::vector<RegionId> inputs{region, region + 1};
-    if (region > 0) inputs.insert(inputs.begin(), region - 1);
-    plan.inputs.append(inputs);
-  }
-  plan.inputs.append({});
-  plan.link_readers();
-  Neighbour other;
-  other.node = 1;
-  other.sends_here = other.receives = true;
-  other.sources = {4};
-  other.regions = {5};
-  other.pieces.append(other.regions);
-  plan.neighbours.push_back(other);
-  plan.set_depths();
-  return plan;
+  return testing::plan_beside_one(policy, {{0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3, 4}, {3, 4, 5}},
+                                  {4});
 }
 
 class NoPort final : public core::Port {

@@ -279,8 +279,8 @@ class GraphStore final : public Store {
   // What interact() has done of a region's next step.
   struct Ahead {
     Tick tick = -1;
-    std::vector<std::uint32_t>
-        taken;                   // [vertices of the region] edges; kAll: the vertex is stepped
+    // [vertices of the region] edges; kAll: the vertex is stepped.
+    std::vector<std::uint32_t> taken;
     std::vector<Sum> sums;       // [vertices of the region] where edges are taken one by one
     std::size_t n_vertices = 0;  // that are stepped
     std::size_t n_edges = 0;     // that are taken

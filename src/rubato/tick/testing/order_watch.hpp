@@ -76,6 +76,32 @@ class BookStore final : public Store {
   std::vector<std::pair<Tick, std::size_t>> n_interacted_;  // [own regions] tick, inputs
 };
 
+// Of node 0 of two: own regions with these inputs, and one of the other node, the last. `sources` are
+// what that node reads.
+[[nodiscard]] inline Plan plan_beside_one(const Policy& policy,
+                                          const std::vector<std::vector<RegionId>>& inputs,
+                                          const std::vector<RegionId>& sources) {
+  Plan plan;
+  plan.n_nodes = 2;
+  plan.policy = policy;
+  plan.n_own = static_cast<std::uint32_t>(inputs.size());
+  plan.regions.resize(inputs.size() + 1);
+  plan.regions.back() = {1, 0};
+  for (const std::vector<RegionId>& of_region : inputs)
+    plan.inputs.append(of_region);
+  plan.inputs.append({});
+  plan.link_readers();
+  Neighbour other;
+  other.node = 1;
+  other.sends_here = other.receives = true;
+  other.sources = sources;
+  other.regions = {plan.n_own};
+  other.pieces.append(other.regions);
+  plan.neighbours.push_back(other);
+  plan.set_depths();
+  return plan;
+}
+
 // Of own units and their parts that were taken while another one was ready.
 struct OrderCounts {
   std::int64_t units = 0;         // all
