@@ -21,6 +21,7 @@ endfunction()
 rubato_gate(layers)
 rubato_gate(sizes)
 rubato_gate(calls)
+rubato_gate(promises)
 rubato_gate(format)
 rubato_gate(headers ARGS ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} TIMEOUT 300)
 # clang-tidy on all files takes longer than CI may: see docs/decisions/0002.

@@ -14,6 +14,7 @@ import tempfile
 
 import sources
 
+PROMISES = "| promise | sources | tests |\n|---|---|---|\n| it keeps | {} | {} |\n"
 BASE = "src/rubato/base/planted.cpp"
 TICK = "src/rubato/tick/planted.cpp"
 CLEAN = "// A clean file.\n\nint rubato_clean() {\n  return 1;\n}\n"
@@ -50,6 +51,12 @@ OFFENCES = {
         (TICK, "void f() { std::this_thread::sleep_for(1s); }\n", r"sleep_for: no clock"),
         (TICK, "std::unordered_map<int, std::vector<int>> a_;\nvoid f() {\n  for (auto& x : a_) g(x);\n}\n",
          r"planted.cpp:3: iterates over the unordered a_"),
+    ],
+    "promises": [
+        ("docs/promises.md", PROMISES.format("tick/planted.hpp", "-"), r"promises.md:3: no file tick/planted.hpp"),
+        ("docs/promises.md", PROMISES.format("docs/promises.md", "Planted.is_kept"), r"no test Planted.is_kept"),
+        ("docs/promises.md", PROMISES.format("docs/", "bench planted"), r"no benchmark planted"),
+        ("docs/promises.md", PROMISES.format("docs/", "example.planted"), r"no entry of ctest example.planted"),
     ],
     "format": [(BASE, "int  x ;\n", r"planted.cpp:1: not formatted")],
     "headers": [

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Fails if README.md says what is not so: check_readme.py RUBATO WAVES [README]. Run by ctest.
+"""Fails if README.md or docs/global.md says what is not so: check_readme.py RUBATO WAVES. Run by ctest.
 
 RUBATO and WAVES are the built programs. Checked are: its length; the files and folders that it names;
 the code that it shows, which stands in the named files byte by byte; each line with a rubato command,
 whose words must be known to that command's --help, and which is run if it is a short one; and what its
-consoles show, which the programs must print. With --canary, offences are planted and must be found.
+consoles show, which the programs must print. Of docs/global.md: files; listings, which are of the example
+that is linked before; commands, which are not run; and names in its text. With --canary, offences are
+planted and must be found.
 """
 
 import os
@@ -14,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 LINES_MAX = 150
@@ -25,9 +28,14 @@ LISTINGS = {"cpp": "examples/02_waves/waves.cpp", "cmake": "examples/02_waves/CM
 SHORT = ("doctor", "bench", "run fish", "run traffic", "run heat", "run jacobi", "run nbody",
          "run pagerank", "flow run examples/20_tic")
 LAUNCHERS = ("launch", "lab")
+# In text about the library, what is no name of it.
+OTHER_NAMES = {"Debug", "Node", "fesetround", "max_map_count", "walk"}
 
 
 class Readme:
+    name = "README.md"
+    parts = ("length", "files", "listings", "commands", "consoles")
+
     def __init__(self, text, rubato, waves, known=()):
         """`known` are commands, as lists of words, that need not be run again."""
         self.text = text
@@ -37,7 +45,7 @@ class Readme:
         self.helps = {}
 
     def complain(self, line, what):
-        self.findings.append(f"README.md:{line}: {what}")
+        self.findings.append(f"{self.name}:{line}: {what}")
 
     def line_of(self, offset):
         return self.text.count("\n", 0, offset) + 1
@@ -58,9 +66,15 @@ class Readme:
         if n_lines > LINES_MAX:
             self.complain(n_lines, f"{n_lines} lines, at most {LINES_MAX}")
 
+    def prose(self):
+        """What is no block of code, on the same lines."""
+        return re.sub(r"^```.*?^```$", lambda m: "\n" * m[0].count("\n"), self.text, flags=re.M | re.S)
+
     def check_files(self):
-        prose = re.sub(r"^```.*?^```$", lambda m: "\n" * m[0].count("\n"), self.text, flags=re.M | re.S)
-        links = [(m[1], m.start()) for m in re.finditer(r"\]\(([^)#]+)\)", prose)]
+        prose = self.prose()
+        folder = pathlib.Path(self.name).parent
+        no_code = re.sub(r"`[^`\n]*`", lambda m: "`" * len(m[0]), prose)
+        links = [(folder / m[1], m.start()) for m in re.finditer(r"\]\(([^)#]+)(?:#[^)]*)?\)", no_code)]
         names = [(m[1], m.start()) for m in re.finditer(r"`((?:src|examples|docs|bench|tools|cmake)\b[\w./]*)`", prose)]
         for name, offset in links + names:
             path = PROJECT / name
@@ -105,6 +119,8 @@ class Readme:
         # A program with one model takes the options of its command run.
         implied = ["run"] if not names and self.programs[words[0]] == self.programs["build/waves/waves"] else names
         text = self.help_of([words[0], *implied])
+        if implied == ["bench", *names[1:]] and len(names) == 2:  # which lists its own
+            text += self.run([words[0], "bench"]).stdout
         # A mistyped word is answered with the help of what stands before it.
         unknown = [name for name in names if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
         if unknown or not text:
@@ -174,13 +190,67 @@ class Readme:
         if files != ["fish.png", "report.html"]:
             self.complain(line, f"the demo leaves {files}")
 
-    def check(self, parts=("length", "files", "listings", "commands", "consoles")):
-        for part in parts:
+    def check(self, parts=()):
+        for part in parts or self.parts:
             getattr(self, f"check_{part}")()
         return self.findings
 
 
-# The part that must find it, what README says, what is planted instead, and what must be found.
+def is_part_of(listing, lines):
+    """Whether its lines stand in `lines` one after the other, however far in; "..." stands for others between."""
+    at = 0
+    for piece in re.split(r"^\.\.\.\n", listing, flags=re.M):
+        n = piece.count("\n")
+        while at + n <= len(lines) and textwrap.dedent("".join(lines[at:at + n])) != textwrap.dedent(piece):
+            at += 1
+        if at + n > len(lines):
+            return False
+        at += n
+    return True
+
+
+class Chapter(Readme):
+    name = "docs/global.md"
+    parts = ("files", "listings", "commands", "names")
+
+    def check_listings(self):
+        links = [(self.line_of(m.start()), m[1])
+                 for m in re.finditer(r"\]\(\.\./(examples/[\w/]+\.cpp)\)", self.text)]
+        shown = [(line, text) for kind, line, text in self.blocks() if kind == "cpp"]
+        if len(shown) < 5:
+            self.complain(1, f"expected at least five listings, found {len(shown)}")
+        for line, text in shown:
+            name = [name for at, name in links if at < line][-1]
+            if not is_part_of(text, (PROJECT / name).read_text().splitlines(keepends=True)):
+                self.complain(line, f"differs from {name}")
+
+    def check_commands(self):
+        for line, words, _ in self.commands():
+            self.check_command(line, words)
+
+    def check_names(self):
+        """Names of the library stand in its headers, not in comments; its variables in any source."""
+        headers = list((PROJECT / "src/rubato").rglob("*.hpp"))
+        code = "\n".join(re.sub(r"//.*", "", path.read_text()) for path in headers)
+        known = OTHER_NAMES | set(re.findall(r"\w+", code))
+        for found in re.finditer(r"`([^`\n]+)`", self.prose()):
+            names = re.findall(r"\b(?:[A-Z][a-z]\w+|[a-z]+_\w+|[a-z]\w+(?=\())", found[1])
+            if found[1].startswith(("rubato", "examples", "-")):
+                continue
+            for name in names:
+                if name not in known:
+                    self.complain(self.line_of(found.start()), f"no header has {name}")
+            for name in re.findall(r"[\w/]+\.hpp", found[1]):
+                if not any(f"/{path}".endswith(f"/{name}") for path in headers):
+                    self.complain(self.line_of(found.start()), f"no header is {name}")
+        sources = "\n".join(path.read_text() for path in (PROJECT / "src").rglob("*.cpp"))
+        for found in re.finditer(r"\b(?:RUBATO_[A-Z_]+|build/\w+)", self.text):
+            name = found[0].removeprefix("build/")
+            if f'"{name}"' not in sources and not list(PROJECT.glob(f"examples/*_{name}")):
+                self.complain(self.line_of(found.start()), f"no variable or example {name}")
+
+
+# The part that must find it, what the text says, what is planted instead, and what must be found.
 OFFENCES = [
     ("files", "docs/images/fish.png", "docs/images/flsh.png", r"flsh.png: no such file"),
     ("files", "`src/rubato/tick`", "`src/rubato/tock`", r"src/rubato/tock: no such file"),
@@ -193,25 +263,43 @@ OFFENCES = [
     ("consoles", "16 virtual nodes of 1 core", "17 virtual nodes of 1 core", r"but README shows"),
     ("consoles", "over local  waiting", "over bulk  waiting", r"the demo has another table"),
 ]
+CHAPTER_OFFENCES = [
+    ("files", "06_updates/updates.cpp", "06_updates/downdates.cpp", r"downdates.cpp: no such file"),
+    ("listings", "::make(256)", "::make(257)", r"differs from examples/05_letters/letters.cpp"),
+    ("listings", "{ ++word; }", "{ --word; }", r"differs from examples/06_updates/updates.cpp"),
+    ("listings", "counts.async_upsert", "counts.async_insert", r"differs from examples/07_words/words.cpp"),
+    ("listings", "x = sum += x;", "x = sum;", r"differs from examples/11_prefix/prefix.cpp"),
+    ("commands", "rubato bench gups", "rubato bench gulps", r"no such command: rubato bench gulps"),
+    ("names", "`async_add(p, 1)`", "`async_plus(p, 1)`", r"no header has async_plus"),
+    ("names", "`GlobalHashSet<K>`", "`GlobalHeapSet<K>`", r"no header has GlobalHeapSet"),
+    ("names", "MessageOptions::n_waiting_most", "MessageOptions::n_waits_most", r"no header has n_waits_most"),
+    ("names", "`cache.hpp`", "`cash.hpp`", r"no header is cash.hpp"),
+    ("names", "RUBATO_TRACE=", "RUBATO_TRICE=", r"no variable or example RUBATO_TRICE"),
+    ("names", "build/words", "build/swords", r"no variable or example swords"),
+]
 
 
-def canary(text, rubato, waves):
-    """Offences that were not found, for each of them README with that one."""
+def canary(page, offences, text, rubato, waves):
+    """Offences that were not found, for each of them the text with that one."""
     missed = []
-    known = [words for _, words, _ in Readme(text, rubato, waves).commands()]
-    for part, true, planted, pattern in OFFENCES:
+    known = [words for _, words, _ in page(text, rubato, waves).commands()]
+    for part, true, planted, pattern in offences:
         if true not in text:
-            missed.append(f"the canary expects {true!r} in README.md")
+            missed.append(f"the canary expects {true!r} in {page.name}")
             continue
-        findings = Readme(text.replace(true, planted, 1), rubato, waves, known).check([part])
+        findings = page(text.replace(true, planted, 1), rubato, waves, known).check([part])
         if not any(re.search(pattern, finding, re.S) for finding in findings):
             missed.append(f"planted {planted!r}, expected {pattern!r}, found {findings}")
     return missed
 
 
-words = [word for word in sys.argv[1:] if word != "--canary"]
-readme = pathlib.Path(words[2] if len(words) > 2 else PROJECT / "README.md").read_text()
-look = canary if "--canary" in sys.argv else lambda *all: Readme(*all).check()
-found = look(readme, *words[:2])
+programs = [word for word in sys.argv[1:] if word != "--canary"]
+found = []
+for page, offences in ((Readme, OFFENCES), (Chapter, CHAPTER_OFFENCES)):
+    text = (PROJECT / page.name).read_text()
+    if "--canary" in sys.argv:
+        found += canary(page, offences, text, *programs)
+    else:
+        found += page(text, *programs).check()
 print("\n".join([*found, f"{len(found)} finding(s)"]))
 sys.exit(1 if found else 0)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 #include <utility>
 
 #include "rubato/base/random.hpp"
@@ -15,6 +15,7 @@ class SimHost::Node {
   Node(SimHost& host, NodeId id, Engine& engine)
       : host_(host), id_(id), engine_(engine), fabric_(host.network_.fabric(id)) {
     cores_.resize(host.options_.n_cores);
+    lanes_.resize(host.network_.n_nodes());
     figures_.node = id;
     figures_.host = fabric_.host(id);
     figures_.cores.resize(host.options_.n_cores);
@@ -33,8 +34,10 @@ class SimHost::Node {
   }
   // The fabric has something new: a message, or room.
   void on_change() {
-    for (auto& [to, lane] : lanes_)
-      flush(to, lane);
+    for (auto next = loaded_.begin(); next != loaded_.end();) {
+      const NodeId to = *next++;  // before flush(), which may take it out
+      flush(to, lanes_[to]);
+    }
     dispatch();
   }
 
@@ -69,8 +72,18 @@ class SimHost::Node {
       Nanos ready;
       Bytes bytes;
     };
-    std::deque<Parcel> parcels;
+    std::vector<Parcel> parcels;
+    std::size_t n_left = 0;  // that have left, from the front
     Nanos last_ready = 0;
+
+    [[nodiscard]] bool empty() const noexcept { return parcels.empty(); }
+    [[nodiscard]] Parcel& front() noexcept { return parcels[n_left]; }
+    void pop_front() {
+      constexpr std::size_t kMany = 64;
+      if (++n_left < parcels.size() && n_left < std::max(kMany, parcels.size() / 2)) return;
+      parcels.erase(parcels.begin(), parcels.begin() + static_cast<std::ptrdiff_t>(n_left));
+      n_left = 0;
+    }
   };
   class SimPort final : public Port {
    public:
@@ -149,6 +162,7 @@ class SimHost::Node {
     if (Observer* o = host_.options_.observer) o->on_sent(id_, to, bytes.size(), ready);
     Lane& lane = lanes_[to];
     lane.last_ready = std::max(lane.last_ready, ready);
+    if (lane.empty()) loaded_.insert(to);
     lane.parcels.push_back({lane.last_ready, std::move(bytes)});
     if (lane.last_ready == now()) {
       flush(to, lane);
@@ -159,9 +173,10 @@ class SimHost::Node {
     }
   }
   void flush(NodeId to, Lane& lane) {
-    while (!lane.parcels.empty() && lane.parcels.front().ready <= now()) {
-      if (!fabric_.try_send(to, lane.parcels.front().bytes)) return;  // on_change() comes again
-      lane.parcels.pop_front();
+    while (!lane.empty() && lane.front().ready <= now()) {
+      if (!fabric_.try_send(to, lane.front().bytes)) return;  // on_change() comes again
+      lane.pop_front();
+      if (lane.empty()) loaded_.erase(to);
     }
   }
 
@@ -266,8 +281,9 @@ class SimHost::Node {
   Engine& engine_;
   net::Fabric& fabric_;
   std::vector<Core> cores_;
-  std::map<NodeId, Lane>
-      lanes_;  // ordered: lanes share a wire, so the order of flushing is visible
+  std::vector<Lane> lanes_;  // [n_nodes]
+  // Lanes with parcels; ordered: lanes share a wire, so the order of flushing is visible.
+  std::set<NodeId> loaded_;
   NodeFigures figures_;
   Nanos timer_at_ = kNever;
   bool receiving_ = false;

@@ -68,7 +68,8 @@ class Team {
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
 
   // Each collective is called once for each member core; `rank` is the rank of the calling core,
-  // which must be of this node. At most kOpenCollectivesMax may be open.
+  // which must be of this node. At most kOpenCollectivesMax may be open; checked is twice that, since
+  // nodes below this one may be as many ahead of it.
 
   // done(): every member has called.
   void async_barrier(Port& port, std::uint64_t rank, Done done);

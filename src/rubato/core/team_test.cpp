@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -246,6 +247,79 @@ TEST(Team, AFailureReachesEveryNodeOnce) {
     EXPECT_EQ(failures, std::vector<std::string>(11, "node 4 was lost")) << "seed " << seed;
   }
 }
+
+// Barriers of core `rank`, the only one of its node.
+void begin_barriers(Port& port, Team& team, std::uint64_t rank, std::size_t n,
+                    std::size_t& n_done) {
+  for (std::size_t i = 0; i < n; ++i)
+    team.async_barrier(port, rank, [&n_done](Port&, const Bytes&) { ++n_done; });
+}
+
+// Two nodes, of which one may be one bound ahead of the other.
+TEST(Team, AsManyCollectivesMayBeOpenAsItsBoundHasAndThoseOfNodesAheadAsWell) {
+  Job job(2, 1, 0);
+  std::size_t n_done = 0;
+  for (int round = 0; round < 2; ++round) {
+    begin_barriers(job.office.port(1), job.nodes[1]->job(), 1, kOpenCollectivesMax, n_done);
+    job.office.deliver_all();
+  }
+  EXPECT_EQ(n_done, 0U);
+  for (int round = 0; round < 2; ++round) {
+    begin_barriers(job.office.port(0), job.nodes[0]->job(), 0, kOpenCollectivesMax, n_done);
+    job.office.deliver_all();
+  }
+  EXPECT_EQ(n_done, 4 * kOpenCollectivesMax);
+}
+
+// A node splits off so many teams, and has as many barriers open in each as may be: one message to
+// node 0 for each of those of node 1.
+void begin_in_parts(Job& job, NodeId node, std::size_t n_parts, std::size_t& n_done) {
+  std::vector<Team*> parts;
+  for (std::size_t part = 0; part < n_parts; ++part)
+    parts.push_back(job.nodes[node]->job().split([](std::uint64_t) { return 0U; }).at(0));
+  for (Team* part : parts)
+    begin_barriers(job.office.port(node), *part, node, kOpenCollectivesMax, n_done);
+}
+
+constexpr std::size_t kEarlyMost = 4'096;
+
+TEST(Team, MessagesForPartsThatAreNotSplitOffYetAreKeptUpToTheirBound) {
+  Job job(2, 1, 0);
+  std::size_t n_done = 0;
+  begin_in_parts(job, 1, kEarlyMost / kOpenCollectivesMax, n_done);
+  EXPECT_EQ(job.office.n_sent(), kEarlyMost);
+  job.office.deliver_all();
+  EXPECT_EQ(n_done, 0U);
+  begin_in_parts(job, 0, kEarlyMost / kOpenCollectivesMax, n_done);
+  job.office.deliver_all();
+  EXPECT_EQ(n_done, 2 * kEarlyMost);
+}
+
+#if !defined(__SANITIZE_THREAD__)
+TEST(TeamDeathTest, OneCollectiveMoreThanMayBeOpenIsTold) {
+  EXPECT_DEATH(
+      {
+        Job job(2, 1, 0);
+        std::size_t n_done = 0;
+        begin_barriers(job.office.port(1), job.nodes[1]->job(), 1, 2 * kOpenCollectivesMax + 1,
+                       n_done);
+      },
+      "open_.size\\(\\) <= 2 \\* kOpenCollectivesMax.*129.*job");
+}
+
+TEST(TeamDeathTest, OneEarlyMessageMoreThanIsKeptIsTold) {
+  EXPECT_DEATH(
+      {
+        Job job(2, 1, 0);
+        std::size_t n_done = 0;
+        begin_in_parts(job, 1, kEarlyMost / kOpenCollectivesMax, n_done);
+        job.office.deliver_all();
+        begin_in_parts(job, 1, 1, n_done);
+        job.office.deliver_one();
+      },
+      "early_.size\\(\\) < kEarlyMessagesMax.*4096");
+}
+#endif
 
 TEST(Team, TenThousandNodesTakeLittleMemoryEach) {
   const Teams teams(JobShape{9'999, 10'000, 64});

@@ -102,6 +102,17 @@ TEST(Combining, IncrementsAreAllThereAtTheEndOfTheirScope) {
   expect_right(n_wrong_increments);
 }
 
+// What a core adds to few words leaves once for each of them when it has nothing else to do.
+TEST(Combining, SendsFewerIncrementsThanThereAre) {
+  const auto run = simulate([] {
+    const auto words = GlobalArray<std::uint64_t>::make(10);
+    forall(0, 10'000, [=](std::uint64_t i) { async_add(words[i % 10], 1); });
+    EXPECT_EQ(read(words[3]), 1'000U);
+  });
+  EXPECT_GT(run.counters.n_combined, 9'000U);
+  EXPECT_LT(run.counters.n_posted, 1'000U);
+}
+
 std::uint64_t n_wrong_in_set(std::uint64_t seed) {
   constexpr std::uint64_t kInsertions = 1'500;
   const auto set = GlobalHashSet<std::uint64_t>::make();
@@ -238,6 +249,16 @@ TEST(Combining, HoldsBackABoundedNumberOfKeys) {
 TEST(GlobalHistogram, CountsFewAndManyBins) {
   expect_right([](std::uint64_t seed) { return n_wrong_in_histogram(seed, 3'000); });
   run_here(2, [] { EXPECT_EQ(n_wrong_in_histogram(1, GlobalHistogram::kOwnBinsMost * 2), 0U); });
+}
+
+TEST(GlobalHistogram, CombinesWhatItAddsToManyBins) {
+  const auto run = simulate([] {
+    const auto histogram = GlobalHistogram::make(GlobalHistogram::kOwnBinsMost + 1);
+    forall(0, 10'000, [=](std::uint64_t i) { histogram.add(i % 10 * 13'107); });
+    EXPECT_EQ(read(histogram.array()[3 * 13'107]), 1'000U);
+  });
+  EXPECT_GT(run.counters.n_combined, 9'000U);
+  EXPECT_LT(run.counters.n_posted, 1'000U);
 }
 
 std::uint64_t n_wrong_in_bag(std::uint64_t seed) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rubato/global/add.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/simulate_test.hpp"
 
@@ -67,6 +68,45 @@ TEST(Coroutine, OneOfNoScopeEndsBeforeTheRunDoes) {
     CoreContext::here().spawn_after(kSecond, [] { event.set(); });
   });
   EXPECT_EQ(n_done, 100U);
+}
+
+// Walks that wait for all others: so many do at once. Both nodes are in this process.
+constexpr std::uint64_t kWalks = 200'000;
+struct Walks {
+  std::uint64_t n_at_gate = 0;
+  std::uint64_t n_ended = 0;
+  CoroutineEvent gate_of[2];  // by core
+};
+Walks& walks() {
+  static Walks all;
+  return all;
+}
+
+Coroutine walk(GlobalPtr<std::uint64_t> p) {
+  co_await awaited_fetch_add(p, 1);
+  if (++walks().n_at_gate == kWalks) {
+    for (CoreId core = 0; core < 2; ++core)
+      spawn_on(core, [] { walks().gate_of[this_core()].set(); });
+  }
+  co_await walks().gate_of[this_core()];
+  co_await awaited_fetch_add(p, 1);
+  ++walks().n_ended;
+}
+
+// Of iterations with stacks some thousand of a core may wait, and would keep the others out.
+TEST(Coroutine, AllOfAVeryWideLoopMayWaitAtOnce) {
+  ASSERT_GT(kWalks / 2, core::detail::StackPoolOptions{}.n_guarded_max);
+  ASSERT_GT(kWalks / 2, core::MessageOptions{}.n_waiting_most);
+  std::uint64_t sum = 0;
+  const auto run = simulate_seed(2, 1, 1, [&] {
+    const auto words = GlobalArray<std::uint64_t>::make(1'000);
+    forall(0, kWalks, [=](std::uint64_t i) { start(walk(words[i % 1'000])); });
+    forall(words, [to = make_global(sum)](std::uint64_t& x) { async_add(to, x); });
+    words.free();
+  });
+  EXPECT_EQ(walks().n_ended, kWalks);
+  EXPECT_EQ(sum, 2 * kWalks);
+  EXPECT_LT(run.counters.n_tasks, 1'000U);
 }
 
 #if !defined(NDEBUG) && !defined(__SANITIZE_THREAD__)

@@ -1,6 +1,7 @@
 // Containers of values and keys of any length in files.
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,92 @@ TEST(ContainerFile, HasValuesOfAnyLength) {
   EXPECT_EQ(error_of(2, [&] { static_cast<void>(load_vector<int>(folder.file("vector"))); }),
             "reading " + folder.file("vector") +
                 ": offset 16: expected elements of 4 bytes, found elements of several lengths");
+}
+
+// Bytes between cores during f, in MiB.
+template <class F>
+std::uint64_t mebibytes_sent(const F& f) {
+  return simulate_seed(2, 2, 1, f).counters.n_bytes >> 20;
+}
+
+// An array of 16 segments, of which each core has its four: they go nowhere else. Of one that lies word
+// by word on all cores three quarters do.
+TEST(ContainerFile, IsWrittenAndReadByAllCores) {
+  constexpr std::uint64_t kWords = 16 * detail::kSegmentBytes / sizeof(std::uint64_t);
+  const Folder folder;
+  const auto save_by = [&](std::uint64_t block) {
+    const auto array = GlobalArray<std::uint64_t>::make(kWords, block);
+    save(array, folder.file("array"));
+  };
+  const auto load_by = [&](std::uint64_t block) {
+    EXPECT_EQ(load_array<std::uint64_t>(folder.file("array"), block).size(), kWords);
+  };
+  EXPECT_LE(mebibytes_sent([&] { save_by(0); }), 1U);
+  EXPECT_LE(mebibytes_sent([&] { load_by(0); }), 1U);
+  EXPECT_GE(mebibytes_sent([&] { save_by(1); }), 12U);
+  EXPECT_GE(mebibytes_sent([&] { load_by(1); }), 12U);
+}
+
+// A value that counts where it is written and read. The nodes are in this process.
+struct Traced {
+  std::string text;
+  static std::array<std::uint64_t, 4> n_put;
+  static std::array<std::uint64_t, 4> n_got;
+  void put(Writer& out) const {
+    ++n_put[this_core()];
+    out.put_string(text);
+  }
+  static Traced get(Reader& in) {
+    ++n_got[this_core()];
+    return {in.get_string()};
+  }
+};
+std::array<std::uint64_t, 4> Traced::n_put;
+std::array<std::uint64_t, 4> Traced::n_got;
+
+constexpr std::uint64_t kTraced = 256;  // of 64 KiB
+
+template <class Make>
+void expect_written_by_all_cores(const std::string& path, const Make& make) {
+  simulate_seed(2, 2, 1, [&] {
+    const auto container = make();
+    Traced::n_put = {};
+    save(container, path);
+    container.free();
+  });
+  for (const std::uint64_t n : Traced::n_put)
+    EXPECT_GT(n, kTraced / 8);
+}
+template <class Load>
+void expect_read_by_all_cores(const Load& load) {
+  Traced::n_got = {};
+  simulate_seed(2, 2, 1, [&] { load().free(); });
+  for (const std::uint64_t n : Traced::n_got)
+    EXPECT_GT(n, kTraced / 8);
+}
+
+TEST(ContainerFile, HasEntriesThatAllCoresHaveWrittenAndRead) {
+  const Folder folder;
+  const Traced value{std::string(std::size_t{64} << 10, 'x')};
+  const auto all_of_bag = [&] {
+    const auto bag = GlobalBag<Traced>::make();
+    on_all_cores([bag] {
+      bag.put_range(std::vector<Traced>(kTraced / 4, {std::string(std::size_t{64} << 10, 'x')}));
+    });
+    return bag;
+  };
+  const auto all_of_map = [&] {
+    const auto map = GlobalHashMap<std::uint64_t, Traced>::make();
+    finish([&] {
+      for (std::uint64_t i = 0; i < kTraced; ++i)
+        map.async_insert(i, value);
+    });
+    return map;
+  };
+  expect_written_by_all_cores(folder.file("bag"), all_of_bag);
+  expect_read_by_all_cores([&] { return load_bag<Traced>(folder.file("bag")); });
+  expect_written_by_all_cores(folder.file("map"), all_of_map);
+  expect_read_by_all_cores([&] { return load_map<std::uint64_t, Traced>(folder.file("map")); });
 }
 
 }  // namespace

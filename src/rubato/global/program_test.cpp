@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -56,6 +57,60 @@ TEST(Program, ADeadlockOfTasksOnRealCoresIsToldByTheirNames) {
   for (const char* const part :
        {"deadlock", "'reader'", "program_test.cpp:", "for a cell to be full"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+}
+
+// Of many tasks that wait some are named; of the others the number is told.
+TEST(Program, ADeadlockOfManyTasksNamesEightOfANodeAndSaysHowManyMoreThereAre) {
+  static core::FullEmpty<int> never;
+  std::string text = "no deadlock";
+  try {
+    simulate_seed(2, 1, 1, [] {
+      finish([] {
+        for (int i = 0; i < 19; ++i)
+          CoreContext::here().spawn([] { static_cast<void>(never.read_ff()); }, {"reader"});
+      });
+    });
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  std::size_t n_named = 0;
+  for (std::size_t at = text.find("spawned at"); at != std::string::npos;
+       at = text.find("spawned at", at + 1))
+    ++n_named;
+  EXPECT_EQ(n_named, 8U) << text;
+  // The main task waits as well.
+  EXPECT_NE(text.find("and 12 more tasks"), std::string::npos) << text;
+}
+
+// All of the time is in the first part of the range, which is of one core at first.
+TEST(Program, IterationsOfARangeGoToWhoeverHasNothingLeft) {
+  constexpr std::uint64_t kIterations = 4'096;
+  constexpr std::uint64_t kCores = 8;
+  constexpr std::uint64_t kLong = kIterations / kCores;
+  static std::vector<std::uint64_t> n_long_of;
+  n_long_of.assign(kCores, 0);
+  SimulateOptions options;
+  options.n_nodes = 4;
+  options.n_cores = 2;
+  options.program.bytes_a_core = kTestBytesACore;
+  const auto run = simulate(
+      [] {
+        const auto body = [](std::uint64_t i) {
+          if (i >= kLong) return;
+          CoreContext::here().charge(kMillisecond);
+          ++n_long_of[this_core()];
+        };
+        forall(0, kIterations, body, {1});
+      },
+      options);
+  const Nanos even = kLong / kCores * kMillisecond;
+  EXPECT_LT(run.wall, even * 5 / 4);  // of its first core alone: eight times as long
+  EXPECT_GT(run.counters.n_given, 0U);
+  EXPECT_GT(run.counters.n_stolen, 0U);
+  for (const std::uint64_t n_long : n_long_of) {
+    EXPECT_GT(n_long, kLong / kCores / 2);
+    EXPECT_LT(n_long, kLong / kCores * 2);
+  }
 }
 
 // Resident memory of this process, in bytes.

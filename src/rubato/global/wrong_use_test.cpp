@@ -1,10 +1,12 @@
 // What checked builds refuse, with the place; and values of all kinds that go through.
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "rubato/base/caller.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/bag.hpp"
 #include "rubato/global/bulk.hpp"
@@ -101,6 +103,12 @@ TEST(Vector, APushThatWaitsLeavesWithTheSlice) {
 }
 
 #if !defined(NDEBUG) && !defined(__SANITIZE_THREAD__)
+// With the line of the test that waits, where there is what can tell it.
+std::string refused(const char* who) {
+  const char* const place = user_caller().empty() ? "" : " at .*wrong_use_test.cpp:[0-9]+, ";
+  return std::string("must not wait.*") + who + ".*" + place;
+}
+
 template <class F>
 void run_with_words(F use) {
   simulate_seed(2, 1, 1, [use] { use(GlobalArray<std::uint64_t>::make(2)); });
@@ -110,29 +118,45 @@ using Words = GlobalArray<std::uint64_t>;
 // Whatever it waits with, in place and on another core.
 template <class F>
 // NOLINTNEXTLINE(readability-function-size): within EXPECT_DEATH
-void expect_refused(F wait, const char* text) {
+void expect_refused(F wait) {
   const auto delegate = [wait](std::uint64_t&) { wait(); };
   const auto there = [=](Words words) { finish([=] { async_call(words[1], delegate); }); };
-  EXPECT_DEATH(run_with_words(there), text);
-  EXPECT_DEATH(run_with_words([=](Words words) { call(words[0], delegate); }), text);
+  EXPECT_DEATH(run_with_words(there), refused("expect_refused"));
+  EXPECT_DEATH(run_with_words([=](Words words) { call(words[0], delegate); }),
+               refused("expect_refused"));
 }
 
 TEST(WrongUseDeathTest, ADelegateThatWaitsForACellIsTold) {
   static core::FullEmpty<int> cell;
-  expect_refused([] { static_cast<void>(cell.read_ff()); }, "must not wait.*expect_refused");
+  expect_refused([] { static_cast<void>(cell.read_ff()); });
 }
 TEST(WrongUseDeathTest, ADelegateThatWaitsForAMutexIsTold) {
   static core::Mutex mutex;
-  expect_refused(
-      [] {
-        mutex.lock();
-        mutex.lock();
-      },
-      "must not wait.*expect_refused");
+  expect_refused([] {
+    mutex.lock();
+    mutex.lock();
+  });
 }
 TEST(WrongUseDeathTest, ADelegateThatYieldsIsTold) {
-  expect_refused([] { CoreContext::here().yield(); }, "must not wait.*expect_refused");
-  expect_refused([] { CoreContext::here().tasks().yield(); }, "must not wait.*expect_refused");
+  expect_refused([] { CoreContext::here().yield(); });
+  expect_refused([] { CoreContext::here().tasks().yield(); });
+}
+
+TEST(WrongUseDeathTest, ADelegateThatOpensAScopeIsTold) {
+  expect_refused([] { finish([] {}); });
+}
+TEST(WrongUseDeathTest, ADelegateThatHasNativeWorkIsTold) {
+  expect_refused([] { CoreContext::here().run_native([] {}); });
+}
+// Of a word of another core than that which the delegate runs on.
+TEST(WrongUseDeathTest, ADelegateThatWaitsForAFutureIsTold) {
+  const auto wait_for = [](Words words) {
+    return [words](std::uint64_t& x) { x = future_read(words[1 - this_core()]).get(); };
+  };
+  const auto there = [=](Words words) { finish([=] { async_call(words[1], wait_for(words)); }); };
+  const std::string text = refused("ADelegateThatWaitsForAFuture");
+  EXPECT_DEATH(run_with_words(there), text);
+  EXPECT_DEATH(run_with_words([=](Words words) { call(words[0], wait_for(words)); }), text);
 }
 
 template <class F>

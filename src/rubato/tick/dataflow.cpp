@@ -21,6 +21,8 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
       counts_(static_cast<std::size_t>(plan.window())),
       lanes_(std::max<std::uint32_t>(options.n_cores, 1)),
       links_(plan.neighbours.size()),
+      arrived_(plan.neighbours.size()),
+      outgoing_(plan.neighbours.size()),
       source_links_(plan.n_own),
       end_(segment_end_),
       floor_(options.begin),
@@ -44,6 +46,7 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
   }
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     const Neighbour& neighbour = plan_.neighbours[i];
+    if (neighbour_of_.size() <= neighbour.node) neighbour_of_.resize(neighbour.node + 1, kNobody);
     neighbour_of_[neighbour.node] = i;
     links_[i].missing_sources.resize(static_cast<std::size_t>(window_));
     links_[i].base = neighbour.sends_here || neighbour.receives ? options.begin : kNoTick;
@@ -230,26 +233,28 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
   MessageHeader header;
   RUBATO_ASSERT(bytes.size() >= sizeof header, bytes.size());
   std::memcpy(&header, bytes.data(), sizeof header);
-  const auto at = neighbour_of_.find(from);
+  const std::uint32_t at = from < neighbour_of_.size() ? neighbour_of_[from] : kNobody;
   now_ = port.now();
   if (header.type == MessageType::pieces) {
-    RUBATO_ASSERT(at != neighbour_of_.end() && plan_.neighbours[at->second].sends_here, from);
-    Link& link = links_[at->second];
+    RUBATO_ASSERT(at != kNobody && plan_.neighbours[at].sends_here, from);
+    Link& link = links_[at];
     link.piece_inbox.push_back(std::move(bytes));
+    arrived_.insert(at);
     figures_.inbox_most = std::max(figures_.inbox_most, link.piece_inbox.size());
     return;
   }
   if (header.type == MessageType::round) {
-    RUBATO_ASSERT(at != neighbour_of_.end() && plan_.neighbours[at->second].sends_here, from);
-    Link& link = links_[at->second];
+    RUBATO_ASSERT(at != kNobody && plan_.neighbours[at].sends_here, from);
+    Link& link = links_[at];
     const bool is_new = link.inbox.emplace(header.tick, std::move(bytes)).second;
     RUBATO_ASSERT(is_new, from, header.tick);
+    arrived_.insert(at);
     figures_.inbox_most = std::max(figures_.inbox_most, link.inbox.size());
     return;
   }
   if (header.type == MessageType::taken) {
-    RUBATO_ASSERT(at != neighbour_of_.end(), from);
-    links_[at->second].base = header.tick;
+    RUBATO_ASSERT(at != kNobody, from);
+    links_[at].base = header.tick;
     advance_floor();
   } else if (header.type == MessageType::barrier) {
     barrier_.on_message(port, header);
@@ -484,7 +489,10 @@ void Dataflow::note_finished(core::Port& port) {
 void Dataflow::advance_floor() {
   Tick floor = own_min_;
   if (floor == floor_ || arrivals_left_ != 0) return;
-  for (const Link& link : links_) {
+  // The link that held it the last time is asked first: it often holds it still.
+  for (std::size_t i = 0; i < links_.size() && floor > floor_; ++i) {
+    if (i > 0 && ++floor_link_ == links_.size()) floor_link_ = 0;
+    const Link& link = links_[floor_link_];
     floor = std::min(floor, link.base);
     for (const Tick t : link.packing)
       floor = std::min(floor, t);

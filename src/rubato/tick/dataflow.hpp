@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/base/bit_set.hpp"
 #include "rubato/core/engine.hpp"
 #include "rubato/tick/detail/collective.hpp"
 #include "rubato/tick/plan.hpp"
@@ -167,6 +168,7 @@ class Dataflow final : public TickEngine {
     std::uint64_t external_missing = 0;  // replica inputs that own units lack
     std::uint32_t own_present = 0;       // own regions that have the tick
   };
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
   static constexpr std::size_t kInputsMax = (1U << 14) - 1;
   // A unit that may run. The urgency of (A, t) is the tick at which the border, of which neighbours
   // wait to hear, needs it: t + depth for own regions, t + layer for replicas. The most urgent runs
@@ -309,8 +311,10 @@ class Dataflow final : public TickEngine {
   std::vector<TickCounts> counts_;  // [window]
   std::vector<Lane> lanes_;         // [n_cores]
   std::vector<Link> links_;         // [neighbours]
+  BitSet arrived_;                  // links with messages that came and are not taken
+  BitSet outgoing_;                 // links with fragments that are to be packed
   std::vector<std::vector<std::uint32_t>> source_links_;  // [n_own] neighbours it is packed for
-  std::map<NodeId, std::uint32_t> neighbour_of_;
+  std::vector<std::uint32_t> neighbour_of_;               // [node]; kNobody: it is none
   std::function<void(RegionId, Tick)> own_step_;
 
   // What each event writes is together, on lines that nothing else is read from.
@@ -324,6 +328,7 @@ class Dataflow final : public TickEngine {
   Tick gated_limit_ = 0;            // of own_limit() when units were last gated
   std::atomic<Tick> watched_tick_;  // a copy of own_min_
   std::uint32_t n_running_ = 0;
+  std::uint32_t floor_link_ = 0;  // that held the floor when it was last looked at
   std::vector<Job*> free_jobs_;
   Nanos now_ = 0;  // of the latest event; of policy pieces
   NodeFigures figures_;

@@ -57,15 +57,13 @@ bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
 
 // Errs on the side of yes: an idle core that looks in vain costs less than one that sleeps on.
 bool Dataflow::more_work() const {
-  const auto sends = [](const Link& link) {
-    return !link.outgoing.empty() && link.leaving.empty();
-  };
-  if (plan_.policy.pieces && std::ranges::any_of(links_, sends)) return true;
+  if (outgoing_.any_of([&](std::uint32_t i) { return links_[i].leaving.empty(); })) return true;
   if (own_min_ >= end_) return !ready_packs_.empty();
   if (!ready_packs_.empty() || !ready_replica_.empty()) return true;
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    if (may_unpack(links_[i], i) || pieces_fit(links_[i])) return true;
-  }
+  const auto comes = [&](std::uint32_t i) {
+    return may_unpack(links_[i], i) || pieces_fit(links_[i]);
+  };
+  if (arrived_.any_of(comes)) return true;
   const Tick limit = own_limit();
   if (!ready_parts_.empty() && (as_they_come_ || ready_parts_.top().tick <= part_limit()))
     return true;
@@ -115,13 +113,14 @@ bool Dataflow::may_unpack(const Link& link, std::uint32_t neighbour) const {
 }
 
 bool Dataflow::take_unpack(core::Work& work) {
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+  return arrived_.any_of([&](std::uint32_t i) {
     Link& link = links_[i];
-    if (!may_unpack(link, i)) continue;
+    if (!may_unpack(link, i)) return false;
     const auto first = link.inbox.begin();
     Job* job = new_job(i, first->first);
     job->bytes = std::move(first->second);
     link.inbox.erase(first);
+    if (link.inbox.empty()) arrived_.erase(i);
     link.unpacking = job->tick;
     for (const RegionId region : plan_.neighbours[i].regions) {
       Cell& target = cell(region, job->tick);
@@ -134,8 +133,7 @@ bool Dataflow::take_unpack(core::Work& work) {
     }
     work = {unpack_round, i, job->tick, job};
     return true;
-  }
-  return false;
+  });
 }
 
 bool Dataflow::take_pack(core::Work& work) {

@@ -34,7 +34,10 @@ struct FragmentHeader {
 // Source `source` of the link's neighbour has its version of t.
 void Dataflow::source_is_piece(std::uint32_t link, std::uint32_t source, Tick t) {
   Link& to = links_[link];
-  if (to.outgoing.empty()) to.outgoing_since = now_;
+  if (to.outgoing.empty()) {
+    to.outgoing_since = now_;
+    outgoing_.insert(link);
+  }
   to.outgoing.push_back({source, t});
 }
 
@@ -42,19 +45,19 @@ void Dataflow::source_is_piece(std::uint32_t link, std::uint32_t source, Tick t)
 // much as a tick has.
 bool Dataflow::take_pieces_out(bool all, core::Work& work) {
   const Nanos deadline = std::max(kDeadlineLeast, tick_time_ / kDeadlinesATick);
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+  return outgoing_.any_of([&](std::uint32_t i) {
     Link& link = links_[i];
-    if (link.outgoing.empty() || !link.leaving.empty()) continue;
+    if (!link.leaving.empty()) return false;
     const bool due = link.outgoing.size() >= plan_.neighbours[i].sources.size() ||
                      now_ - link.outgoing_since >= deadline;
-    if (!all && !due) continue;
+    if (!all && !due) return false;
     link.leaving.swap(link.outgoing);
+    outgoing_.erase(i);
     Job* job = new_job(i, link.leaving.front().tick);
     job->fragments = link.leaving;
     work = {pack_round, i, job->tick, job};
     return true;
-  }
-  return false;
+  });
 }
 
 bool Dataflow::pieces_fit(const Link& link) const {
@@ -70,12 +73,13 @@ bool Dataflow::pieces_fit(const Link& link) const {
 }
 
 bool Dataflow::take_pieces_in(core::Work& work) {
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+  return arrived_.any_of([&](std::uint32_t i) {
     Link& link = links_[i];
-    if (!pieces_fit(link)) continue;
+    if (!pieces_fit(link)) return false;
     Job* job = new_job(i, 1);
     job->bytes = std::move(link.piece_inbox.front());
     link.piece_inbox.pop_front();
+    if (link.piece_inbox.empty()) arrived_.erase(i);
     Reader in(job->bytes);
     const auto header = in.get<MessageHeader>();
     for (std::uint32_t k = 0; k < header.detail; ++k) {
@@ -91,8 +95,7 @@ bool Dataflow::take_pieces_in(core::Work& work) {
     job->tick = link.unpacking = header.tick;
     work = {unpack_round, i, job->tick, job};
     return true;
-  }
-  return false;
+  });
 }
 
 // Packs the fragments of the job into its message, or takes those of its message; on a core,

@@ -60,7 +60,7 @@ std::size_t Dataflow::bytes() const noexcept {
                   of(parts_) + of(lanes_) + of(links_) + of(source_links_) + of(running_replicas_) +
                   of(jobs_) + free_jobs_.capacity() * sizeof(void*) +
                   ready_replica_.size() * sizeof(Ready) + ready_packs_.size() * sizeof(core::Work) +
-                  neighbour_of_.size() * (kMapNode + sizeof(*neighbour_of_.begin()));
+                  of(neighbour_of_) + arrived_.bytes() + outgoing_.bytes();
   for (const Lane& lane : lanes_)
     n += lane.ready.size() * sizeof(Ready) + of(lane.gated) + of(lane.fresh);
   for (const Link& link : links_) {

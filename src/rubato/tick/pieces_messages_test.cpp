@@ -56,6 +56,25 @@ class PiecesMessages : public ::testing::Test {
            std::to_string(work.tick);
   }
 
+  // Ticks that take `passes` each: then comes what pieces 1 to 3 wait for, and what can run, runs.
+  void run_ticks(Tick n, Nanos passes) {
+    for (Tick t = 1; t <= n; ++t) {
+      port_.time += passes;
+      receive(t);
+      while (!run(0).empty()) {
+      }
+    }
+  }
+  // The fragment of the other node's piece.
+  void receive(Tick t) {
+    Writer out;
+    out.put(detail::MessageHeader{detail::MessageType::pieces, 1, t});
+    out.put(std::uint64_t{0});  // of its first source
+    out.put(t);
+    out.put(std::uint64_t{0});  // without a payload
+    flow_.on_message(port_, 1, out.take());
+  }
+
   // Up to the first message. At tick 0 all inputs are there: all four sources have a fragment.
   void run_tick_0() {
     for (const char* expected : {"step 0@0", "step 1@0", "step 2@0", "step 3@0"})
@@ -64,7 +83,7 @@ class PiecesMessages : public ::testing::Test {
 
   Plan plan_ = four_at_the_border();
   testing::BookStore store_{plan_};
-  Dataflow flow_{plan_, store_, {.ticks = 30}};
+  Dataflow flow_{plan_, store_, {.ticks = 200}};
   Outgoing port_;
 };
 
@@ -90,6 +109,25 @@ TEST_F(PiecesMessages, a_fragment_waits_for_others_while_there_is_work_and_leave
   EXPECT_GE(port_.time - since, 200 * kMicrosecond);
   EXPECT_EQ(run(1), "pack 2");
   EXPECT_EQ(run(1), "step 5@2");
+}
+
+// A node whose ticks are long loses less by waiting than by one more message.
+TEST_F(PiecesMessages, of_long_ticks_the_deadline_is_a_tenth_of_one) {
+  while (!run(0).empty()) {
+  }
+  constexpr Tick kTicks = 100;  // enough for the mean of what ticks take
+  run_ticks(kTicks, 10 * kMillisecond);
+  ASSERT_EQ(flow_.own_tick(), kTicks + 1);
+  const std::string at = "@" + std::to_string(kTicks + 1);
+  receive(kTicks + 1);
+  EXPECT_EQ(run(0), "part 0" + at);  // what has come is taken
+  EXPECT_EQ(run(0), "step 1" + at);
+  const Nanos since = port_.time;
+  EXPECT_EQ(run(900 * kMicrosecond), "step 2" + at);
+  EXPECT_LT(port_.time - since, kMillisecond);
+  EXPECT_EQ(run(101 * kMicrosecond), "step 3" + at);
+  EXPECT_GT(port_.time - since, kMillisecond);
+  EXPECT_EQ(run(0), "pack 3");
 }
 
 TEST_F(PiecesMessages, a_node_with_nothing_else_to_do_sends_what_it_has) {

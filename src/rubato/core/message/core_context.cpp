@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "rubato/base/caller.hpp"
 #include "rubato/core/message/budget.hpp"
 
 namespace rubato::core {
@@ -223,7 +224,8 @@ std::string CoreContext::who_runs() const {
 }
 
 void CoreContext::refuse_to_wait(const SourcePlace& at) const {
-  const std::string what = who_runs() + (at.line > 0 ? " at " + at.text() : "");
+  const std::string place = at.line > 0 ? at.text() : user_caller();
+  const std::string what = who_runs() + (place.empty() ? "" : " at " + place);
   RUBATO_REQUIRE(!"a delegate, and what else a message does, must not wait: it runs between two "
                   "others of its core; spawn a task in it that waits",
                  what, core_);

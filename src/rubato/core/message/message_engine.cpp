@@ -283,7 +283,10 @@ std::string MessageEngine::waiting_for() const {
       if (!reason.empty()) reasons += "; " + reason;
     }
   }
-  if (n_waiting > n_shown) text += "; and " + std::to_string(n_waiting - n_shown) + " more tasks";
+  if (n_waiting > n_shown) {
+    const auto n_more = n_waiting - n_shown;
+    text += "; and " + std::to_string(n_more) + (n_more == 1 ? " more task" : " more tasks");
+  }
   text += reasons;
   return text.starts_with("; ") ? text.substr(2) : text;
 }

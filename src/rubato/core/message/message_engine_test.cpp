@@ -1,8 +1,10 @@
 #include "rubato/core/message/message_engine.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -211,6 +213,12 @@ TEST(Messages, ToOneNodeShareBuffersAndRuns) {
     EXPECT_EQ(counters.n_runs, 10U);
     EXPECT_EQ(counters.n_blocks, 10U);
     EXPECT_EQ(counters.n_buffers, 3U);
+    // All but the last were full, and so were the buffers: behind the fourth block, and the eighth.
+    EXPECT_EQ(counters.n_full_blocks, 9U);
+    EXPECT_EQ(counters.n_full_buffers, 2U);
+    EXPECT_EQ(counters.n_hurried_buffers + counters.n_late_buffers, 0U);
+    // With a head of 24 for each run, and one of 16 for each block.
+    EXPECT_EQ(counters.n_bytes, 20'000U * 8 + 10 * (24 + 16));
   }
 }
 
@@ -252,6 +260,73 @@ TEST(Messages, ABufferLeavesAtItsDeadlineThoughItsCoreIsBusy) {
   EXPECT_TRUE(backlog.heard);
   EXPECT_LT(backlog.n_before, 1'000U);
   EXPECT_GT(backlog.n_before, 50U);
+  const CoreCounters counters = owned[0]->counters();
+  EXPECT_EQ(counters.n_buffers, 1U);
+  EXPECT_EQ(counters.n_late_buffers, 1U);
+  EXPECT_EQ(counters.n_full_buffers + counters.n_hurried_buffers, 0U);
+}
+
+// So many readers of a cell that nobody fills: five on core 0, the others on core 1.
+std::string text_of_deadlock(int n_readers) {
+  FullEmpty<int> never;
+  try {
+    simulate(1, 2, 1, {}, [&](Node& n) {
+      n.engine.set_on_start([&never, n_readers](CoreContext& here) {
+        const int n_here = here.core() == 0 ? std::min(n_readers, 5) : std::max(n_readers - 5, 0);
+        for (int i = 0; i < n_here; ++i)
+          here.spawn([&never] { static_cast<void>(never.read_ff()); }, {"reader"});
+      });
+    });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no deadlock";
+}
+
+std::size_t n_times(const std::string& part, const std::string& text) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++n;
+  return n;
+}
+
+TEST(Messages, ADeadlockNamesEightTasksOfANodeAndCountsTheOthers) {
+  const std::string few = text_of_deadlock(8);
+  EXPECT_EQ(n_times("task 'reader' of core 0, spawned at ", few), 5U) << few;
+  EXPECT_EQ(n_times("task 'reader' of core 1, spawned at ", few), 3U) << few;
+  EXPECT_EQ(n_times("for a cell to be full", few), 8U) << few;
+  EXPECT_EQ(n_times("more task", few), 0U) << few;
+  const std::string many = text_of_deadlock(20);
+  EXPECT_EQ(n_times("task 'reader' of core 0, spawned at ", many), 5U) << many;
+  EXPECT_EQ(n_times("task 'reader' of core 1, spawned at ", many), 3U) << many;
+  EXPECT_EQ(n_times("; and 12 more tasks", many), 1U) << many;
+}
+
+// A frame of 512 KiB in a task, eight times as much as its stack has otherwise.
+[[gnu::noinline]] std::uint64_t sum_of_a_wide_frame() {
+  volatile char frame[512 << 10];
+  for (std::size_t at = 0; at < sizeof frame; at += 1024)
+    frame[at] = 1;
+  CoreContext::here().yield();
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at < sizeof frame; at += 1024)
+    sum += static_cast<std::uint64_t>(frame[at]);
+  return sum;
+}
+
+TEST(Messages, TasksOfACoreHaveStacksOfTheSizeThatWasAskedFor) {
+  MessageOptions options;
+  options.tasks.stacks.guarded_bytes = std::size_t{1} << 20;
+  const auto nodes = simulate(1, 2, 1, options, [](Node& n) {
+    n.engine.set_on_start([](CoreContext& here) {
+      for (int i = 0; i < 3; ++i)
+        here.spawn([&here] { here.local<Tally>().sum += sum_of_a_wide_frame(); });
+    });
+  });
+  for (const Tally& tally : nodes[0]->tallies)
+    EXPECT_EQ(tally.sum, 3U * 512);
+  options.tasks.stacks.guarded_bytes = 2'047;
+  EXPECT_THROW(MessageEngine(JobShape{}, options), Error);
 }
 
 TEST(Messages, HandlersHaveIdsAndNames) {

@@ -117,9 +117,9 @@ void Scheduler::end_of_slice() {
   const auto ready_in = [this](std::uint64_t n_turns) {
     return tail_ - head_ > n_turns ? ring_[(head_ + n_turns) & mask_].worker : nullptr;
   };
-  if (const Worker* next = ready_in(2 * kSlice - 1); next != nullptr)
+  if (const Worker* next = ready_in(slice_ + next_slice_ - 1); next != nullptr)
     prefetch_from_memory(&next->stack_);
-  if (const Worker* next = ready_in(kSlice - 1); next != nullptr)
+  if (const Worker* next = ready_in(slice_ - 1); next != nullptr)
     prefetch_from_memory(next->stack_.low);
   if (budget_ <= 0) {
     new_task_first_ = true;

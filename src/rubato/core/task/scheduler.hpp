@@ -233,7 +233,7 @@ class Scheduler {
     return stacks_.n_guarded_share();
   }
   [[nodiscard]] std::uint64_t n_turns() const noexcept {
-    return figures_.n_turns + kSlice - countdown_;
+    return figures_.n_turns + slice_ - countdown_;
   }
   // When something that waits for a time is due; kNever if nothing does.
   [[nodiscard]] Nanos next_time() const noexcept {
@@ -289,7 +289,7 @@ class Scheduler {
     unsigned int n_uncaught = 0;
   };
 
-  // Turns after which new tasks and the budget are looked at.
+  // Turns after which new tasks, the budget and one stack are looked at, or one less.
   static constexpr std::uint32_t kSlice = 64;
   // Lines around where a stack was left, which lies among the locals of a frame.
   static constexpr std::ptrdiff_t kLine = 64;
@@ -345,9 +345,13 @@ class Scheduler {
   [[noreturn]] static void refuse_to_wait();
 
   void count_slice() noexcept {
-    countdown_ = kSlice;
-    budget_ -= kSlice;
-    figures_.n_turns += kSlice;
+    budget_ -= slice_;
+    figures_.n_turns += slice_;
+    countdown_ = slice_ = next_slice_;
+    // By chance, the same in each run: ends of slices that were all as far apart would always fall on
+    // the same tasks of a ring, and look at the stacks of no others.
+    dice_ = 1664525 * dice_ + 1013904223;
+    next_slice_ = kSlice - (dice_ >> 31);
   }
   void end_turn() noexcept {
     if (--countdown_ != 0) return;
@@ -388,6 +392,9 @@ class Scheduler {
   std::uint64_t prefetch_distance_;   // UINT64_MAX: never
   Exceptions* exceptions_ = nullptr;  // of the thread that drives
 
+  std::uint32_t slice_ = kSlice;  // turns
+  std::uint32_t next_slice_ = kSlice;
+  std::uint32_t dice_ = 0;
   detail::TaskQueue queues_[2];  // by stack class
   Worker* idle_[2] = {};         // by stack class
   std::size_t next_class_ = 0;   // by turns, so that neither keeps the other out

@@ -180,6 +180,46 @@ TEST(Scheduler, tasks_that_are_always_ready_keep_no_new_one_out) {
   }
 }
 
+// A turn ends with a yield, to another task or to nobody, and with the end of a task.
+TEST(Scheduler, turns_are_counted_one_by_one) {
+  for (const std::uint64_t n_yields : {10U, 31U, 32U, 64U, 100U}) {
+    for (const std::uint64_t budget : {1U, 1000U}) {
+      Scheduler tasks(options());
+      for (std::uint64_t n_tasks = 1; n_tasks <= 2; ++n_tasks) {
+        for (std::uint64_t i = 0; i < n_tasks; ++i) {
+          tasks.spawn([n_yields] {
+            for (std::uint64_t k = 0; k < n_yields; ++k)
+              yield();
+          });
+        }
+        run(tasks, budget);
+        // Of one task, and of two.
+        const std::uint64_t n_all = n_tasks * (n_tasks + 1) / 2;
+        EXPECT_EQ(tasks.figures().n_turns, n_all * (n_yields + 1)) << n_yields << ", " << budget;
+        EXPECT_EQ(tasks.figures().n_ended, n_all);
+      }
+    }
+  }
+}
+
+TEST(Scheduler, a_suspension_and_a_turn_for_the_driver_count_as_turns) {
+  Scheduler tasks(options());
+  Worker* sleeper = nullptr;
+  tasks.spawn([&] {
+    sleeper = &tasks.running();
+    for (int i = 0; i < 3; ++i)
+      tasks.suspend("a test");
+  });
+  tasks.spawn([&] { tasks.yield_to_driver(); });
+  run(tasks);
+  EXPECT_EQ(tasks.figures().n_turns, 3U);  // suspended, for the driver, ended
+  for (int i = 0; i < 3; ++i) {
+    tasks.wake(*sleeper);
+    run(tasks);
+  }
+  EXPECT_EQ(tasks.figures().n_turns, 6U);
+}
+
 TEST(Scheduler, a_suspended_task_sleeps_until_it_is_woken) {
   Scheduler tasks(options());
   Worker* sleeper = nullptr;

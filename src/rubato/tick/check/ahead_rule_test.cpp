@@ -8,6 +8,7 @@
 
 #include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/graph/testing/hops.hpp"
+#include "rubato/tick/graph/testing/mixing.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
@@ -71,6 +72,13 @@ TEST(AheadRule, is_kept_by_grids) {
 TEST(AheadRule, is_kept_by_graphs) {
   const auto graph = testing::ring(400, {1, 7});
   expect_kept(ProblemOf<GraphModel<Hops>, GraphStore<Hops>>{GraphModel<Hops>(graph, Hops{})});
+}
+
+// Their vertices wait with part of their edges; the bits tell of each edge and its place.
+TEST(AheadRule, is_kept_by_graphs_that_are_stepped_edge_by_edge) {
+  using User = testing::MixingInParts;
+  const GraphModel<User> model(testing::ring(400, {1, 3, 7, 50}), User(5));
+  expect_kept(ProblemOf<GraphModel<User>, GraphStore<User>>{model});
 }
 
 // Takes those whom an agent sees in the order in which they came.

@@ -6,6 +6,24 @@
 namespace rubato::tick {
 namespace {
 
+// Ascending, each once.
+void make_set(std::vector<VertexId>& vertices, VertexId n_vertices) {
+  // Looking at a mark of every vertex is faster than to sort where many of them are there.
+  constexpr std::size_t kMany = 8;
+  if (vertices.size() < n_vertices / kMany) {
+    std::ranges::sort(vertices);
+    vertices.erase(std::unique(vertices.begin(), vertices.end()), vertices.end());
+    return;
+  }
+  std::vector<std::uint8_t> is_in(n_vertices);
+  for (const VertexId v : vertices)
+    is_in[v] = 1;
+  vertices.clear();
+  for (VertexId v = 0; v < n_vertices; ++v) {
+    if (is_in[v] != 0) vertices.push_back(v);
+  }
+}
+
 // The list and all vertices with an edge into it, ascending.
 std::vector<VertexId> sources_and(std::span<const VertexId> list, const Digraph& graph) {
   std::vector<VertexId> result(list.begin(), list.end());
@@ -13,8 +31,8 @@ std::vector<VertexId> sources_and(std::span<const VertexId> list, const Digraph&
     const auto in = graph.in(v);
     result.insert(result.end(), in.begin(), in.end());
   }
-  std::ranges::sort(result);
-  result.erase(std::unique(result.begin(), result.end()), result.end());
+  make_set(result, graph.n_vertices());
+  result.shrink_to_fit();
   return result;
 }
 

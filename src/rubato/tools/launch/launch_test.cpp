@@ -27,14 +27,14 @@ std::vector<std::string> installed_mpis() {
 class Launch : public ::testing::TestWithParam<std::string> {
  protected:
   // Starts 3 nodes that run `script` with their rank in $r; their output goes to a file.
-  void start(const std::string& script) {
+  void start(const std::string& script, const std::string& restarts = "0") {
     output_ = ::testing::TempDir() + "/launch-" + std::to_string(getpid());
     child_ = fork();
     if (child_ != 0) return;
     std::freopen(output_.c_str(), "w", stdout);
     dup2(STDOUT_FILENO, STDERR_FILENO);
-    execute({RUBATO_PROGRAM, "launch", "-n", "3", "--mpi", GetParam(), "--", "sh", "-c",
-             "r=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; " + script});
+    execute({RUBATO_PROGRAM, "launch", "-n", "3", "--mpi", GetParam(), "--restarts", restarts, "--",
+             "sh", "-c", "r=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; " + script});
     _exit(99);
   }
 
@@ -44,6 +44,15 @@ class Launch : public ::testing::TestWithParam<std::string> {
       if (output().find(text) != std::string::npos) return true;
     }
     return false;
+  }
+
+  // How often the output has the text.
+  std::size_t n_times(const std::string& text) const {
+    const std::string all = output();
+    std::size_t n = 0;
+    for (std::size_t at = all.find(text); at != std::string::npos; at = all.find(text, at + 1))
+      ++n;
+    return n;
   }
 
   std::string output() const {
@@ -91,6 +100,24 @@ TEST_P(Launch, ANodeThatIsKilledWithItsGuardIsLost) {
   EXPECT_NE(output().find("a node was lost"), std::string::npos) << output();
   start("[ $r = 1 ] && exit 9; sleep 60");
   EXPECT_EQ(exit_code(), 9) << output();
+}
+
+// Node 2 is lost at each start.
+TEST_P(Launch, AJobThatHasNoRestartsLeftEndsAsALostNodeDoes) {
+  start("[ $r = 2 ] && echo starts && kill -9 $$; sleep 60", "1");
+  EXPECT_EQ(exit_code(), 5) << output();
+  EXPECT_EQ(n_times("starts\n"), 2U) << output();
+  EXPECT_EQ(n_times("starting the job again"), 1U) << output();
+  EXPECT_EQ(n_times("; starting the job again, 1 of 1 times\n"), 1U) << output();
+  EXPECT_EQ(n_times("was lost: killed by signal 9"), 2U) << output();
+}
+
+// Another end of a node is none that a new start would mend.
+TEST_P(Launch, AJobThatFailsDoesNotStartAgain) {
+  start("[ $r = 1 ] && echo starts && exit 3; sleep 60", "3");
+  EXPECT_EQ(exit_code(), 3) << output();
+  EXPECT_EQ(n_times("starts\n"), 1U) << output();
+  EXPECT_EQ(n_times("starting the job again"), 0U) << output();
 }
 
 TEST_P(Launch, SignalsEndNodesThatIgnoreThem) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -120,6 +122,34 @@ TEST(ReproduceAsytick, HasFourBenchmarksWhoseTickIsTheSameTime) {
   EXPECT_NEAR(rows / all_cores_ns, 1, 1e-4);
 }
 
+// What the cost of the first setting that is named is of the second's.
+double ratio(const AsytickBenchmark& benchmark, const std::string& of, const std::string& by) {
+  std::map<std::string, std::string> settings(benchmark.settings.begin(), benchmark.settings.end());
+  return std::stod(settings.at(of)) / std::stod(settings.at(by));
+}
+
+// The tick takes as long in all, but what of it is the asynchronous part is as it was recorded.
+TEST(ReproduceAsytick, OtherCostsAreOtherBenchmarks) {
+  AsytickOptions options;
+  const auto shipped = asytick_benchmarks(options);
+  std::vector<RecordedCost> costs = options.costs.costs();
+  for (RecordedCost& cost : costs) {
+    if (cost.parameter == "ns-per-pair" || cost.parameter == "ns-per-edge") cost.ns *= 3;
+  }
+  options.costs = CostTable(costs);
+  const auto others = asytick_benchmarks(options);
+  ASSERT_EQ(others.size(), 4U);
+  const auto grows = [&](std::size_t i, const char* of, const char* by) {
+    return ratio(others[i], of, by) / ratio(shipped[i], of, by);
+  };
+  EXPECT_NEAR(grows(0, "ns-per-pair", "ns-per-fish"), 3, 1e-3);
+  EXPECT_NEAR(grows(1, "ns-per-edge", "ns-per-vertex"), 3, 1e-3);
+  // Of nbody a pair of clumps costs as many as it has bodies, so many that its skew is the same.
+  EXPECT_NEAR(grows(2, "ns-per-pair", "ns-per-body"), 1, 1e-3);
+  EXPECT_NEAR(grows(3, "ns-per-entry", "ns-per-row"), 1, 1e-3);
+  EXPECT_EQ(others[3].settings, shipped[3].settings);
+}
+
 TEST(ReproduceAsytick, ChangesAParameterOfOneBenchmark) {
   AsytickOptions options;
   options.changes = {AsytickChange::parse("fish.neighbours=90"),
@@ -185,6 +215,29 @@ TEST(ReproduceAsytickCommand, QuicklyHasAllFiguresAndJudgesNothing) {
   EXPECT_NE(answer.err.find("judges nothing"), std::string::npos) << answer.err;
   EXPECT_TRUE(std::ifstream(report).good());
   std::remove(report.c_str());
+}
+
+// As people read it: a table under each heading, in their order.
+TEST(ReproduceAsytickCommand, PrintsTheTablesOfFigures4To14) {
+  const Answer answer = call({"reproduce", "asytick", "--quick", "--nodes", "2"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  std::size_t at = 0;
+  for (int figure = 4; figure <= 14; ++figure) {
+    const std::string heading = (figure == 4 ? "Figure " : "\n\nFigure ") + std::to_string(figure);
+    const std::size_t found = answer.out.find(heading + "  ", at);
+    ASSERT_NE(found, std::string::npos) << heading << " in " << answer.out;
+    at = found + heading.size();
+    std::istringstream lines(answer.out.substr(at));
+    std::string title;
+    std::string names;
+    std::string rule;
+    std::string row;
+    std::getline(std::getline(std::getline(std::getline(lines, title), names), rule), row);
+    EXPECT_GT(title.size(), 10U) << figure;
+    EXPECT_EQ(rule.find_first_not_of("\u2500 "), std::string::npos) << figure << ": " << rule;
+    EXPECT_NE(rule, "") << figure;
+    EXPECT_NE(row.find_first_of("0123456789"), std::string::npos) << figure << ": " << row;
+  }
 }
 
 TEST(ReproduceAsytickCommand, NamesAProfileThatIsNone) {

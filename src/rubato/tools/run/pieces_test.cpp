@@ -73,6 +73,68 @@ TEST(RunPieces, PiecesOfGridsAndGeneralModelsMoveAndKeepTheirBits) {
   }
 }
 
+// One node is slow, so that there is something to move.
+TEST(RunPieces, BalanceNoneMovesNothing) {
+  const std::vector<std::string> fish{"run",     "fish",       "--fish",     "600",      "--ticks",
+                                      "24",      "--simulate", "3",          "--pieces", "32",
+                                      "--epoch", "5",          "--slowdown", "4@1"};
+  const std::string one = checksum_of({"run", "fish", "--fish", "600", "--ticks", "24"});
+  for (const char* system : {"comtick", "asytick-plb"}) {
+    const auto balanced = json_of(with(fish, {"--policy", system}));
+    EXPECT_GT(balanced.at("pieces_moved"), 0) << system;
+    const auto still = json_of(with(fish, {"--policy", system, "--balance", "none"}));
+    EXPECT_EQ(still.at("epochs"), 0) << system;
+    EXPECT_EQ(still.at("pieces_moved"), 0) << system;
+    EXPECT_EQ(still.at("bytes_moved"), 0) << system;
+    EXPECT_EQ(still.at("balance"), "none") << system;
+    EXPECT_EQ(still.at("checksum"), one) << system;
+  }
+  // Policy auto has epochs for other things.
+  const auto tuned = json_of(with(fish, {"--policy", "auto", "--balance", "none"}));
+  EXPECT_EQ(tuned.at("pieces_moved"), 0);
+  EXPECT_EQ(tuned.at("bytes_moved"), 0);
+  EXPECT_EQ(tuned.at("checksum"), one);
+}
+
+TEST(RunPieces, BalanceRepartitionCutsAnewAtEpochsWithTheSameBits) {
+  const std::vector<std::string> fish{"run",     "fish", "--fish",     "600",
+                                      "--ticks", "24",   "--simulate", "3",
+                                      "--epoch", "5",    "--balance",  "repartition"};
+  const std::string one = checksum_of({"run", "fish", "--fish", "600", "--ticks", "24"});
+  const std::vector<std::vector<std::string>> systems{{},
+                                                      {"--policy", "k2m1d1", "--pieces", "32"},
+                                                      {"--policy", "comtick"},
+                                                      {"--policy", "asytick"}};
+  for (const auto& system : systems) {
+    const auto json = json_of(with(fish, system));
+    EXPECT_EQ(json.at("balance"), "repartition") << json;
+    EXPECT_EQ(json.at("epochs"), 4) << json;  // at ticks 5, 10, 15 and 20
+    EXPECT_GT(json.at("bytes_moved"), 0) << json;
+    // A cut into parts, one a node: no piece goes from one to another.
+    EXPECT_EQ(json.at("pieces_moved"), 0) << json;
+    EXPECT_EQ(json.at("checksum"), one) << json;
+  }
+  // Without the word for how often: as of all that balances.
+  const auto usual = json_of({"run", "fish", "--fish", "200", "--ticks", "60", "--simulate", "3",
+                              "--balance", "repartition"});
+  EXPECT_EQ(usual.at("epoch"), 50);
+  EXPECT_EQ(usual.at("epochs"), 1);
+}
+
+TEST(RunPieces, BalanceRepartitionOfAModelThatCannotBeCutAgainIsAUsageError) {
+  for (const char* model : {"pagerank", "jacobi", "traffic"}) {
+    for (const char* policy : {"local", "asytick-plb"}) {
+      const Answer answer = call({"run", model, "--ticks", "24", "--simulate", "3", "--epoch", "5",
+                                  "--policy", policy, "--balance", "repartition"});
+      EXPECT_EQ(answer.code, 2) << model << " " << answer.out;
+      EXPECT_NE(answer.err.find("balance repartition: this model cannot be cut again while it "
+                                "runs; expected persistence, which moves pieces, or none"),
+                std::string::npos)
+          << answer.err;
+    }
+  }
+}
+
 // A row of the table of the run along its ticks: means of two ticks here, six of them.
 void expect_row_by_tick(const std::string& err, const std::string& name,
                         const std::vector<double>& by_tick) {
