@@ -55,6 +55,7 @@ OFFENCES = {
     "promises": [
         ("docs/promises.md", PROMISES.format("tick/planted.hpp", "-"), r"promises.md:3: no file tick/planted.hpp"),
         ("docs/promises.md", PROMISES.format("docs/promises.md", "Planted.is_kept"), r"no test Planted.is_kept"),
+        ("docs/promises.md", PROMISES.format("docs/", "Planted.*"), r"no tests of Planted"),
         ("docs/promises.md", PROMISES.format("docs/", "bench planted"), r"no benchmark planted"),
         ("docs/promises.md", PROMISES.format("docs/", "example.planted"), r"no entry of ctest example.planted"),
     ],

@@ -40,7 +40,7 @@ def rows_of(text):
 def is_there(name, root):
     if "/" in name:
         return (root / name).exists() or (root / "src/rubato" / name).exists()
-    # In the folder of the source before it.
+    # Of the folder of a source before it, or of any.
     return any((root / "src/rubato").rglob(name))
 
 
@@ -53,13 +53,17 @@ def check_row(cells, root, tests, registered):
         if (suite, name) not in tests:
             near = sorted(n for s, n in tests if s == suite)
             yield f"no test {suite}.{name}" + (f"; {suite} has {', '.join(near[:8])}" if near else "")
+    for suite in re.findall(r"\b([A-Z]\w*)\.\*", checks):
+        if all(s != suite for s, _ in tests):
+            yield f"no tests of {suite}"
     for name in BENCH.findall(checks):
         if f'"{name}"' not in registered:
             yield f"no benchmark {name}"
     for name in ENTRY.findall(BENCH.sub("", checks)):
         # What a CMakeLists.txt adds to a name, as _build of example.sort_build, is not in it.
         own = name.split(".", 1)[1]
-        if own not in registered and own.rpartition("_")[0] not in (registered if "_" in own else ()):
+        if not any(stem and re.search(rf"(?<![\w-]){re.escape(stem)}(?![\w-])", registered)
+                   for stem in (own, own.rpartition("_")[0])):
             yield f"no entry of ctest {name}"
 
 

@@ -220,8 +220,10 @@ class Chapter(Readme):
         if len(shown) < 5:
             self.complain(1, f"expected at least five listings, found {len(shown)}")
         for line, text in shown:
-            name = [name for at, name in links if at < line][-1]
-            if not is_part_of(text, (PROJECT / name).read_text().splitlines(keepends=True)):
+            name = next((name for at, name in reversed(links) if at < line), None)
+            if name is None:
+                self.complain(line, "no example is linked before this listing")
+            elif not is_part_of(text, (PROJECT / name).read_text().splitlines(keepends=True)):
                 self.complain(line, f"differs from {name}")
 
     def check_commands(self):

@@ -19,7 +19,7 @@ class BitSet {
   // Calls f(i) for each in ascending order until one returns true; true if one did. f may insert and
   // erase: what it does to numbers of the 64 that i is among is seen by the next walk.
   template <class F>
-  bool any_of(F f) const {
+  bool any_of(F f) const {  // NOLINT(modernize-use-nodiscard): many do not care
     for (std::size_t w = 0; w < words_.size(); ++w) {
       for (std::uint64_t left = words_[w]; left != 0; left &= left - 1) {
         if (f(static_cast<std::uint32_t>(w * kBits) +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "rubato/base/random.hpp"
@@ -15,7 +16,6 @@ class SimHost::Node {
   Node(SimHost& host, NodeId id, Engine& engine)
       : host_(host), id_(id), engine_(engine), fabric_(host.network_.fabric(id)) {
     cores_.resize(host.options_.n_cores);
-    lanes_.resize(host.network_.n_nodes());
     figures_.node = id;
     figures_.host = fabric_.host(id);
     figures_.cores.resize(host.options_.n_cores);
@@ -281,7 +281,7 @@ class SimHost::Node {
   Engine& engine_;
   net::Fabric& fabric_;
   std::vector<Core> cores_;
-  std::vector<Lane> lanes_;  // [n_nodes]
+  std::unordered_map<NodeId, Lane> lanes_;  // to those that were written to
   // Lanes with parcels; ordered: lanes share a wire, so the order of flushing is visible.
   std::set<NodeId> loaded_;
   NodeFigures figures_;

@@ -148,6 +148,15 @@ TEST(WrongUseDeathTest, ADelegateThatOpensAScopeIsTold) {
 TEST(WrongUseDeathTest, ADelegateThatHasNativeWorkIsTold) {
   expect_refused([] { CoreContext::here().run_native([] {}); });
 }
+TEST(WrongUseDeathTest, ADelegateThatWaitsOnASmallStackIsTold) {
+  const auto use = [](Words words) {
+    finish([=] {
+      spawn([=] { call(words[0], [](std::uint64_t&) { CoreContext::here().yield(); }); },
+            {"tiny", core::StackClass::small});
+    });
+  };
+  EXPECT_DEATH(run_with_words(use), refused("ADelegateThatWaitsOnASmallStack"));
+}
 // Of a word of another core than that which the delegate runs on.
 TEST(WrongUseDeathTest, ADelegateThatWaitsForAFutureIsTold) {
   const auto wait_for = [](Words words) {

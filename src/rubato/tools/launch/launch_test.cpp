@@ -104,7 +104,7 @@ TEST_P(Launch, ANodeThatIsKilledWithItsGuardIsLost) {
 
 // Node 2 is lost at each start.
 TEST_P(Launch, AJobThatHasNoRestartsLeftEndsAsALostNodeDoes) {
-  start("[ $r = 2 ] && echo starts && kill -9 $$; sleep 60", "1");
+  start("[ $r = 2 ] && echo starts && sleep 0.3 && kill -9 $$; sleep 60", "1");
   EXPECT_EQ(exit_code(), 5) << output();
   EXPECT_EQ(n_times("starts\n"), 2U) << output();
   EXPECT_EQ(n_times("starting the job again"), 1U) << output();
