@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/random.hpp"
+#include "rubato/core/task/deep_test.hpp"
 
 namespace rubato::core {
 namespace {
@@ -455,15 +456,6 @@ TEST(StackPool, thousands_of_cores_stay_within_what_the_kernel_has) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Goes `n` frames of 512 bytes deep.
-[[gnu::noinline]] int deep(int n) {
-  volatile char frame[512];
-  for (volatile char& byte : frame)
-    byte = static_cast<char>(n);
-  if (n == 0) return frame[0];
-  return deep(n - 1) + frame[0];
-}
-
 TEST(SchedulerDeathTest, a_small_stack_that_overflows_is_told_with_the_name_of_its_task) {
   EXPECT_DEATH(
       {

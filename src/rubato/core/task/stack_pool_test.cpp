@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/base/error.hpp"
+#include "rubato/core/task/deep_test.hpp"
 #include "rubato/core/task/scheduler.hpp"
 
 namespace rubato::core {
@@ -133,15 +134,6 @@ TEST(StackPool, no_more_guarded_stacks_are_made_than_were_allowed) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// `n` frames of 512 bytes.
-[[gnu::noinline]] int deep(int n) {
-  volatile char frame[512];
-  for (volatile char& byte : frame)
-    byte = static_cast<char>(n);
-  if (n == 0) return frame[0];
-  return deep(n - 1) + frame[0];
-}
-
 // So many tasks that yield for ever, the first of which has overflowed its stack of 8 KiB; below
 // that there is nobody's.
 void overflow_and_yield(int n_tasks) {
