@@ -2,7 +2,8 @@
 // another node than that of the tick before?
 // Hypothesis: a barrier waits for the node that has most in each tick, and balancing by what was
 // cannot know it; pieces let the others go on, and it catches up, so that a run takes little more
-// than its work divided by the cores [AsyTick 5.3].
+// than its work divided by the cores [AsyTick 5.3]. What single nodes have too much of over all ticks
+// that count, they do not catch up with: there lending steps helps.
 
 #include "bench/skew_nbody.hpp"
 
@@ -112,7 +113,8 @@ double mean_from(tick::Tick from, const std::vector<double>& by_tick) {
 Report run(const Options& options) {
   const Ticks ticks = options.quick ? Ticks{16, 40} : Ticks{};
   const int n_rounds = options.quick ? 1 : 2;
-  const std::vector<const char*> names{"oritick", "comtick", "asytick", "asytick-plb"};
+  const std::vector<const char*> names{"oritick", "comtick", "asytick", "asytick-plb",
+                                       "asytick-lend"};
   std::map<std::string, std::vector<double>> rates;  // ticks a second
   std::vector<double> bounds;
   std::vector<double> imbalances;
@@ -142,8 +144,10 @@ Report run(const Options& options) {
   report.rows = {
       compare_row("over-oritick", "ticks/s", best, "oritick", rates["oritick"], "ratio >= 3.67"),
       compare_row("over-comtick", "ticks/s", best, "comtick", rates["comtick"], "ratio >= 2.53"),
-      compare_row("of-bound", "ticks/s", best, "max(work / cores, critical path)", bounds,
-                  "ratio >= 0.9"),
+      compare_row("of-bound", "ticks/s", rates["asytick-lend"], "max(work / cores, critical path)",
+                  bounds, "ratio >= 0.9"),
+      compare_row("plb-of-bound", "ticks/s", best, "max(work / cores, critical path)", bounds, ""),
+      compare_row("lend-over-plb", "ticks/s", rates["asytick-lend"], "asytick-plb", best, ""),
       compare_row("asytick", "ticks/s", rates["asytick"], "oritick", rates["oritick"], ""),
       value_row("comtick-lambda", "max / mean - 1", imbalances, "3.0 <= value <= 3.5"),
       value_row("comtick-gain", "over oritick", gains, "1.3 <= value <= 1.6")};

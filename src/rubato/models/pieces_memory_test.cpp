@@ -126,6 +126,29 @@ TEST_P(SystemsMemory, of_asytick_plb_is_little_more_than_that_of_comtick) {
   EXPECT_GT(asytick.result.pieces_moved(), 0);
 }
 
+// Whatever the steps take.
+TEST(LendingMemory, of_asytick_lend_is_little_more_than_that_of_comtick) {
+  for (const Instance& instance :
+       {Instance{"fish", {{"fish", "10000"}}}, Instance{"nbody", {{"bodies", "10000"}}}}) {
+    const auto run = [&](const char* name) {
+      tick::System system = tick::System::parse(name);
+      system.sharing.n_pieces = 96;
+      system.sharing.epoch = 10;
+      system.sharing.lending.takes = 0;
+      return peak_of(instance, system, 25);
+    };
+    const Peak comtick = run("comtick");
+    const Peak lends = run("asytick-lend");
+    std::int64_t n_lent = 0;
+    for (const tick::NodeResult& node : lends.result.nodes)
+      n_lent += node.work.steps_lent;
+    EXPECT_GT(n_lent, 10) << instance.model;
+    EXPECT_LE(lends.bytes, kMost * comtick.bytes)
+        << instance.model << " " << lends.bytes / comtick.bytes;
+    EXPECT_EQ(lends.result.checksum, comtick.result.checksum);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, SystemsMemory,
     ::testing::Values(Instance{"fish", {{"fish", "10000"}}},

@@ -38,6 +38,10 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
       arrives_(options.arrives),
       as_they_come_(options.as_they_come),
       arrivals_left_(options.arrives ? plan.regions.size() : 0) {
+  lending_.on = options.lending.on && plan.policy.pieces && store.lends();
+  lending_.long_at = options.begin;  // as far as anybody knows
+  lending_.measures = !options.lending.takes;
+  lending_.takes = options.lending.takes.value_or(kLendingTakes);
   RUBATO_REQUIRE(options.begin >= 0 && options.begin <= segment_end_, options.begin, segment_end_);
   for (RegionId region = 0; region < plan_.n_own; ++region) {
     for (const RegionId input : plan_.inputs[region]) {
@@ -51,6 +55,7 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     links_[i].missing_sources.resize(static_cast<std::size_t>(window_));
     links_[i].base = neighbour.sends_here || neighbour.receives ? options.begin : kNoTick;
     links_[i].missing_pieces.resize(static_cast<std::size_t>(window_));
+    links_[i].may_lend = lending_.on;
     for (const RegionId source : neighbour.sources)
       source_links_[source].push_back(i);
   }
@@ -243,6 +248,11 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
     figures_.inbox_most = std::max(figures_.inbox_most, link.piece_inbox.size());
     return;
   }
+  if (header.type >= MessageType::offer && header.type <= MessageType::all_back) {
+    RUBATO_ASSERT(at != kNobody && lending_.on, from, static_cast<std::uint32_t>(header.type));
+    on_loan(port, at, std::move(bytes));
+    return;
+  }
   if (header.type == MessageType::round) {
     RUBATO_ASSERT(at != kNobody && plan_.neighbours[at].sends_here, from);
     Link& link = links_[at];
@@ -267,6 +277,11 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
 }
 
 void Dataflow::run(const core::Work& work, std::uint32_t core) {
+  if (is_loan(work)) {
+    run_loan(work, *static_cast<Job*>(work.detail), core);
+    return;
+  }
+  if (work.kind == offer_help) return;
   if (work.detail == nullptr) {
     store_.step(work.index, work.tick, core);
     if (own_step_ && work.kind == step_own) own_step_(work.index, work.tick + 1);
@@ -304,7 +319,7 @@ void Dataflow::prefetch(const core::Work& work, std::uint32_t core) const {
   prefetch_for_write(&end_);
   prefetch_for_write(&free_jobs_);
   prefetch_for_write(&lanes_[core % lanes_.size()]);
-  if (work.kind != step_own && work.kind != step_replica) return;
+  if ((work.kind != step_own && work.kind != step_replica) || is_loan(work)) return;
   const Job* job = static_cast<const Job*>(work.detail);
   const std::size_t n_steps = job == nullptr ? 1 : job->chain.size();
   prefetch_for_write(&counts_[slot(work.tick + 1)]);
@@ -319,11 +334,14 @@ void Dataflow::prefetch(const core::Work& work, std::uint32_t core) const {
 
 std::span<const RegionId> Dataflow::stepped_by(const core::Work& work) {
   if (work.detail == nullptr) return {&work.index, 1};
+  if (is_loan(work)) return {&work.index, static_cast<const Job*>(work.detail)->is_lent ? 0U : 1U};
   return static_cast<const Job*>(work.detail)->chain;
 }
 
 Nanos Dataflow::cost(const core::Work& work) const {
   if (work.detail == nullptr) return store_.step_cost(work.index, work.tick);
+  if (is_loan(work)) return loan_cost(work);
+  if (work.kind == offer_help) return 0;
   const Job& job = *static_cast<const Job*>(work.detail);
   if (work.kind == interact_own) return store_.interact_cost(work.index);
   if (work.kind == pack_round || work.kind == unpack_round)
@@ -343,7 +361,17 @@ Nanos Dataflow::message_cost(std::size_t n_bytes) const {
 void Dataflow::on_finished(core::Port& port, const core::Work& work) {
   --n_running_;
   now_ = port.now();
+  if (lending_.on && work.kind == step_own) count_step(work);
+  if (is_loan(work)) {
+    finish_loan(port, work);
+    advance_floor();
+    return;
+  }
   switch (work.kind) {
+    case offer_help:
+      finish_offer(port, *static_cast<Job*>(work.detail));
+      drop_job(static_cast<Job*>(work.detail));
+      break;
     case step_own:
       if (Job* job = static_cast<Job*>(work.detail); job != nullptr) {
         for (std::size_t i = 0; i < job->chain.size(); ++i) {
@@ -484,6 +512,7 @@ void Dataflow::note_finished(core::Port& port) {
   // What comes later is not taken any more.
   for (std::uint32_t i = 0; i < links_.size(); ++i)
     tell_taken(port, i, end_);
+  tell_all_back(port);
 }
 
 void Dataflow::advance_floor() {
@@ -514,7 +543,7 @@ bool Dataflow::finished() const {
   return drained() && stop_.has_decided(end_);
 }
 
-bool Dataflow::drained() const {
+bool Dataflow::is_done() const {
   if (own_min_ < end_ || n_running_ != 0) return false;
   return std::ranges::all_of(links_, [](const Link& link) {
     return link.packing.empty() && link.outgoing.empty() && link.leaving.empty();

@@ -12,7 +12,8 @@
 //     it: every node is within window() of its neighbours, and so is every inbox;
 //   - with policy pieces a source sends its fragment alone, with what other sources have by then for
 //     the same node; and a core that would be idle runs the asynchronous part of a unit some of
-//     whose inputs are there [AsyTick 3.2, 4.3];
+//     whose inputs are there [AsyTick 3.2, 4.3]; where lending is on, a node that would be idle
+//     offers to run a step for a neighbour that it waits for (dataflow_lending.cpp);
 //   - ticks below floor() are released: every own region is past them, every neighbour's replicas
 //     can be recomputed from a round at or above it, and they are packed.
 // Differs from the paper: Algorithms 2 and 3 wait for the messages of all neighbours together, here
@@ -32,6 +33,7 @@
 #include "rubato/base/bit_set.hpp"
 #include "rubato/core/engine.hpp"
 #include "rubato/tick/detail/collective.hpp"
+#include "rubato/tick/lending.hpp"
 #include "rubato/tick/plan.hpp"
 #include "rubato/tick/store.hpp"
 #include "rubato/tick/tick_engine.hpp"
@@ -45,7 +47,10 @@ enum WorkKind : std::uint32_t {
   pack_round = 2,
   unpack_round = 3,
   move_state = 4,
-  interact_own = 5  // the asynchronous part of an own unit, ahead of its step
+  interact_own = 5,  // the asynchronous part of an own unit, ahead of its step
+  step_lent = 6,     // a step of a neighbour's region
+  take_back = 7,     // an own unit's step that a neighbour has run
+  offer_help = 8     // tells a neighbour that this node has nothing to do
 };
 
 // How long a node's own work stood still for want of rounds of another node.
@@ -62,6 +67,7 @@ struct NodeFigures {
   std::int64_t interactions = 0;  // asynchronous parts that ran ahead of their steps
   std::int64_t messages_sent = 0;
   std::int64_t bytes_sent = 0;
+  std::int64_t steps_lent = 0;        // own units whose steps neighbours ran
   std::int64_t compared_regions = 0;  // replicas that a late message confirmed
   Nanos finished_at = 0;       // when the last own region was at the last tick; since start(), of
                                // the first segment if there are several
@@ -84,6 +90,7 @@ class Dataflow final : public TickEngine {
     // With policy pieces: units and their parts run as they became ready, whatever their tick and
     // their distance from the border: to find what that order gains [AsyTick 5.3, figure 10].
     bool as_they_come = false;
+    LendingOptions lending{};  // with policy pieces, of a store that lends
   };
 
   // `plan` and `store` must outlive the engine.
@@ -118,14 +125,26 @@ class Dataflow final : public TickEngine {
   // The regions that a work of own steps takes one tick on, one after the other, the i-th of them
   // from i ticks after the work's.
   [[nodiscard]] static std::span<const RegionId> stepped_by(const core::Work& work);
+  // Of a work that takes a step back: how long that took where it was run.
+  [[nodiscard]] static Nanos time_elsewhere(const core::Work& work) {
+    return static_cast<const Job*>(work.detail)->time;
+  }
   // All that this segment is to do is done.
-  [[nodiscard]] bool drained() const;
+  [[nodiscard]] bool drained() const { return is_done() && !may_be_asked(); }
+  // The same but for steps that neighbours may lend still: nobody needs its state any more.
+  [[nodiscard]] bool is_done() const;
   [[nodiscard]] const std::shared_ptr<detail::Agreements>& agreements() const { return shared_; }
 
   void start(core::Port& port) override;
   void on_message(core::Port& port, NodeId from, Bytes bytes) override;
   void on_finished(core::Port& port, const core::Work& work) override;
-  [[nodiscard]] bool next_work(std::uint32_t core, core::Work& work) override;
+  [[nodiscard]] bool next_work(std::uint32_t core, core::Work& work) override {
+    return find_work(core, work) || take_offer(work);
+  }
+  // The two halves of next_work(): what is to be done here, and an offer to run a neighbour's steps,
+  // which is for cores that have found nothing in any segment.
+  [[nodiscard]] bool find_work(std::uint32_t core, core::Work& work);
+  [[nodiscard]] bool take_offer(core::Work& work);
   [[nodiscard]] bool more_work() const override;
   [[nodiscard]] std::string work_name(const core::Work& work) const override;
   void prefetch(const core::Work& work, std::uint32_t core) const override;
@@ -216,6 +235,29 @@ class Dataflow final : public TickEngine {
     std::vector<Fragment> outgoing;             // that are to be packed
     Nanos outgoing_since = 0;                   // the first of them
     std::vector<Fragment> leaving;              // that are being packed
+    bool may_lend = false;                      // it may send steps to be run here still
+    Tick offers_from = 0;                       // tick from which it may have one to lend
+  };
+  // Steps that are lent (dataflow_lending.cpp).
+  struct Loan {
+    std::uint32_t neighbour = 0;  // that has lent it, or has run it
+    Tick tick = 0;                // that it leads to
+    RegionId region = 0;          // of the lender
+    Bytes bytes;
+  };
+  struct Lending {
+    static constexpr Tick kNever = -(Tick{1} << 60);
+    bool on = false;
+    bool measures = false;                    // what lending takes
+    Nanos takes = 0;                          // besides the step, about
+    Nanos unit_time = 0;                      // of own steps, about
+    Tick long_at = kNever;                    // own tick at the last one that was worth lending
+    double scale = 0;                         // of a step's time here over its virtual time, about
+    std::uint32_t offered_to = kNoNeighbour;  // link that this node has an open offer to
+    bool told_all_back = false;
+    std::deque<std::uint32_t> offers;  // links whose nodes would run a step
+    std::deque<Loan> to_run;           // of neighbours, those to earlier ticks first
+    std::deque<Loan> to_take;          // that neighbours have run
   };
   // A pack or unpack on its way through run(); reached by Work::detail, so that run() needs no
   // lock.
@@ -226,6 +268,11 @@ class Dataflow final : public TickEngine {
     std::vector<RegionId> chain;      // of steps: region chain[i] from tick + i to tick + i + 1
     std::vector<std::uint8_t> fresh;  // of an unpack
     std::vector<Fragment> fragments;  // of a message of policy pieces
+    // Of a step that may be lent, and of those that were.
+    bool lends = false;
+    bool is_lent = false;
+    Nanos least = 0;  // virtual time
+    Nanos time = 0;   // where it ran; of a step that is run for a neighbour in virtual time
   };
   // The asynchronous part of the next unit of an own region.
   struct Part {
@@ -275,6 +322,27 @@ class Dataflow final : public TickEngine {
   void queue_part(RegionId region, Tick t);
   [[nodiscard]] bool take_part(core::Work& work);
   void finish_part(RegionId region, Tick t);
+  // Steps that are lent (dataflow_lending.cpp).
+  [[nodiscard]] static bool is_loan(const core::Work& work) {
+    return work.kind == step_lent || work.kind == take_back ||
+           (work.kind == step_own && work.detail != nullptr &&
+            static_cast<const Job*>(work.detail)->lends);
+  }
+  [[nodiscard]] bool may_be_asked() const;
+  [[nodiscard]] Nanos ready_time() const;
+  [[nodiscard]] bool may_lend_unit(core::Work& work);
+  [[nodiscard]] bool take_loan(core::Work& work);
+  [[nodiscard]] std::uint32_t waits_for() const;
+  void run_loan(const core::Work& work, Job& job, std::uint32_t core);
+  void step_or_lend(const core::Work& work, Job& job, std::uint32_t core);
+  [[nodiscard]] Nanos loan_cost(const core::Work& work) const;
+  void count_step(const core::Work& work);
+  void finish_loan(core::Port& port, const core::Work& work);
+  void finish_offer(core::Port& port, const Job& job);
+  void on_loan(core::Port& port, std::uint32_t link, Bytes bytes);
+  void tell(core::Port& port, std::uint32_t link, detail::MessageType type, Tick t,
+            std::uint32_t detail = 0) const;
+  void tell_all_back(core::Port& port);
   void round_taken(std::uint32_t neighbour, Tick t, Nanos now);
   void tell_taken(core::Port& port, std::uint32_t neighbour, Tick t);
   [[nodiscard]] bool may_unpack(const Link& link, std::uint32_t neighbour) const;
@@ -338,6 +406,7 @@ class Dataflow final : public TickEngine {
   std::vector<std::unique_ptr<Job>> jobs_;  // as many as were under way at once
   std::vector<Part> parts_;                 // [n_own]; empty where there are no asynchronous parts
   ReadyHeap ready_parts_;
+  Lending lending_;
   std::shared_ptr<detail::Agreements> shared_;
   detail::Barrier& barrier_;  // in it
   detail::StopTest& stop_;    // in it

@@ -32,12 +32,12 @@ Tick Dataflow::reach() const noexcept {
   return own_min_;
 }
 
-bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
+bool Dataflow::find_work(std::uint32_t core, core::Work& work) {
   if (plan_.policy.pieces) {
     // What is sent waits for more of it until a core has nothing else to do, or a deadline.
-    const bool found = (own_min_ < end_ && take_pieces_in(work)) || take_pieces_out(false, work) ||
-                       (own_min_ < end_ && take_own(core, work)) || take_pieces_out(true, work) ||
-                       (own_min_ < end_ && take_part(work));
+    const bool found = take_loan(work) || (own_min_ < end_ && take_pieces_in(work)) ||
+                       take_pieces_out(false, work) || (own_min_ < end_ && take_own(core, work)) ||
+                       take_pieces_out(true, work) || (own_min_ < end_ && take_part(work));
     if (found) ++n_running_;
     return found;
   }
@@ -57,6 +57,7 @@ bool Dataflow::next_work(std::uint32_t core, core::Work& work) {
 
 // Errs on the side of yes: an idle core that looks in vain costs less than one that sleeps on.
 bool Dataflow::more_work() const {
+  if (!lending_.to_run.empty() || !lending_.to_take.empty()) return true;
   if (outgoing_.any_of([&](std::uint32_t i) { return links_[i].leaving.empty(); })) return true;
   if (own_min_ >= end_) return !ready_packs_.empty();
   if (!ready_packs_.empty() || !ready_replica_.empty()) return true;
@@ -186,6 +187,7 @@ bool Dataflow::take_fresh(Lane& lane, Tick limit, Ready& unit) {
 void Dataflow::start_own(const Ready& unit, Tick limit, core::Work& work) {
   work = {step_own, unit.region, unit.tick, nullptr};
   cell(unit.region, unit.tick + 1).status = Status::running;
+  if (may_lend_unit(work)) return;
   if (plan_.skew == 1 || (plan_.policy.pieces && !plan_.neighbours.empty())) return;
   Job* job = new_job(kNoNeighbour, unit.tick);
   work.detail = job;
@@ -275,6 +277,8 @@ void Dataflow::drop_job(Job* job) {
   job->chain.clear();
   job->fresh.clear();
   job->fragments.clear();
+  job->lends = job->is_lent = false;
+  job->least = job->time = 0;
   free_jobs_.push_back(job);
 }
 

@@ -16,6 +16,15 @@ std::string Dataflow::work_name(const core::Work& work) const {
       return "replica " + std::to_string(work.index) + " from tick" + tick;
     case interact_own:
       return "asynchronous part of region " + std::to_string(work.index) + " from tick" + tick;
+    case step_lent:
+      return "region " + std::to_string(work.index) + " of node " +
+             std::to_string(
+                 plan_.neighbours[static_cast<const Job*>(work.detail)->neighbour].node) +
+             " from tick" + tick;
+    case take_back:
+      return "taking back region " + std::to_string(work.index) + " from tick" + tick;
+    case offer_help:
+      return "offering help at tick" + tick;
     case pack_round:
       return "packing round" + tick + " for node " + node();
     default:
@@ -39,6 +48,11 @@ std::string Dataflow::waiting_for() const {
   }
   if (plan_.policy.barrier && barrier_.released() < own_min_) {
     text += ", waits at the barrier of tick " + std::to_string(own_min_);
+  }
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    if (own_min_ >= end_ && links_[i].may_lend && end_ > begin_)
+      text += ", waits for node " + std::to_string(plan_.neighbours[i].node) +
+              ", which may still have steps run by others";
   }
   if (own_min_ >= end_ && !stop_.has_decided(end_)) {
     text += ", waits for the stop decisions up to its last tick";

@@ -108,6 +108,8 @@ class Problem {
   // Whether policy auto can run it: it has sizes (HasSize in tune/node_shape.hpp), and a store that
   // hands over.
   [[nodiscard]] virtual bool tunes() const noexcept = 0;
+  // Whether nodes can run steps for others (Store::lends()).
+  [[nodiscard]] virtual bool lends() const noexcept = 0;
   // Whether it can be cut into pieces (HasPieces), and how many are good (HasGoodPieces).
   [[nodiscard]] virtual bool has_pieces() const noexcept = 0;
   [[nodiscard]] virtual std::uint32_t good_pieces(std::uint32_t wanted,
@@ -147,6 +149,11 @@ class ProblemOf final : public Problem {
 
   [[nodiscard]] bool repartitions() const noexcept override { return HasRepartition<M>; }
   [[nodiscard]] bool tunes() const noexcept override { return kHandsOver && HasSize<M>; }
+  [[nodiscard]] bool lends() const noexcept override {
+    return requires {
+      StoreType::kLends;
+    };
+  }
   [[nodiscard]] bool has_pieces() const noexcept override { return HasPieces<M>; }
   [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted,
                                           std::uint32_t least) const override {

@@ -20,6 +20,7 @@ void put(Writer& out, const NodeResult& result) {
   out.put(result.work.own_units);
   out.put(result.work.replica_units);
   out.put(result.work.interactions);
+  out.put(result.work.steps_lent);
   out.put(result.work.messages_sent);
   out.put(result.work.bytes_sent);
   out.put(result.work.compared_regions);
@@ -38,6 +39,7 @@ NodeResult get_node_result(Reader& in) {
   result.work.own_units = in.get<std::int64_t>();
   result.work.replica_units = in.get<std::int64_t>();
   result.work.interactions = in.get<std::int64_t>();
+  result.work.steps_lent = in.get<std::int64_t>();
   result.work.messages_sent = in.get<std::int64_t>();
   result.work.bytes_sent = in.get<std::int64_t>();
   result.work.compared_regions = in.get<std::int64_t>();
@@ -68,6 +70,16 @@ void check(const SharingOptions& sharing) {
     throw Error("balance persistence: expected a number of pieces to move, found 0",
                 ExitCode::usage);
   }
+}
+
+// Of a named system: it would be another one without.
+void check_lending(const Problem& problem, const SharingOptions& sharing) {
+  if (!sharing.lending.on || problem.lends()) return;
+  throw Error(
+      "policy asytick-lend: the steps of this model cannot be run by other nodes, as those of fish "
+      "and "
+      "nbody can; expected asytick-plb, which moves pieces alone",
+      ExitCode::usage);
 }
 
 // For a model that cannot be cut again: what nobody has asked for becomes what it can do.
@@ -159,6 +171,7 @@ class NodeSum {
     sum.own_units += later.own_units;
     sum.replica_units += later.replica_units;
     sum.interactions += later.interactions;
+    sum.steps_lent += later.steps_lent;
     sum.messages_sent += later.messages_sent;
     sum.bytes_sent += later.bytes_sent;
     sum.compared_regions += later.compared_regions;
@@ -248,6 +261,7 @@ class VirtualJob {
     check_cut_anew(problem_, sharing, options_.n_nodes, flow.ticks);
     flow.hands_over = has_epochs(problem_, sharing);
     flow.as_they_come = options_.as_they_come;
+    flow.lending = sharing.lending;
     {
       const std::shared_ptr<const Partition> partition =
           problem_.partition(options_.n_nodes, sharing.n_pieces);
@@ -321,6 +335,7 @@ std::unique_ptr<NodeEngine> make_engine(const Problem& problem, const Policy& po
     check_cut_anew(problem, sharing, host.shape().n_nodes, flow.ticks);
     flow.begin = first_tick(options.start, ticks);
     flow.hands_over = has_epochs(problem, sharing);
+    flow.lending = sharing.lending;
     const std::shared_ptr<const Partition> partition =
         problem.partition(host.shape().n_nodes, sharing.n_pieces);
     auto node = partition->make_node(host.shape().node, policy, flow, options.start);
@@ -363,6 +378,7 @@ std::uint32_t n_good_pieces(const Problem& problem, std::uint32_t n_nodes, std::
 SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing, std::uint32_t n_nodes,
                               std::uint32_t n_cores) {
   check(sharing);
+  check_lending(problem, sharing);
   if (sharing.moves() && sharing.balance == Balance::repartition && !problem.repartitions())
     replace_repartition(problem, sharing);
   if (sharing.tune) sharing = tuned_sharing(problem, std::move(sharing), n_nodes);

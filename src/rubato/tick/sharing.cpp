@@ -14,8 +14,8 @@ System of_pieces(const char* policy, bool balanced) {
 }  // namespace
 
 const std::vector<std::string>& system_names() {
-  static const std::vector<std::string> names{"oritick", "comtick", "asytick", "asytick-plb",
-                                              "auto"};
+  static const std::vector<std::string> names{"oritick",     "comtick",      "asytick",
+                                              "asytick-plb", "asytick-lend", "auto"};
   return names;
 }
 
@@ -24,6 +24,11 @@ System System::parse(std::string_view text) {
   if (text == "comtick") return of_pieces("bulk", true);
   if (text == "asytick") return of_pieces("pieces", false);
   if (text == "asytick-plb") return of_pieces("pieces", true);
+  if (text == "asytick-lend") {
+    System system = of_pieces("pieces", true);
+    system.sharing.lending.on = true;
+    return system;
+  }
   if (text == "auto") {
     System system = of_pieces("local", true);
     system.sharing.tune = true;

@@ -1,13 +1,14 @@
 #pragma once
 // Who owns what in a run, and how that changes; and the names of whole settings of it with a policy.
 //
-//   name         policy     pieces, and how they move     source
-//   oritick      bulk       stay where they are           OriTick  [AsyTick 5]
-//   comtick      bulk       persistence, at epochs        ComTick
-//   asytick      pieces(8)  stay where they are           AsyTick
-//   asytick-plb  pieces(8)  persistence, at epochs        AsyTick-PLB
-//   auto         what is forecast to be fastest, at epochs; begins with local      tune/tuner.hpp
-// The first four step the same pieces by the same kernel, and the state of each tick is the same.
+//   name          policy     pieces, and how they move     source
+//   oritick       bulk       stay where they are           OriTick  [AsyTick 5]
+//   comtick       bulk       persistence, at epochs        ComTick
+//   asytick       pieces(8)  stay where they are           AsyTick
+//   asytick-plb   pieces(8)  persistence, at epochs        AsyTick-PLB
+//   asytick-lend  the same, and nodes with nothing to do run steps for others     dataflow_lending.cpp
+//   auto          what is forecast to be fastest, at epochs; begins with local    tune/tuner.hpp
+// The first five step the same pieces by the same kernel, and the state of each tick is the same.
 // How many pieces: kGoodPieces, unless somebody says a number.
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "rubato/tick/balance/balance.hpp"
+#include "rubato/tick/lending.hpp"
 #include "rubato/tick/policy.hpp"
 
 namespace rubato::tick {
@@ -36,6 +38,7 @@ struct SharingOptions {
   // model does not have is an Error.
   bool balance_is_default = true;
   BalanceOptions persistence;
+  LendingOptions lending{};
   // Policy auto: at epochs the policy may change, and pieces are moved if that should be faster. A
   // model without pieces is then cut by part().
   bool tune = false;

@@ -21,15 +21,16 @@ using testing::Hops;
 using Bugs = points::testing::Swarm<double, 2>;
 using BugProblem = ProblemOf<PointsModel<Bugs>, PointsStore<Bugs>, PointsCosts>;
 
-TEST(Sharing, the_four_systems_have_the_same_pieces_and_differ_in_policy_and_balance) {
-  for (const char* name : {"oritick", "comtick", "asytick", "asytick-plb"}) {
+TEST(Sharing, the_systems_have_the_same_pieces_and_differ_in_policy_balance_and_lending) {
+  for (const char* name : {"oritick", "comtick", "asytick", "asytick-plb", "asytick-lend"}) {
     const System system = System::parse(name);
     EXPECT_EQ(system.sharing.n_pieces, kGoodPieces) << name;
     EXPECT_EQ(system.policy.pieces, std::string(name).starts_with("asytick")) << name;
     EXPECT_EQ(system.policy.barrier, !system.policy.pieces) << name;
     EXPECT_EQ(system.sharing.moves(),
-              std::string(name) == "comtick" || std::string(name) == "asytick-plb")
+              std::string(name) == "comtick" || std::string(name).starts_with("asytick-"))
         << name;
+    EXPECT_EQ(system.sharing.lending.on, std::string(name) == "asytick-lend") << name;
   }
   EXPECT_EQ(System::parse("k2m3d4").policy, Policy::parse("k2m3d4"));
   EXPECT_EQ(System::parse("k2m3d4").sharing.n_pieces, 0U);
@@ -50,6 +51,19 @@ TEST(Sharing, an_unknown_balance_is_refused_with_the_nearest_one) {
   EXPECT_STREQ(name_of(Balance::persistence), "persistence");
   const std::string what = usage_error_of([] { (void)parse_balance("persistance"); });
   EXPECT_NE(what.find("found 'persistance'; did you mean persistence?"), std::string::npos) << what;
+}
+
+TEST(Sharing, lending_is_refused_where_steps_cannot_be_run_elsewhere) {
+  const auto graph = std::make_shared<const Digraph>(
+      2, std::vector<VertexId>{0}, std::vector<VertexId>{1}, std::vector<double>{1.0});
+  const ProblemOf<GraphModel<Hops>, GraphStore<Hops>, GraphStoreOptions> hops{
+      GraphModel<Hops>(graph, Hops{})};
+  const std::string what = usage_error_of(
+      [&] { (void)chosen_sharing(hops, System::parse("asytick-lend").sharing, 2, 1); });
+  EXPECT_NE(what.find("policy asytick-lend: the steps of this model cannot be run by other nodes"),
+            std::string::npos)
+      << what;
+  EXPECT_NE(what.find("expected asytick-plb"), std::string::npos) << what;
 }
 
 SimulationOptions of(const SharingOptions& sharing) {

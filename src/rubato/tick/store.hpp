@@ -103,6 +103,28 @@ class Store {
   // Virtual time of the last interact() of the region. step_cost() is then of the rest.
   [[nodiscard]] virtual Nanos interact_cost(RegionId /*region*/) const { return 0; }
 
+  // Steps that another node runs for this one. False if there are none: then nobody calls the rest.
+  [[nodiscard]] virtual bool lends() const { return false; }
+  // As step(), unless that is going to take `least` or longer, in virtual time and as far as can be
+  // told: then nothing is stepped, all that the step reads is appended to `out`, and about what it
+  // takes is returned; else -1.
+  [[nodiscard]] virtual Nanos step_or_lend(RegionId region, Tick t, std::uint32_t core,
+                                           Nanos /*least*/, Writer& /*out*/) {
+    step(region, t, core);
+    return -1;
+  }
+  // On any node with the same model: runs a step that was lent, appends what came of it, and returns
+  // its virtual time. Throws Error as step() does.
+  [[nodiscard]] virtual Nanos step_lent(ByteView /*lent*/, std::uint32_t /*core*/,
+                                        Writer& /*out*/) {
+    return 0;
+  }
+  // On the node that has lent it: the version that step() makes.
+  virtual void take_back(RegionId /*region*/, Tick /*t*/, ByteView /*result*/,
+                         std::uint32_t /*core*/) {}
+
+  // No version is read any more. Steps that were lent may still be run.
+  virtual void drop_versions() {}
   // Versions before `floor` are not read any more.
   virtual void release(Tick floor) = 0;
 

@@ -33,7 +33,7 @@ void SkewObserver::on_work(NodeId node, std::uint32_t core, const core::Work& wo
                            Nanos end) noexcept {
   ChainedObserver::on_work(node, core, work, begin, end);
   const bool moves = work.kind == pack_round || work.kind == unpack_round;
-  const bool steps = work.kind == step_own || work.kind == interact_own;
+  const bool steps = work.kind == step_own || work.kind == interact_own || work.kind == step_lent;
   if (!moves && !steps) return;
   // What is packed at tick t is for the steps from t.
   const Tick after = work.tick - options_.begin;

@@ -27,7 +27,13 @@ enum class MessageType : std::uint32_t {
   checkpoint,  // tick/checkpoint/checkpoint_engine.hpp
   pieces,
   epoch,  // these two: tick/epoch/epoch_engine.hpp
-  moved
+  moved,
+  // Steps that are lent (tick/dataflow_lending.cpp).
+  offer,     // the sender would run a step
+  declined,  // the offer is void
+  lent,      // a step to run, to the header's tick; detail: the lender's region
+  returned,  // what came of it; detail: that region
+  all_back   // the sender lends no more steps of the segment that ends with that tick
 };
 
 // In front of every message of the engine; 24 bytes.

@@ -110,8 +110,8 @@ EpochEngine::Leg* EpochEngine::leg_of(Tick t) const {
 }
 
 EpochEngine::Leg& EpochEngine::leg_of(const core::Work& work) const {
-  const bool steps =
-      work.kind == step_own || work.kind == step_replica || work.kind == interact_own;
+  const bool steps = work.kind == step_own || work.kind == step_replica ||
+                     work.kind == interact_own || work.kind == step_lent || work.kind == take_back;
   Leg* leg = leg_of(steps ? work.tick + 1 : work.tick);
   RUBATO_ASSERT(leg != nullptr, work.kind, work.index, work.tick);
   return *leg;
@@ -350,8 +350,11 @@ bool EpochEngine::take_job(bool idle, core::Work& work) {
 bool EpochEngine::next_work(std::uint32_t core, core::Work& work) {
   bool found = take_job(false, work);
   for (std::size_t i = 0; !found && i < legs_.size(); ++i)
-    found = legs_[i]->flow().next_work(core, work);
-  return found || take_job(true, work);
+    found = legs_[i]->flow().find_work(core, work);
+  found = found || take_job(true, work);
+  for (std::size_t i = 0; !found && i < legs_.size(); ++i)
+    found = legs_[i]->flow().take_offer(work);
+  return found;
 }
 
 bool EpochEngine::more_work() const {
@@ -389,6 +392,10 @@ void EpochEngine::count(const core::Work& work) {
     return;
   }
   if (meter_ && &leg_of(work) == &newest()) meter_->count(work);
+  if (work.kind == take_back) {
+    leg_of(work).costs[work.index].add_step(static_cast<double>(Dataflow::time_elsewhere(work)));
+    return;
+  }
   if (work.kind != step_own && work.kind != interact_own) return;
   Leg& leg = leg_of(work);
   if (work.kind == interact_own) {
@@ -435,11 +442,16 @@ void EpochEngine::finish_move(core::Port& port, const core::Work& work) {
 // Segments that are done, and have handed all over, go; the last one of the run stays.
 void EpochEngine::retire() {
   while (legs_.size() > 1) {
-    const Leg& front = *legs_.front();
+    Leg& front = *legs_.front();
     const Dataflow& flow = front.flow();
     // A replica may still be about to begin. A test under way may find that the run ends here.
-    if (!flow.drained() || front.incoming_left != 0 || legs_[1]->outgoing_left != 0 ||
+    if (!flow.is_done() || front.incoming_left != 0 || legs_[1]->outgoing_left != 0 ||
         flow.end() >= agreements_->stop.limit()) {
+      return;
+    }
+    if (!flow.drained()) {
+      if (!front.is_dropped) front.node->store().drop_versions();
+      front.is_dropped = true;
       return;
     }
     ended_.push_back({flow.begin(), flow.figures(), flow.started()});

@@ -149,6 +149,7 @@ class EpochEngine final : public TickEngine {
     std::size_t incoming_left = 0;       // regions that have not begun
     std::int64_t n_moved = 0;            // pieces that have another owner than in the one before
     NodeShape shape{};                   // for forecasts, once one is near
+    bool is_dropped = false;             // its versions are: neighbours may lend it steps still
     std::vector<PersistentCost> costs;   // [own regions] since the last report
 
     [[nodiscard]] Dataflow& flow() const { return node->engine(); }

@@ -31,6 +31,7 @@ struct Outcome {
   typename M::State state;
   Tick end = 0;
   std::int64_t interactions = 0;
+  std::int64_t steps_lent = 0;
 };
 
 template <class Store, class M>
@@ -45,8 +46,9 @@ Outcome<M> run_case(const M& model, const Case& c, std::uint64_t seed) {
     plans.push_back(std::make_unique<TypedPlan<Query>>(
         build_plan(model, std::span<const Query>(parts), node, c.policy)));
     stores.push_back(std::make_unique<Store>(model, *plans.back()));
-    flows.push_back(
-        std::make_unique<Dataflow>(plans.back()->plan, *stores.back(), Dataflow::Options{c.ticks}));
+    Dataflow::Options options{c.ticks};
+    options.lending = {seed % 2 == 0, Nanos{0}};
+    flows.push_back(std::make_unique<Dataflow>(plans.back()->plan, *stores.back(), options));
     engines.push_back(flows.back().get());
   }
   testing::ShuffleDriver(engines, c.n_cores, seed).run();
@@ -56,6 +58,7 @@ Outcome<M> run_case(const M& model, const Case& c, std::uint64_t seed) {
     EXPECT_TRUE(node == 0 || flows[node]->end() == outcome.end);
     outcome.end = flows[node]->end();
     outcome.interactions += flows[node]->figures().interactions;
+    outcome.steps_lent += flows[node]->figures().steps_lent;
   }
   return outcome;
 }
@@ -108,6 +111,7 @@ std::int64_t expect_reference_with_moves(const Case& c, std::uint64_t seed) {
   sharing.epoch = 1 + static_cast<Tick>(seed % 6);
   sharing.balance = Balance::persistence;
   sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(seed % 30);
+  sharing.lending = {seed % 2 == 0, Nanos{0}};
   const auto n_pieces = static_cast<std::uint32_t>(model.pieces(sharing.n_pieces).size());
   run.n_nodes = std::min(run.n_nodes, n_pieces);
   const auto reference = run_reference(model, model.everything(), c.ticks);
@@ -175,6 +179,7 @@ TEST(PointsProperty, doubles_in_3d_equal_the_reference) {
 }
 TEST(PointsProperty, steps_in_part_equal_the_reference) {
   std::int64_t n_interactions = 0;
+  std::int64_t n_lent = 0;
   for (std::uint64_t seed = 70'000; seed < 70'000 + n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 5);
     Case c = random_case(seed);
@@ -187,8 +192,10 @@ TEST(PointsProperty, steps_in_part_equal_the_reference) {
     EXPECT_EQ(run.end, reference.ticks);
     EXPECT_TRUE(run.state == reference.state);
     n_interactions += run.interactions;
+    n_lent += run.steps_lent;
   }
   EXPECT_GT(n_interactions, static_cast<std::int64_t>(n_seeds()));
+  EXPECT_GT(n_lent, static_cast<std::int64_t>(n_seeds()));
 }
 TEST(PointsProperty, floats_in_2d_that_are_cut_again_at_epochs_equal_the_reference) {
   for_all_seeds(40'000, expect_reference_with_epochs<float, 2>);
@@ -241,6 +248,7 @@ TEST(PointsProperty, late_networks_do_not_show_in_the_state) {
     expect_reference_when_late<float, 2>(c, seed, counts);
   });
   counts.expect_all_in(n_seeds());
+  EXPECT_GT(counts.steps_lent, 0);
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ class PointsStore final : public Store {
   using State = typename Model::State;
   using Query = typename Model::Query;
   static constexpr int kD = Model::kD;
+  static constexpr bool kLends = true;
 
   // Both must outlive the store; the plan is of the same model. Calls the user's start().
   PointsStore(const Model& model, const TypedPlan<Query>& typed, PointsCosts costs = {})
@@ -70,6 +71,12 @@ class PointsStore final : public Store {
   bool interact(RegionId region, Tick t, std::span<const RegionId> present,
                 std::uint32_t core) override;
   [[nodiscard]] Nanos interact_cost(RegionId region) const override { return ahead_[region].cost; }
+  [[nodiscard]] bool lends() const override { return kLends; }
+  [[nodiscard]] Nanos step_or_lend(RegionId region, Tick t, std::uint32_t core, Nanos least,
+                                   Writer& out) override;
+  [[nodiscard]] Nanos step_lent(ByteView lent, std::uint32_t core, Writer& out) override;
+  void take_back(RegionId region, Tick t, ByteView result, std::uint32_t core) override;
+  void drop_versions() override;
   void release(Tick floor) override;
 
   Bytes measure(RegionId region, Tick t) override;
@@ -179,6 +186,9 @@ class PointsStore final : public Store {
   }
   [[nodiscard]] Table& make(RegionId region, Tick t);
   void read_once(RegionId region, Tick t);
+  void collect(Scratch& work, RegionId region, Tick t) const;
+  void step_collected(Scratch& work, RegionId region, Tick t);
+  void place_results(Scratch& work, RegionId region, Tick t);
   void keep(RegionId region, std::unique_ptr<Table> table);
   [[nodiscard]] Scratch& scratch(std::uint32_t core);
 
@@ -396,13 +406,22 @@ typename PointsStore<U>::Scratch& PointsStore<U>::scratch(std::uint32_t core) {
 }
 
 template <points::PointsUser U>
-void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
-  Scratch& work = scratch(core);
-  const Place& place = places_[region];
-  work.gather.collect(place.around, [&](RegionId source) {
+void PointsStore<U>::collect(Scratch& work, RegionId region, Tick t) const {
+  work.gather.collect(places_[region].around, [&](RegionId source) {
     return std::pair<const Table*, const points::detail::CellWindow<kD>*>(&at(source, t),
                                                                           &places_[source].window);
   });
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
+  Scratch& work = scratch(core);
+  collect(work, region, t);
+  step_collected(work, region, t);
+}
+
+template <points::PointsUser U>
+void PointsStore<U>::step_collected(Scratch& work, RegionId region, Tick t) {
   std::vector<Tuple>& results = work.stepper.results();
   if (Ahead* ahead = ahead_.empty() ? nullptr : &ahead_[region];
       ahead != nullptr && ahead->tick == t) {
@@ -412,6 +431,14 @@ void PointsStore<U>::step(RegionId region, Tick t, std::uint32_t core) {
   } else {
     step_costs_[slot(region, t)] = look_and_step(work, t, [](std::size_t) { return true; });
   }
+  place_results(work, region, t);
+}
+
+// Makes the version of t + 1 of the stepper's results.
+template <points::PointsUser U>
+void PointsStore<U>::place_results(Scratch& work, RegionId region, Tick t) {
+  const std::vector<Tuple>& results = work.stepper.results();
+  const Place& place = places_[region];
   locate(place, results, t, work.cells);
   Table& table = make(region, t + 1);
   table.fill(results, work.cells, static_cast<std::size_t>(place.window.n_cells()), work.next);
@@ -558,5 +585,6 @@ std::size_t PointsStore<U>::bytes() const {
 }  // namespace rubato::tick
 
 #include "rubato/tick/points/detail/store_ahead.hpp"
+#include "rubato/tick/points/detail/store_lent.hpp"
 #include "rubato/tick/points/detail/store_rounds.hpp"
 #include "rubato/tick/points/detail/store_segments.hpp"

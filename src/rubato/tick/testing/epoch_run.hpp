@@ -24,6 +24,7 @@ struct EpochOutcome {
   std::int64_t n_epochs = 0;     // at which something moved; the same on every node
   std::int64_t n_pieces = 0;     // that moved
   std::int64_t bytes_moved = 0;  // of tuples, between nodes
+  std::int64_t steps_lent = 0;   // of the last segment
 };
 
 // `P` is a ProblemOf a model that can be shared anew so. Throws Error on a deadlock, and when nodes do
@@ -34,6 +35,7 @@ template <class P>
                                                          std::uint64_t seed) {
   Dataflow::Options flow{c.ticks, c.n_cores};
   flow.hands_over = true;
+  flow.lending = sharing.lending;
   std::vector<std::unique_ptr<EpochEngine>> nodes;
   std::vector<core::Engine*> engines;
   const std::shared_ptr<const Partition> partition = problem.partition(c.n_nodes, sharing.n_pieces);
@@ -57,6 +59,7 @@ template <class P>
     auto& typed = dynamic_cast<typename P::Node&>(node->node());
     problem.model().merge(outcome.state, typed.store().own_state(outcome.end));
     outcome.bytes_moved += node->moved().bytes_sent;
+    outcome.steps_lent += node->node().engine().figures().steps_lent;
   }
   return outcome;
 }
@@ -88,6 +91,7 @@ std::int64_t expect_equal_auto(const P& problem, RandomStream& random, std::uint
   c.n_nodes += 1;
   SharingOptions sharing;
   sharing.balance = Balance::none;
+  sharing.lending = {problem.lends() && seed % 2 == 0, Nanos{0}};
   if (problem.has_pieces() && random.between(0, 2) != 0) {
     sharing.balance = Balance::persistence;
     sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(random.between(0, 25));

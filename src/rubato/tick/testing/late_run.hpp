@@ -37,6 +37,7 @@ inline std::string random_profile(RandomStream& random) {
 struct LateCounts {
   std::int64_t n_epochs = 0;  // at which something moved
   std::int64_t pieces_moved = 0;
+  std::int64_t steps_lent = 0;
   std::int64_t epochs_of_auto = 0;  // at which its policy or who owns what changed
 
   // Of a model that can be cut into pieces, and has auto.
@@ -80,6 +81,8 @@ void expect_equal_when_late(const P& problem, RunCase c, std::uint64_t seed,
   EXPECT_TRUE(state == reference.state);
   counts.n_epochs += result.n_epochs();
   counts.pieces_moved += result.pieces_moved();
+  for (const NodeResult& node : result.nodes)
+    counts.steps_lent += node.work.steps_lent;
   counts.epochs_of_auto += result.tuned ? result.n_epochs() : 0;
 }
 

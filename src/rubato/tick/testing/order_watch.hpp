@@ -20,7 +20,7 @@
 namespace rubato::tick::testing {
 
 // Which versions are there, and which of them the asynchronous part of a unit has had.
-class BookStore final : public Store {
+class BookStore : public Store {
  public:
   explicit BookStore(const Plan& plan) : plan_(plan), n_interacted_(plan.n_own, {-1, 0}) {}
 

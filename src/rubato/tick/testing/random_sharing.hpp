@@ -49,6 +49,10 @@ template <class P>
     if (balance == 0) sharing.balance = Balance::none;
     if (balance >= 2) sharing.balance = Balance::persistence;
   }
+  if (problem.lends()) {
+    sharing.lending.on = random.between(0, 1) != 0;
+    if (random.between(0, 3) != 0) sharing.lending.takes = 0;
+  }
   if (problem.tunes() && random.between(0, 2) == 0) make_auto(sharing, c, random);
   return sharing;
 }

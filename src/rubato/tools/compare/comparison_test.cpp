@@ -114,17 +114,18 @@ TEST(CompareCommand, JsonHasTheRawRounds) {
 TEST(CompareCommand, KnowsTheSystemsAndAutoAndHowTheyShareWork) {
   const Answer answer =
       call({"compare", "fish", "--fish", "600", "--ticks", "24", "--nodes", "3", "--rounds", "1",
-            "--policies", "local, auto, oritick, comtick, asytick, asytick-plb", "--pieces", "12",
-            "--epoch", "5", "--balance", "persistence", "--json"});
+            "--policies", "local, auto, oritick, comtick, asytick, asytick-plb, asytick-lend",
+            "--pieces", "12", "--epoch", "5", "--balance", "persistence", "--json"});
   ASSERT_EQ(answer.code, 0) << answer.err;
   const auto json = nlohmann::json::parse(answer.out);
   EXPECT_EQ(json.at("equal"), true);
   const auto& policies = json.at("policies");
-  ASSERT_EQ(policies.size(), 6U);
+  ASSERT_EQ(policies.size(), 7U);
   EXPECT_EQ(policies.at(0).at("system"), "");
   EXPECT_EQ(policies.at(3).at("system"), "comtick");
   EXPECT_EQ(policies.at(3).at("policy"), "bulk");
   EXPECT_EQ(policies.at(5).at("policy"), "pieces(8)");
+  EXPECT_EQ(policies.at(6).at("system"), "asytick-lend");
   for (const auto& each : policies)
     EXPECT_EQ(each.at("pieces"), 12) << each.at("system");
   const Answer table = call({"compare", "fish", "--fish", "600", "--ticks", "9", "--nodes", "3",
@@ -139,8 +140,9 @@ TEST(CompareCommand, NamesTheNearestOfAllPoliciesAsRunDoes) {
         std::vector<std::string>{"run", "fish", "--policy", "asytick-pbl"}}) {
     const Answer answer = call(words);
     EXPECT_EQ(answer.code, 2);
-    for (const char* text : {"unknown term \"asytick-pbl\" (did you mean \"asytick-plb\"?)",
-                             "pieces(D), oritick, comtick, asytick, asytick-plb, auto or short"})
+    for (const char* text :
+         {"unknown term \"asytick-pbl\" (did you mean \"asytick-plb\"?)",
+          "pieces(D), oritick, comtick, asytick, asytick-plb, asytick-lend, auto or short"})
       EXPECT_NE(answer.err.find(text), std::string::npos) << text << " in " << answer.err;
   }
   const Answer beside = call({"run", "fish", "--policy", "asytick+schedule(3)"});

@@ -10,6 +10,7 @@
 // The first `warm_up` ticks, in which a balancer has nothing to go by, are in no figure of time: a
 // second run ends with them, and what it took is taken off.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iosfwd>
@@ -126,6 +127,10 @@ struct AsytickRuns {
   std::vector<SeriesPoint> by_pieces;
   bool equal = true;  // all runs of a benchmark ended with the same bits
 
+  [[nodiscard]] bool has(const std::string& model) const {
+    return std::ranges::find(benchmarks, model, &BenchmarkRuns::model) != benchmarks.end();
+  }
+  // REQUIRES: has(model).
   [[nodiscard]] const BenchmarkRuns& of(const std::string& model) const;
 };
 
@@ -143,7 +148,8 @@ struct AsytickFigure {
 [[nodiscard]] std::vector<AsytickFigure> asytick_figures(const AsytickRuns& runs,
                                                          const AsytickOptions& options);
 
-// The statements of [AsyTick 5] about figures 4 to 14.
+// The statements of [AsyTick 5] about figures 4 to 14, those that are about what has been run; what it
+// says of each benchmark is judged of those.
 [[nodiscard]] std::vector<Statement> judge_asytick(const AsytickRuns& runs);
 
 }  // namespace rubato::tools

@@ -239,22 +239,42 @@ Statement optimum(const AsytickRuns& runs) {
 }  // namespace
 
 std::vector<Statement> judge_asytick(const AsytickRuns& runs) {
-  return {imbalance(runs),
-          communication_imbalance(runs),
-          asynchronous(runs),
-          wasted_most(runs),
-          wasted_nbody(runs),
-          overhead(runs),
-          completion(runs),
-          absorbed(runs),
-          scheduled(runs),
-          scheduled_less(runs),
-          comtick_gain(runs),
-          gain(runs, "comtick", kOverComtick, reasons::kOverComtick),
-          gain(runs, "oritick", kOverOritick, reasons::kOverOritick),
-          scalable(runs),
-          linear(runs),
-          optimum(runs)};
+  using Judge = Statement (*)(const AsytickRuns&);
+  struct About {
+    bool has_run;
+    Judge judge;
+  };
+  const bool nbody = runs.has("nbody");
+  const bool fish = runs.has("fish");
+  const bool some = !runs.benchmarks.empty();
+  const bool all = fish && nbody && runs.has("pagerank") && runs.has("jacobi");
+  const bool series = !runs.by_nodes.empty();
+  const Judge over_comtick = [](const AsytickRuns& of) {
+    return gain(of, "comtick", kOverComtick, reasons::kOverComtick);
+  };
+  const Judge over_oritick = [](const AsytickRuns& of) {
+    return gain(of, "oritick", kOverOritick, reasons::kOverOritick);
+  };
+  std::vector<Statement> statements;
+  for (const About& each : {About{nbody, imbalance},
+                            {nbody, communication_imbalance},
+                            {some, asynchronous},
+                            {some, wasted_most},
+                            {nbody, wasted_nbody},
+                            {some, overhead},
+                            {fish, completion},
+                            {some, absorbed},
+                            {fish, scheduled},
+                            {all, scheduled_less},
+                            {nbody, comtick_gain},
+                            {nbody, over_comtick},
+                            {nbody, over_oritick},
+                            {series, scalable},
+                            {series, linear},
+                            {series, optimum}}) {
+    if (each.has_run) statements.push_back(each.judge(runs));
+  }
+  return statements;
 }
 
 }  // namespace rubato::tools

@@ -93,6 +93,29 @@ TEST(ReproduceAsytick, FindsThemFalseOfOthers) {
   }
 }
 
+// What is left out was about others, or about the series of nbody.
+TEST(ReproduceAsytick, OfOneBenchmarkJudgesWhatIsSaidOfIt) {
+  const auto judge = [](std::size_t i) {
+    AsytickRuns runs;
+    runs.completion = as_printed().completion;
+    runs.benchmarks.push_back(as_printed().benchmarks[i]);
+    return judge_asytick(runs);
+  };
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::string name = as_printed().benchmarks[i].model;
+    const std::vector<Statement> statements = judge(i);
+    EXPECT_EQ(statements.size(), name == "nbody" ? 10U : name == "fish" ? 6U : 4U) << name;
+    for (const Statement& statement : statements) {
+      EXPECT_TRUE(statement.holds) << name << ": " << statement.text << ": " << statement.here;
+      for (const BenchmarkRuns& other : as_printed().benchmarks) {
+        if (other.model != name) {
+          EXPECT_EQ(statement.here.find(other.model), std::string::npos) << statement.here;
+        }
+      }
+    }
+  }
+}
+
 TEST(ReproduceAsytick, WhatIsAbsorbedIsHeldAgainstWorkSharedEvenly) {
   const BenchmarkRuns runs = benchmark("fish", 0.5, 0.25, 0.9);
   EXPECT_DOUBLE_EQ(runs.perfect_seconds(), 2);

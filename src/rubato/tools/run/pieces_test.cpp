@@ -73,6 +73,35 @@ TEST(RunPieces, PiecesOfGridsAndGeneralModelsMoveAndKeepTheirBits) {
   }
 }
 
+// Bodies of clusters cost more than others; one node has a core less time for them.
+TEST(RunPieces, StepsAreLentAndKeepTheirBits) {
+  const std::vector<std::string> nbody{
+      "run",  "nbody",   "--bodies", "4000",      "--clusters", "2",        "--ns-per-pair",
+      "2000", "--ticks", "24",       "--profile", "ec2-large",  "--policy", "asytick-lend"};
+  const std::string one =
+      checksum_of({"run", "nbody", "--bodies", "4000", "--clusters", "2", "--ticks", "24"});
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--balance", "none"}, {"--epoch", "5"}}) {
+    const std::vector<std::string> run =
+        with(with(nbody, {"--simulate", "4", "--slowdown", "4@1", "--pieces", "64"}), more);
+    const auto json = json_of(run);
+    EXPECT_EQ(json.at("checksum"), one);
+    EXPECT_EQ(json.at("system"), "asytick-lend");
+    std::int64_t n_lent = 0;
+    for (const auto& node : json.at("nodes"))
+      n_lent += node.at("steps_lent").get<std::int64_t>();
+    EXPECT_GT(n_lent, 0) << json;
+    const Answer text = call(run);
+    EXPECT_NE(text.err.find("lent: " + std::to_string(n_lent) + " of "), std::string::npos)
+        << text.err;
+  }
+  const Answer heat = call({"run", "heat", "--ticks", "4", "--policy", "asytick-lend"});
+  EXPECT_EQ(heat.code, 2);
+  EXPECT_NE(heat.err.find("the steps of this model cannot be run by other nodes"),
+            std::string::npos)
+      << heat.err;
+}
+
 // One node is slow, so that there is something to move.
 TEST(RunPieces, BalanceNoneMovesNothing) {
   const std::vector<std::string> fish{"run",     "fish",       "--fish",     "600",      "--ticks",

@@ -23,12 +23,15 @@ Shares shares_of(const core::NodeFigures& node) {
   };
   const double all = sum.wall > 0 ? static_cast<double>(sum.wall) : 1;
   Shares shares;
-  shares.stepping = static_cast<double>(busy(tick::step_own) + busy(tick::interact_own)) / all;
+  shares.stepping =
+      static_cast<double>(busy(tick::step_own) + busy(tick::interact_own) + busy(tick::step_lent)) /
+      all;
   shares.replicas = static_cast<double>(busy(tick::step_replica)) / all;
   shares.waiting = static_cast<double>(sum.idle) / all;
-  shares.sending = static_cast<double>(busy(tick::pack_round) + busy(tick::unpack_round) +
-                                       busy(tick::move_state) + sum.sending) /
-                   all;
+  shares.sending =
+      static_cast<double>(busy(tick::pack_round) + busy(tick::unpack_round) +
+                          busy(tick::move_state) + busy(tick::take_back) + sum.sending) /
+      all;
   shares.own = static_cast<double>(sum.own()) / all;
   return shares;
 }
@@ -101,6 +104,7 @@ void put_node(io::JsonWriter& json, const tick::NodeResult& node) {
       .field("bytes", node.time.bytes_sent)
       .field("own_units", node.work.own_units)
       .field("replica_units", node.work.replica_units)
+      .field("steps_lent", node.work.steps_lent)
       .field("ticks_ahead", node.work.most_ahead)
       .field("state_bytes", node.state_bytes)
       .field("peak_bytes", node.peak_bytes)
@@ -211,6 +215,17 @@ std::string epoch_line(const tick::RunResult& result, const tick::SharingOptions
   return fmt::format("epochs: {}, {}{:.3f} MB between nodes, in {:.1f} % of the time",
                      result.n_epochs(), pieces, static_cast<double>(result.bytes_moved()) / 1e6,
                      100 * static_cast<double>(longest) / all);
+}
+
+std::string lending_line(const tick::RunResult& result) {
+  std::int64_t n_units = 0;
+  std::int64_t n_lent = 0;
+  for (const auto& node : result.nodes) {
+    n_units += node.work.own_units;
+    n_lent += node.work.steps_lent;
+  }
+  return fmt::format("lent: {} of {} steps were run by nodes that had nothing to do", n_lent,
+                     n_units);
 }
 
 std::string policy_words(const std::string& system, const tick::RunResult& result) {
@@ -394,7 +409,9 @@ observe::TraceText trace_text(const tick::RunResult& result, const std::string& 
     text.nodes.push_back(node.time);
   text.kinds = {{"step", "region", "tick"},    {"replica", "region", "tick"},
                 {"pack", "neighbour", "tick"}, {"unpack", "neighbour", "tick"},
-                {"move", "neighbour", "tick"}, {"interact", "region", "tick"}};
+                {"move", "neighbour", "tick"}, {"interact", "region", "tick"},
+                {"lent", "region", "tick"},    {"back", "region", "tick"},
+                {"offer", "neighbour", "tick"}};
   return text;
 }
 

@@ -40,6 +40,7 @@ void put_choices(io::JsonWriter& json, const tick::RunResult& result);
 
 // How often the state moved, how much of it, and which share of the run that took; or why it did not.
 // REQUIRES: sharing.epoch > 0.
+[[nodiscard]] std::string lending_line(const tick::RunResult& result);
 [[nodiscard]] std::string epoch_line(const tick::RunResult& result,
                                      const tick::SharingOptions& sharing);
 

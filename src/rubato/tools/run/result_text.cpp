@@ -31,6 +31,7 @@ std::string report_of_run(const RunRequest& request, const RunOutcome& outcome,
       pieces_line(result, outcome.n_cores, request.sharing.n_pieces == tick::kGoodPieces);
   if (!pieces.empty()) text += pieces + '\n';
   if (request.sharing.epoch > 0) text += epoch_line(result, request.sharing) + '\n';
+  if (request.sharing.lending.on) text += lending_line(result) + '\n';
   if (outcome.skew) text += skew_lines(*outcome.skew, result.ticks - result.begin);
   const std::string stop = stop_line(result);
   if (!stop.empty()) text += stop + '\n';

@@ -488,6 +488,17 @@ TEST_P(RunAsJob, PiecesMoveBetweenNodes) {
   }
 }
 
+TEST_P(RunAsJob, StepsAreLentBetweenNodes) {
+  const std::vector<std::string> nbody{"run",          "nbody", "--bodies",   "3000",
+                                       "--neighbours", "40",    "--clusters", "1",
+                                       "--ticks",      "30",    "--cores",    "1"};
+  const std::string one = checksum_of(nbody);
+  const Answer answer = call(job(
+      "3", with(nbody, {"--policy", "asytick-lend", "--pieces", "36", "--epoch", "8", "--json"})));
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(nlohmann::json::parse(answer.out).at("checksum"), one);
+}
+
 TEST_P(RunAsJob, TheSkewOfAllNodesIsToldByOne) {
   const std::vector<std::string> pieces{"run",     "fish", "--fish",   "600",   "--ticks",  "20",
                                         "--cores", "1",    "--policy", "local", "--pieces", "16"};

@@ -46,7 +46,7 @@ std::string policy_help() {
       "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D), or short "
       "k3m5d10; auto, which measures and chooses at epochs among {}, with and without balance; or "
       "a "
-      "system of pieces: oritick, comtick, asytick, asytick-plb",
+      "system of pieces: oritick, comtick, asytick, asytick-plb, asytick-lend",
       fmt::join(candidates, ", "));
 }
 
@@ -59,9 +59,10 @@ void add_system_options(CLI::App& parser, SystemWords& words) {
     return check;
   };
   add("--epoch", words.epoch,
-      fmt::format("Share the work anew each N ticks, by what the state or its cost is then; 0: "
-                  "never. Default: {} of comtick, asytick-plb, auto and --balance, else 0",
-                  tick::kDefaultEpoch))
+      fmt::format(
+          "Share the work anew each N ticks, by what the state or its cost is then; 0: "
+          "never. Default: {} of comtick, asytick-plb, asytick-lend, auto and --balance, else 0",
+          tick::kDefaultEpoch))
       ->check(quiet(CLI::Range(tick::Tick{0}, tick::Tick{1} << 53)));
   add("--balance", words.balance,
       "How it is shared anew: persistence moves pieces by what they have cost, repartition cuts "

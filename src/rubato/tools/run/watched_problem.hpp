@@ -28,6 +28,7 @@ class WatchedProblem final : public tick::Problem {
   [[nodiscard]] std::unique_ptr<tick::Partition> partition(std::uint32_t n_nodes,
                                                            std::uint32_t n_pieces) const override;
   [[nodiscard]] bool has_pieces() const noexcept override { return problem_.has_pieces(); }
+  [[nodiscard]] bool lends() const noexcept override { return problem_.lends(); }
   [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted,
                                           std::uint32_t least) const override {
     return problem_.good_pieces(wanted, least);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "rubato/tick/points/detail/cell_table.hpp"
@@ -44,6 +45,35 @@ class Gather {
     point(version);
     merge_crowded();
     spread();
+  }
+
+  // About how many pairs of tuples of the region's cells will see each other: of what was collected.
+  [[nodiscard]] double n_pairs() const {
+    const Index<kD> first = target_low();
+    Index<kD> size = target_high();
+    for (std::size_t d = 0; d < kD; ++d)
+      size[d] -= first[d];
+    double n = 0;
+    for_each_row<kD>(size, [&](Index<kD> at) {
+      for (std::size_t d = 0; d < kD; ++d)
+        at[d] += first[d];
+      const auto c = static_cast<std::size_t>(around_->window.number(at));
+      for (std::size_t i = c; i < c + static_cast<std::size_t>(size[0]); ++i) {
+        const auto here = static_cast<double>(starts_[i + 1] - starts_[i]);
+        n += here * here;
+      }
+    });
+    // Of those around a tuple, in as many times a cell's room as what it sees has.
+    double room = kD == 2 ? 3.14 : 4.19;
+    for (std::size_t d = 0; d < kD; ++d)
+      room *= static_cast<double>(lattice_.visibility()) / static_cast<double>(kUnitsPerCell);
+    return n * room;
+  }
+  // Calls f(tuples) for each cell of the window, in order: pointers, the last of which may be null.
+  template <class F>
+  void for_each_cell(const F& f) const {
+    for (std::size_t c = 0; c + 1 < starts_.size(); ++c)
+      f(std::span(tuples_).subspan(starts_[c], starts_[c + 1] - starts_[c]));
   }
 
   // Marks in `open` the cells with tuples of the region (indexes into the window) that are not done
