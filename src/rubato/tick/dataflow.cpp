@@ -32,16 +32,15 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
                   ? options.agreements
                   : std::make_shared<detail::Agreements>(detail::Agreements{
                         {plan.self, plan.n_nodes, options.begin},
-                        {plan.self, plan.n_nodes, store, options.begin, options.ticks}})),
+                        {plan.self, plan.n_nodes, store, options.begin, options.ticks},
+                        {}})),
       barrier_(shared_->barrier),
       stop_(shared_->stop),
+      lending_known_(shared_->lending),
       arrives_(options.arrives),
       as_they_come_(options.as_they_come),
       arrivals_left_(options.arrives ? plan.regions.size() : 0) {
-  lending_.on = options.lending.on && plan.policy.pieces && store.lends();
-  lending_.long_at = options.begin;  // as far as anybody knows
-  lending_.measures = !options.lending.takes;
-  lending_.takes = options.lending.takes.value_or(kLendingTakes);
+  begin_lending(options);
   RUBATO_REQUIRE(options.begin >= 0 && options.begin <= segment_end_, options.begin, segment_end_);
   for (RegionId region = 0; region < plan_.n_own; ++region) {
     for (const RegionId input : plan_.inputs[region]) {

@@ -236,7 +236,6 @@ class Dataflow final : public TickEngine {
     Nanos outgoing_since = 0;                   // the first of them
     std::vector<Fragment> leaving;              // that are being packed
     bool may_lend = false;                      // it may send steps to be run here still
-    Tick offers_from = 0;                       // tick from which it may have one to lend
   };
   // Steps that are lent (dataflow_lending.cpp).
   struct Loan {
@@ -246,13 +245,8 @@ class Dataflow final : public TickEngine {
     Bytes bytes;
   };
   struct Lending {
-    static constexpr Tick kNever = -(Tick{1} << 60);
     bool on = false;
     bool measures = false;                    // what lending takes
-    Nanos takes = 0;                          // besides the step, about
-    Nanos unit_time = 0;                      // of own steps, about
-    Tick long_at = kNever;                    // own tick at the last one that was worth lending
-    double scale = 0;                         // of a step's time here over its virtual time, about
     std::uint32_t offered_to = kNoNeighbour;  // link that this node has an open offer to
     bool told_all_back = false;
     std::deque<std::uint32_t> offers;  // links whose nodes would run a step
@@ -328,6 +322,7 @@ class Dataflow final : public TickEngine {
            (work.kind == step_own && work.detail != nullptr &&
             static_cast<const Job*>(work.detail)->lends);
   }
+  void begin_lending(const Options& options);
   [[nodiscard]] bool may_be_asked() const;
   [[nodiscard]] Nanos ready_time() const;
   [[nodiscard]] bool may_lend_unit(core::Work& work);
@@ -408,8 +403,9 @@ class Dataflow final : public TickEngine {
   ReadyHeap ready_parts_;
   Lending lending_;
   std::shared_ptr<detail::Agreements> shared_;
-  detail::Barrier& barrier_;  // in it
-  detail::StopTest& stop_;    // in it
+  detail::Barrier& barrier_;               // in it
+  detail::StopTest& stop_;                 // in it
+  detail::LendingFigures& lending_known_;  // in it
   const bool arrives_;
   const bool as_they_come_;
   Tick n_pushed_ = 0;              // if as_they_come_: units so far

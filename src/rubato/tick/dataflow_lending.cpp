@@ -4,8 +4,8 @@
 //   1 offer    a node that has found no work tells the neighbour that it waits for; one offer at a
 //              time is out, so that no node gets more than it has asked for
 //   2 lend     a node with an offer that takes up an own unit, and has more than that to do, has its
-//              store gather what the step reads; if the step is going to take longer
-//              than lending does, that is sent in place of being stepped
+//              store gather what the step reads; if the step is going to take longer than lending
+//              does, that is sent in place of being stepped
 //   3 return   the other steps it before anything of its own, and sends what came of it, of which
 //              the lender makes the version that its own step would have made: the same bits
 // A node that has found no work has nothing to lend, and declines the offers that it holds; if it has
@@ -48,10 +48,12 @@ void set_loan_header(Bytes& bytes, const LoanHeader& header) {
 // A node lends while it has other units ready for so many times what lending takes: with 1, more is
 // lent and less gained; with 6, less is lent (benchmark skew-nbody, docs/benchmarks.md).
 constexpr Nanos kMuchToDo = 3;
-// Who has had no long step for so many of its ticks says so, and is not asked again for so many; another
+// Who has had no long step for so many of its ticks says so, and is not asked again for so many. Another
 // one that had nothing to lend, not within the same tick.
-constexpr Tick kLongAgo = 32;
+constexpr Tick kLongAgo = 64;
 constexpr Tick kQuiet = 128;
+// What steps take is not known before so many ticks of a run.
+constexpr Tick kUnknown = 16;
 // Averages follow what is measured by one part of so many.
 constexpr Nanos kOfSteps = 64;
 constexpr Nanos kOfLoans = 8;
@@ -59,6 +61,13 @@ constexpr Nanos kOfLoans = 8;
 constexpr Nanos kTakesMost = 4;
 
 }  // namespace
+
+void Dataflow::begin_lending(const Options& options) {
+  lending_.on = options.lending.on && plan_.policy.pieces && store_.lends();
+  lending_.measures = !options.lending.takes;
+  if (options.lending.takes) lending_known_.takes = *options.lending.takes;
+  if (!options.agreements) lending_known_.long_at = begin_ + kUnknown - kLongAgo;
+}
 
 // Whether a neighbour may send a step to be run here, or has. Of a segment that the run ends before,
 // nobody lends anything.
@@ -72,17 +81,18 @@ Nanos Dataflow::ready_time() const {
   std::size_t n_ready = 0;
   for (const Lane& lane : lanes_)
     n_ready += lane.ready.size();
-  return static_cast<Nanos>(n_ready / lanes_.size()) * lending_.unit_time;
+  return static_cast<Nanos>(n_ready / lanes_.size()) * lending_known_.unit_time;
 }
 
 // Whether the unit that `work` steps is one to lend, if it is long: makes its Job.
 bool Dataflow::may_lend_unit(core::Work& work) {
-  if (lending_.offers.empty() || ready_time() < kMuchToDo * lending_.takes) return false;
+  if (lending_.offers.empty() || ready_time() < kMuchToDo * lending_known_.takes) return false;
   Job* job = new_job(kNoNeighbour, work.tick + 1);
   job->lends = true;
-  job->least = lending_.scale > 0
-                   ? static_cast<Nanos>(static_cast<double>(lending_.takes) / lending_.scale)
-                   : lending_.takes;
+  job->least =
+      lending_known_.scale > 0
+          ? static_cast<Nanos>(static_cast<double>(lending_known_.takes) / lending_known_.scale)
+          : lending_known_.takes;
   // Whose offer it uses if it is lent; nobody else's step may.
   job->neighbour = lending_.offers.front();
   lending_.offers.pop_front();
@@ -112,7 +122,9 @@ std::uint32_t Dataflow::waits_for() const {
   std::uint32_t best = kNoNeighbour;
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     const std::uint32_t missing = links_[i].missing_pieces[slot(t)];
-    if (!links_[i].may_lend || missing <= most || own_min_ < links_[i].offers_from) continue;
+    if (!links_[i].may_lend || missing <= most) continue;
+    const auto quiet = lending_known_.quiet_till.find(plan_.neighbours[i].node);
+    if (quiet != lending_known_.quiet_till.end() && own_min_ < quiet->second) continue;
     most = missing;
     best = i;
   }
@@ -130,12 +142,20 @@ bool Dataflow::take_offer(core::Work& work) {
   return true;
 }
 
+// Meanwhile others may have ended, or this node: then nobody waits for an answer, or lends.
 void Dataflow::finish_offer(core::Port& port, const Job& job) {
-  const bool long_ago = own_min_ - lending_.long_at > kLongAgo;
-  for (const std::uint32_t link : lending_.offers)
-    tell(port, link, MessageType::declined, job.tick, long_ago ? 1 : 0);
+  const bool long_ago = own_min_ - lending_known_.long_at > kLongAgo;
+  for (const std::uint32_t link : lending_.offers) {
+    if (!lending_.told_all_back)
+      tell(port, link, MessageType::declined, job.tick, long_ago ? 1 : 0);
+  }
   lending_.offers.clear();
-  if (job.neighbour != kNoNeighbour) tell(port, job.neighbour, MessageType::offer, job.tick);
+  if (job.neighbour == kNoNeighbour) return;
+  if (links_[job.neighbour].may_lend && !lending_.told_all_back) {
+    tell(port, job.neighbour, MessageType::offer, job.tick);
+  } else if (lending_.offered_to == job.neighbour) {
+    lending_.offered_to = kNoNeighbour;
+  }
 }
 
 void Dataflow::tell(core::Port& port, std::uint32_t link, MessageType type, Tick t,
@@ -161,11 +181,13 @@ void Dataflow::on_loan(core::Port& port, std::uint32_t at, Bytes bytes) {
       // Who has said that all is back lends no more.
       if (!lending_.told_all_back) lending_.offers.push_back(at);
       break;
+    case MessageType::declined:
+      lending_known_.quiet_till[plan_.neighbours[at].node] =
+          own_min_ + (header.detail != 0 ? kQuiet : 1);
+      if (lending_.offered_to == at) lending_.offered_to = kNoNeighbour;
+      break;
     case MessageType::all_back:
       links_[at].may_lend = false;
-      [[fallthrough]];
-    case MessageType::declined:
-      links_[at].offers_from = own_min_ + (header.detail != 0 ? kQuiet : 1);
       if (lending_.offered_to == at) lending_.offered_to = kNoNeighbour;
       break;
     case MessageType::lent: {
@@ -178,9 +200,9 @@ void Dataflow::on_loan(core::Port& port, std::uint32_t at, Bytes bytes) {
       const LoanHeader loan = loan_header(bytes);
       const Nanos took = port.now() - loan.lent_at - loan.took;
       if (lending_.measures) {
-        lending_.takes +=
-            (std::clamp<Nanos>(took, 0, kTakesMost * lending_.takes + 1) - lending_.takes) /
-            kOfLoans;
+        lending_known_.takes += (std::clamp<Nanos>(took, 0, kTakesMost * lending_known_.takes + 1) -
+                                 lending_known_.takes) /
+                                kOfLoans;
       }
       lending_.to_take.push_back({at, header.tick, header.detail, std::move(bytes)});
       break;
@@ -192,7 +214,7 @@ void Dataflow::step_or_lend(const core::Work& work, Job& job, std::uint32_t core
   Writer out;
   out.put(MessageHeader{MessageType::lent, work.index, work.tick + 1});
   out.put(LoanHeader{});
-  job.is_lent = store_.step_or_lend(work.index, work.tick, core, job.least, out) >= 0;
+  job.is_lent = store_.step_or_lend(work.index, work.tick, core, job.least, out);
   if (job.is_lent) {
     job.bytes = out.take();
   } else if (own_step_) {
@@ -231,13 +253,14 @@ void Dataflow::count_step(const core::Work& work) {
   const std::span<const RegionId> regions = stepped_by(work);
   if (regions.empty()) return;
   const Nanos took = work.took / static_cast<Nanos>(regions.size());
-  lending_.unit_time += (took - lending_.unit_time) / kOfSteps;
-  if (took >= lending_.takes) lending_.long_at = own_min_;
+  lending_known_.unit_time += (took - lending_known_.unit_time) / kOfSteps;
+  if (took >= lending_known_.takes) lending_known_.long_at = own_min_;
   const auto cost = static_cast<double>(store_.step_cost(regions.front(), work.tick));
   if (regions.size() != 1 || cost <= 0) return;
   const double scale = static_cast<double>(took) / cost;
-  lending_.scale +=
-      lending_.scale > 0 ? (scale - lending_.scale) / static_cast<double>(kOfSteps) : scale;
+  lending_known_.scale += lending_known_.scale > 0
+                              ? (scale - lending_known_.scale) / static_cast<double>(kOfSteps)
+                              : scale;
 }
 
 void Dataflow::finish_loan(core::Port& port, const core::Work& work) {
@@ -252,7 +275,7 @@ void Dataflow::finish_loan(core::Port& port, const core::Work& work) {
     port.send(node, std::move(job->bytes));
   } else if (job->is_lent) {
     ++figures_.steps_lent;
-    lending_.long_at = own_min_;
+    lending_known_.long_at = own_min_;
     set_loan_header(job->bytes, {port.now(), 0});
     port.send(node, std::move(job->bytes));
   } else {

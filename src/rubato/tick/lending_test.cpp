@@ -28,15 +28,15 @@ class LendingBook final : public testing::BookStore {
 
   [[nodiscard]] bool lends() const override { return true; }
   [[nodiscard]] bool interacts() const override { return false; }
-  Nanos step_or_lend(RegionId region, Tick t, std::uint32_t core, Nanos least,
-                     Writer& out) override {
+  bool step_or_lend(RegionId region, Tick t, std::uint32_t core, Nanos least,
+                    Writer& out) override {
     constexpr Nanos kLong = 500;
     if (region != 1 || kLong < least) {
       step(region, t, core);
-      return -1;
+      return false;
     }
     out.put(std::uint64_t{region});
-    return kLong;
+    return true;
   }
   Nanos step_lent(ByteView lent, std::uint32_t /*core*/, Writer& out) override {
     out.put(Reader(lent).get<std::uint64_t>() + 1);
@@ -302,26 +302,37 @@ struct Runs {
 };
 
 // Three quarters of the bugs in a corner, which is one node's; nothing is balanced.
-Runs crowded_runs(double cost_of_pair, const char* profile, std::uint32_t n_cores, Tick ticks) {
+struct Crowd {
+  double cost_of_pair = 0;
+  const char* profile = "ec2-large";
+  std::uint32_t n_cores = 1;
+  Tick ticks = 40;
+  std::uint64_t seed = 1;  // of the network
+  std::uint32_t n_bugs = 1000;
+  std::uint32_t n_pieces = 144;
+};
+
+Runs crowded_runs(const Crowd& crowd) {
   points::testing::SwarmOptions world;
   world.high = {40, 40, 0};
-  world.n_bugs = 1000;
+  world.n_bugs = crowd.n_bugs;
   world.death_in = world.birth_in = 0;
   world.crowd = true;
   PointsCosts costs;
-  costs.pair = cost_of_pair;
+  costs.pair = crowd.cost_of_pair;
   const BugProblem problem{PointsModel(Bugs(world)), costs};
   SimulationOptions options;
   options.n_nodes = 4;
-  options.n_cores = n_cores;
-  options.profile = net::parse_profile(profile);
+  options.n_cores = crowd.n_cores;
+  options.profile = net::parse_profile(crowd.profile);
+  options.seed = crowd.seed;
   System system = System::parse("asytick");
   options.sharing = system.sharing;
-  options.sharing.n_pieces = 144;
+  options.sharing.n_pieces = crowd.n_pieces;
   Runs runs;
-  runs.without = simulate(problem, system.policy, ticks, options);
+  runs.without = simulate(problem, system.policy, crowd.ticks, options);
   options.sharing.lending.on = true;
-  runs.with = simulate(problem, system.policy, ticks, options);
+  runs.with = simulate(problem, system.policy, crowd.ticks, options);
   for (const NodeResult& node : runs.with.nodes) {
     runs.n_lent += node.work.steps_lent;
     runs.n_units += node.work.own_units;
@@ -334,19 +345,26 @@ TEST(LendingPays, where_one_node_has_most_of_the_work) {
   for (const char* profile : {"none", "ec2-large"}) {
     for (const std::uint32_t n_cores : {1U, 2U}) {
       SCOPED_TRACE(std::string(profile) + ", " + std::to_string(n_cores) + " cores");
-      const Runs runs = crowded_runs(20'000, profile, n_cores, 40);
+      const Runs runs = crowded_runs({20'000, profile, n_cores});
       EXPECT_GT(runs.n_lent, 100);
       EXPECT_LT(static_cast<double>(runs.with.wall), 0.75 * static_cast<double>(runs.without.wall));
     }
   }
 }
 
-// A step takes less than its way would.
+// A step takes less than its way would. For the first ticks nobody knows that, and each message may be
+// late: so the time is that of several networks.
 TEST(LendingPays, and_nothing_is_lent_where_steps_are_short) {
-  const Runs runs = crowded_runs(40, "ec2-large", 1, 200);
-  EXPECT_LT(runs.n_lent, runs.n_units / 100);
-  // For the first ticks nobody knows that, and each message may be late.
-  EXPECT_LT(static_cast<double>(runs.with.wall), 1.25 * static_cast<double>(runs.without.wall));
+  double with = 0;
+  double without = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Runs runs = crowded_runs(
+        {.cost_of_pair = 40, .ticks = 200, .seed = seed, .n_bugs = 200, .n_pieces = 36});
+    EXPECT_LT(runs.n_lent, runs.n_units / 100);
+    with += static_cast<double>(runs.with.wall);
+    without += static_cast<double>(runs.without.wall);
+  }
+  EXPECT_LT(with / without, 1.05);
 }
 
 }  // namespace

@@ -76,9 +76,8 @@ void check(const SharingOptions& sharing) {
 void check_lending(const Problem& problem, const SharingOptions& sharing) {
   if (!sharing.lending.on || problem.lends()) return;
   throw Error(
-      "policy asytick-lend: the steps of this model cannot be run by other nodes, as those of fish "
-      "and "
-      "nbody can; expected asytick-plb, which moves pieces alone",
+      "policy asytick-lend: the steps of this model cannot be run by other nodes, as those of "
+      "fish and nbody can; expected asytick-plb, which moves pieces alone",
       ExitCode::usage);
 }
 

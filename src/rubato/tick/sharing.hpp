@@ -38,7 +38,7 @@ struct SharingOptions {
   // model does not have is an Error.
   bool balance_is_default = true;
   BalanceOptions persistence;
-  LendingOptions lending{};
+  LendingOptions lending{};  // of policy pieces
   // Policy auto: at epochs the policy may change, and pieces are moved if that should be faster. A
   // model without pieces is then cut by part().
   bool tune = false;

@@ -106,12 +106,11 @@ class Store {
   // Steps that another node runs for this one. False if there are none: then nobody calls the rest.
   [[nodiscard]] virtual bool lends() const { return false; }
   // As step(), unless that is going to take `least` or longer, in virtual time and as far as can be
-  // told: then nothing is stepped, all that the step reads is appended to `out`, and about what it
-  // takes is returned; else -1.
-  [[nodiscard]] virtual Nanos step_or_lend(RegionId region, Tick t, std::uint32_t core,
-                                           Nanos /*least*/, Writer& /*out*/) {
+  // told: then nothing is stepped, all that the step reads is appended to `out`, and true returned.
+  [[nodiscard]] virtual bool step_or_lend(RegionId region, Tick t, std::uint32_t core,
+                                          Nanos /*least*/, Writer& /*out*/) {
     step(region, t, core);
-    return -1;
+    return false;
   }
   // On any node with the same model: runs a step that was lent, appends what came of it, and returns
   // its virtual time. Throws Error as step() does.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "rubato/core/engine.hpp"
+#include "rubato/tick/lending.hpp"
 #include "rubato/tick/store.hpp"
 
 namespace rubato::tick::detail {
@@ -117,6 +118,7 @@ class StopTest {
 struct Agreements {
   Barrier barrier;
   StopTest stop;
+  LendingFigures lending{};
 };
 
 }  // namespace rubato::tick::detail

@@ -72,8 +72,8 @@ class PointsStore final : public Store {
                 std::uint32_t core) override;
   [[nodiscard]] Nanos interact_cost(RegionId region) const override { return ahead_[region].cost; }
   [[nodiscard]] bool lends() const override { return kLends; }
-  [[nodiscard]] Nanos step_or_lend(RegionId region, Tick t, std::uint32_t core, Nanos least,
-                                   Writer& out) override;
+  [[nodiscard]] bool step_or_lend(RegionId region, Tick t, std::uint32_t core, Nanos least,
+                                  Writer& out) override;
   [[nodiscard]] Nanos step_lent(ByteView lent, std::uint32_t core, Writer& out) override;
   void take_back(RegionId region, Tick t, ByteView result, std::uint32_t core) override;
   void drop_versions() override;

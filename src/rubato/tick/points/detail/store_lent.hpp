@@ -9,15 +9,15 @@
 namespace rubato::tick {
 
 template <points::PointsUser U>
-Nanos PointsStore<U>::step_or_lend(RegionId region, Tick t, std::uint32_t core, Nanos least,
-                                   Writer& out) {
+bool PointsStore<U>::step_or_lend(RegionId region, Tick t, std::uint32_t core, Nanos least,
+                                  Writer& out) {
   Scratch& work = scratch(core);
   collect(work, region, t);
   const auto cost = static_cast<Nanos>(costs_.pair * work.gather.n_pairs());
   const bool begun = !ahead_.empty() && ahead_[region].tick == t;
   if (cost < least || begun) {
     step_collected(work, region, t);
-    return -1;
+    return false;
   }
   const auto& around = places_[region].around;
   out.put(t);
@@ -34,7 +34,7 @@ Nanos PointsStore<U>::step_or_lend(RegionId region, Tick t, std::uint32_t core, 
   });
   out.put_vector(starts);
   out.put_vector(tuples);
-  return cost;
+  return true;
 }
 
 template <points::PointsUser U>
