@@ -6,6 +6,8 @@
 // conduct nothing, and the edge of the raster is insulated or held at a temperature. With equal
 // conductivity, no walls and a held edge this is the solver of [Ticks B.1].
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -57,7 +59,6 @@ class UniformHeat {
   static constexpr int kRadius = 1;
   static constexpr int kFields = 1;
   static constexpr int kFixed = 0;
-  static constexpr bool kStar = true;
   static constexpr bool kFinite = true;
 
   // `start`: the temperatures at tick 0, of the options' size; null: made up.
@@ -75,15 +76,20 @@ class UniformHeat {
   // says.
   void init(tick::Index<2> at, std::int64_t n, double* const* fields, double* const* fixed) const;
 
-  void step(const tick::GridSpan<UniformHeat>& in, double* const* out, tick::Index<2> /*at*/,
-            std::int64_t n, tick::Tick /*t*/) const {
-    const double* __restrict u = in.field[0];
-    const double* __restrict above = u - in.row;
-    const double* __restrict below = u + in.row;
-    double* __restrict next = out[0];
-    for (std::int64_t i = 0; i < n; ++i) {
-      next[i] = 0.25 * ((u[i - 1] + u[i + 1]) + (above[i] + below[i]));
-    }
+  // The mean of four neighbours, those along x and those along y added up by themselves. -0 is what
+  // adds nothing at all.
+  static constexpr std::array<tick::Index<2>, 4> kStencil{{{-1, 0}, {1, 0}, {0, -1}, {0, 1}}};
+  struct Sum {
+    double x = -0.0;
+    double y = -0.0;
+  };
+  using Cell = tick::GridCell<UniformHeat>;
+  [[nodiscard]] Sum begin(const Cell& /*own*/) const { return {}; }
+  void interact(Sum& sum, const Cell& /*own*/, std::size_t k, const Cell& other) const {
+    (k < 2 ? sum.x : sum.y) += other[0];
+  }
+  [[nodiscard]] double finish(const Cell& /*own*/, const Sum& sum) const {
+    return 0.25 * (sum.x + sum.y);
   }
 
   using Measure = double;  // the largest change of a cell

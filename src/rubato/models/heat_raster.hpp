@@ -9,6 +9,8 @@
 // Sources and walls have weights of zero and keep their value. The weights are fixed fields, so the
 // kernel has no branch.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -86,7 +88,7 @@ class RasterHeat {
   static constexpr int kDimensions = 2;
   static constexpr int kRadius = 1;
   static constexpr int kFields = 1;
-  static constexpr int kFixed = 4;  // weights to the left, right, above and below
+  static constexpr int kFixed = 4;  // weights of the cells of the stencil
   static constexpr bool kFinite = true;
 
   RasterHeat(std::shared_ptr<const HeatMaterial> material, RasterHeatOptions options)
@@ -106,21 +108,15 @@ class RasterHeat {
   // Throws Error, naming the cell, if the time step is too long to be stable there.
   void init(tick::Index<2> at, std::int64_t n, double* const* fields, double* const* fixed) const;
 
-  void step(const tick::GridSpan<RasterHeat>& in, double* const* out, tick::Index<2> /*at*/,
-            std::int64_t n, tick::Tick /*t*/) const {
-    const double* __restrict u = in.field[0];
-    const double* __restrict above = u - in.row;
-    const double* __restrict below = u + in.row;
-    const double* __restrict to_left = in.fixed[0];
-    const double* __restrict to_right = in.fixed[1];
-    const double* __restrict to_above = in.fixed[2];
-    const double* __restrict to_below = in.fixed[3];
-    double* __restrict next = out[0];
-    for (std::int64_t i = 0; i < n; ++i) {
-      const double x = to_left[i] * (u[i - 1] - u[i]) + to_right[i] * (u[i + 1] - u[i]);
-      const double y = to_above[i] * (above[i] - u[i]) + to_below[i] * (below[i] - u[i]);
-      next[i] = u[i] + (x + y);
-    }
+  static constexpr std::array<tick::Index<2>, 4> kStencil = UniformHeat::kStencil;
+  using Sum = UniformHeat::Sum;
+  using Cell = tick::GridCell<RasterHeat>;
+  [[nodiscard]] Sum begin(const Cell& /*own*/) const { return {}; }
+  void interact(Sum& sum, const Cell& own, std::size_t k, const Cell& other) const {
+    (k < 2 ? sum.x : sum.y) += own.fixed(k) * (other[0] - own[0]);
+  }
+  [[nodiscard]] double finish(const Cell& own, const Sum& sum) const {
+    return own[0] + (sum.x + sum.y);
   }
 
   using Measure = double;  // the largest change of a cell

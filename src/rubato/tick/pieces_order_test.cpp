@@ -9,6 +9,7 @@
 #include "rubato/base/seeds_test.hpp"
 #include "rubato/tick/dataflow.hpp"
 #include "rubato/tick/graph/testing/mixing.hpp"
+#include "rubato/tick/grid/grid_model.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
 #include "rubato/tick/run.hpp"

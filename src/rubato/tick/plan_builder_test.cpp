@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/tick/geometry/box_tree.hpp"
+#include "rubato/tick/grid/grid_model.hpp"
 #include "rubato/tick/points/points_model.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
 #include "rubato/tick/testing/grid_worlds.hpp"

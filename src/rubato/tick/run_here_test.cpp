@@ -18,7 +18,8 @@ using Grid = testing::MixingGrid<2, 1, 2, false>;
 using Grids = ProblemOf<GridModel<Grid>, GridStore<Grid>, GridStoreOptions>;
 
 GridModel<Grid> model_of(std::uint64_t seed) {
-  Grid grid{{{30, 20}, {true, false}}};
+  Grid grid;
+  grid.grid = {{30, 20}, {true, false}};
   grid.seed = seed;
   return GridModel<Grid>(grid);
 }

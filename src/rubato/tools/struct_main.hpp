@@ -7,7 +7,7 @@
 // What stands in the struct tells its kind:
 //
 //   kind      what says what in it                 example
-//   grid      tick/grid/grid_model.hpp             examples/02_waves
+//   grid      tick/grid/grid_user.hpp              examples/02_waves
 //   points    tick/points/points_user.hpp          examples/03_gnats
 //   graph     tick/graph/graph_user.hpp            examples/04_hops
 //   general   tick/model.hpp, by hand              struct_main_test.cpp; it also needs what
@@ -41,8 +41,10 @@ using io::Mark;
 using tick::ColumnType;
 using tick::ColumnUse;
 using tick::Digraph;
+using tick::GridCell;
 using tick::GridShape;
 using tick::GridSpan;
+using tick::GridValues;
 using tick::Index;
 using tick::InEdge;
 using tick::InEdges;

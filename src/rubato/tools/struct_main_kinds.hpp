@@ -75,6 +75,19 @@ concept GridNumbers = requires {
   requires U::kRadius >= 1 && U::kFields >= 1 && U::kFixed >= 0;
 };
 
+// Of grids whose step is meant to be in parts.
+template <class U>
+consteval void explain_stencil() {
+  if constexpr (requires { U::kStencil; }) {
+    static_assert(
+        tick::GridHasInteract<U>,
+        "a grid model with a kStencil needs: static constexpr std::array<Index<kDimensions>, N> "
+        "kStencil, a plain Sum, Sum begin(const GridCell<U>& own), void interact(Sum& sum, const "
+        "GridCell<U>& own, std::size_t k, const GridCell<U>& other) and GridValues<U> finish(const "
+        "GridCell<U>& own, const Sum& sum), const");
+  }
+}
+
 template <class U>
 consteval void explain_grid() {
   using tick::Index;
@@ -105,11 +118,12 @@ consteval void explain_grid() {
                  typename U::Value* const* out) { u.init(at, n, out, out); },
         "a grid model needs: void init(Index<kDimensions> at, std::int64_t n, Value* "
         "const* fields, Value* const* fixed) const");
+    explain_stencil<U>();
     static_assert(
-        requires(const U& u, const tick::GridSpan<U>& in, Index<U::kDimensions> at, std::int64_t n,
-                 typename U::Value* const* out, tick::Tick t) { u.step(in, out, at, n, t); },
+        tick::GridHasStep<U> || tick::GridHasInteract<U>,
         "a grid model needs: void step(const GridSpan<U>& in, Value* const* out, "
-        "Index<kDimensions> at, std::int64_t n, Tick t) const");
+        "Index<kDimensions> at, std::int64_t n, Tick t) const; or kStencil, Sum, begin(), "
+        "interact() and finish() as tick/grid/grid_user.hpp has them");
   }
 }
 
@@ -187,6 +201,7 @@ consteval void explain_optional() {
         requires(U & u, tick::Parameters & p) { u.declare(p); },
         "a struct's declare is: void declare(Parameters&)");
   }
+  if constexpr (tick::GridUser<U>) explain_stencil<U>();
   if constexpr (tick::GraphUser<U> && requires { &U::graph; }) {
     static_assert(OwnsGraph<U>,
                   "a graph model's graph is: std::shared_ptr<const Digraph> graph() const");

@@ -39,6 +39,47 @@ struct Count {
   }
 };
 
+// Each cell is the sum of the two beside it, and tells where and when it is.
+struct Pascal {
+  using Value = std::int64_t;
+  static constexpr int kDimensions = 1, kRadius = 1, kFields = 2, kFixed = 0;
+  static constexpr std::array<Index<1>, 2> kStencil{{{-1}, {1}}};
+  using Sum = std::int64_t;
+  using Cell = GridCell<Pascal>;
+
+  [[nodiscard]] GridShape<1> shape() const { return {{9}, {false}}; }
+  void init(Index<1> at, std::int64_t n, Value* const* out, Value* const* /*fixed*/) const {
+    for (std::int64_t i = 0; i < n; ++i, ++at[0]) {
+      out[0][i] = at[0] == 4 ? 1 : 0;
+      out[1][i] = 0;
+    }
+  }
+  [[nodiscard]] Sum begin(const Cell& /*own*/) const { return 0; }
+  void interact(Sum& sum, const Cell& /*own*/, std::size_t /*k*/, const Cell& other) const {
+    sum += other[0];
+  }
+  [[nodiscard]] GridValues<Pascal> finish(const Cell& own, const Sum& sum) const {
+    return {sum, 100 * own.tick() + own.at()[0]};
+  }
+};
+
+// The same, as a kernel over a row.
+struct PascalRows {
+  using Value = std::int64_t;
+  static constexpr int kDimensions = 1, kRadius = 1, kFields = 2, kFixed = 0;
+  [[nodiscard]] GridShape<1> shape() const { return Pascal().shape(); }
+  void init(Index<1> at, std::int64_t n, Value* const* out, Value* const* fixed) const {
+    Pascal().init(at, n, out, fixed);
+  }
+  void step(const GridSpan<PascalRows>& in, Value* const* out, Index<1> at, std::int64_t n,
+            Tick t) const {
+    for (std::int64_t i = 0; i < n; ++i, ++at[0]) {
+      out[0][i] = in.field[0][i - 1] + in.field[0][i + 1];
+      out[1][i] = 100 * t + at[0];
+    }
+  }
+};
+
 struct Dot {
   std::uint64_t id = 0;
   std::array<double, 2> position{};
@@ -216,6 +257,14 @@ TEST(StructApp, a_grid_has_its_members_as_parameters) {
   EXPECT_NE(checksum_of(from_0, 2, 7), checksum_of(from_0, 2, 6));
 }
 
+TEST(StructApp, a_grid_whose_step_is_in_parts_is_that_of_a_kernel) {
+  StructApp<Pascal> parts("pascal");
+  StructApp<PascalRows> rows("rows");
+  EXPECT_EQ(checksum_of(parts, 1, 6), checksum_of(rows, 1, 6));
+  EXPECT_EQ(checksum_of(parts, 3, 6), checksum_of(rows, 1, 6));
+  EXPECT_NE(checksum_of(parts, 1, 6), checksum_of(rows, 1, 5));
+}
+
 // Cut into pieces, which go to the node that has time.
 TEST(StructApp, a_grid_runs_under_the_systems_of_pieces) {
   StructApp<Count> app("count");
@@ -360,10 +409,11 @@ TEST(StructApp, a_general_model_is_a_struct_too) {
 
 TEST(StructApp, models_of_all_kinds_keep_the_rules) {
   StructApp<Count> count("count");
+  StructApp<Pascal> pascal("pascal");
   StructApp<Dots> dots("dots");
   StructApp<Ring> ring("ring");
   StructApp<Sand> sand("sand");
-  for (tick::App* app : std::initializer_list<tick::App*>{&count, &dots, &ring, &sand})
+  for (tick::App* app : std::initializer_list<tick::App*>{&count, &pascal, &dots, &ring, &sand})
     EXPECT_EQ(broken_rules(*app), "") << app->name();
 }
 

@@ -69,6 +69,15 @@ TEST(AheadRule, is_kept_by_grids) {
       ProblemOf<GridModel<Cells>, GridStore<Cells>, GridStoreOptions>{GridModel<Cells>(user, 500)});
 }
 
+// Their cells wait with part of their stencils; the bits tell of each cell and its place.
+TEST(AheadRule, is_kept_by_grids_that_are_stepped_cell_by_cell) {
+  using Cells = testing::MixingGridInParts<2, 1, 1, testing::Stencil::cube>;
+  Cells user;
+  user.grid.extent = {160, 120};
+  expect_kept(
+      ProblemOf<GridModel<Cells>, GridStore<Cells>, GridStoreOptions>{GridModel<Cells>(user, 500)});
+}
+
 TEST(AheadRule, is_kept_by_graphs) {
   const auto graph = testing::ring(400, {1, 7});
   expect_kept(ProblemOf<GraphModel<Hops>, GraphStore<Hops>>{GraphModel<Hops>(graph, Hops{})});

@@ -157,16 +157,19 @@ TEST_F(KillsProperty, grids_end_as_the_reference_however_often_they_are_killed) 
     };
     if (seed % 8 == 0) {
       using User = testing::MixingGrid<3, 1, 1, false>;
-      check(OwnGrid<User>(GridModel<User>(random_grid<3, 1, 1, false>(random), tile_cells, skew)));
+      check(OwnGrid<User>(GridModel<User>(random_grid<User>(random), tile_cells, skew)));
     } else if (seed % 4 == 1) {
       using User = testing::MixingGrid<1, 1, 2, false>;
-      check(AnewGrid<User>(CutAnew<User>(random_grid<1, 1, 2, false>(random), tile_cells, skew)));
+      check(AnewGrid<User>(CutAnew<User>(random_grid<User>(random), tile_cells, skew)));
     } else if (seed % 4 == 2) {
       using User = testing::MixingGrid<2, 2, 1, true>;
-      check(OwnGrid<User>(GridModel<User>(random_grid<2, 2, 1, true>(random), tile_cells, skew)));
+      check(OwnGrid<User>(GridModel<User>(random_grid<User>(random), tile_cells, skew)));
+    } else if (seed % 8 == 3) {
+      using User = testing::MixingGridInParts<2, 1, 1, testing::Stencil::star>;
+      check(OwnGrid<User>(GridModel<User>(random_grid<User>(random), tile_cells, skew)));
     } else {
       using User = testing::MixingGrid<2, 1, 1, false>;
-      check(AnewGrid<User>(CutAnew<User>(random_grid<2, 1, 1, false>(random), tile_cells, skew)));
+      check(AnewGrid<User>(CutAnew<User>(random_grid<User>(random), tile_cells, skew)));
     }
   });
 }

@@ -85,10 +85,10 @@ std::int64_t check_switches(const U& user, RandomStream& random, std::uint64_t s
   return testing::expect_equal_epochs(switching, c, sharing, seed, reference).bytes_moved;
 }
 
-template <int D, int R, int F, bool Star>
+template <class User>
 std::int64_t check_mixing(std::uint64_t seed) {
   RandomStream random(seed, 21);
-  const auto user = testing::random_grid<D, R, F, Star>(random);
+  const auto user = testing::random_grid<User>(random);
   return check_switches(user, random, seed);
 }
 
@@ -100,15 +100,15 @@ void expect_moves(std::int64_t n_bytes, std::uint64_t n_seeds) {
 TEST(GridProperty, runs_that_are_cut_anew_by_other_policies_equal_the_reference_in_one_dimension) {
   std::int64_t n_bytes = 0;
   for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed)
-    n_bytes += check_mixing<1, 1, 2, false>(seed);
+    n_bytes += check_mixing<MixingGrid<1, 1, 2>>(seed);
   expect_moves(n_bytes, n_seeds());
 }
 
 TEST(GridProperty, runs_that_are_cut_anew_by_other_policies_equal_the_reference_in_two) {
   std::int64_t n_bytes = 0;
   for (std::uint64_t seed = 0; seed < n_seeds() / 2 && !HasFailure(); ++seed) {
-    n_bytes += check_mixing<2, 1, 1, false>(seed);
-    if (seed % 4 == 0) n_bytes += check_mixing<2, 2, 2, true>(seed);
+    n_bytes += check_mixing<MixingGrid<2, 1, 1>>(seed);
+    if (seed % 4 == 0) n_bytes += check_mixing<MixingGrid<2, 2, 2, true>>(seed);
   }
   expect_moves(n_bytes, n_seeds() / 2);
 }
@@ -116,7 +116,7 @@ TEST(GridProperty, runs_that_are_cut_anew_by_other_policies_equal_the_reference_
 TEST(GridProperty, runs_that_are_cut_anew_by_other_policies_equal_the_reference_in_three) {
   std::int64_t n_bytes = 0;
   for (std::uint64_t seed = 0; seed < n_seeds() / 4 && !HasFailure(); ++seed)
-    n_bytes += check_mixing<3, 1, 1, false>(seed);
+    n_bytes += check_mixing<MixingGrid<3, 1, 1>>(seed);
   expect_moves(n_bytes, n_seeds() / 4);
 }
 
@@ -127,8 +127,8 @@ TEST(GridProperty, runs_of_policy_auto_equal_the_reference) {
   std::int64_t n_changes = 0;
   for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     RandomStream random(seed, 24);
-    const P problem(CutAnew<User>(testing::random_grid<2, 1, 1, false>(random),
-                                  random.between(1, 60), random.between(1, 5)));
+    const P problem(CutAnew<User>(testing::random_grid<User>(random), random.between(1, 60),
+                                  random.between(1, 5)));
     n_changes += testing::expect_equal_auto(problem, random, seed);
   }
   EXPECT_GT(n_changes, static_cast<std::int64_t>(n_seeds()));
@@ -141,8 +141,8 @@ TEST(GridProperty, runs_that_are_cut_anew_by_the_speed_of_nodes_equal_the_refere
   std::int64_t n_epochs = 0;
   for (std::uint64_t seed = 0; seed < n_seeds() / 2 && !HasFailure(); ++seed) {
     RandomStream random(seed, 23);
-    const P problem(GridModel<User>(testing::random_grid<2, 1, 1, false>(random),
-                                    random.between(1, 60), random.between(1, 5)));
+    const P problem(GridModel<User>(testing::random_grid<User>(random), random.between(1, 60),
+                                    random.between(1, 5)));
     const auto& model = problem.model();
     testing::RunCase c =
         seed % 2 == 0 ? testing::random_run(random) : testing::with_rare_rounds(random);

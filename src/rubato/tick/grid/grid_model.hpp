@@ -1,24 +1,10 @@
 #pragma once
 // The kind `grid`: fields of numbers on a regular grid in 1 to 3 dimensions, stepped by a stencil.
 //
-// The user gives the shape, the initial values and a kernel over a row of cells; GridModel
-// generates the eight functions of [Ticks Table 1] from them: queries are unions of boxes, R_D
-// grows them by the radius, W_D is the identity since cells do not move [Ticks B.1]. GridStore
-// (grid_store.hpp) runs the same plan on dense arrays.
-//
-//   struct Diffusion {
-//     using Value = double;
-//     static constexpr int kDimensions = 2, kRadius = 1, kFields = 1, kFixed = 0;
-//     GridShape<2> shape() const { return {{100, 100}, {false, false}}; }
-//     void init(Index<2> at, std::int64_t n, double* const* fields, double* const*) const;
-//     void step(const GridSpan<Diffusion>& in, double* const* out, Index<2> at, std::int64_t n,
-//     Tick) const {
-//       const double* u = in.field[0];
-//       for (std::int64_t i = 0; i < n; ++i)
-//         out[0][i] = 0.25 * (u[i - 1] + u[i + 1] + u[i - in.row] + u[i + in.row]);
-//     }
-//   };
-// Kernels must not depend on how rows are cut: no sums over the cells of a span.
+// The user gives the shape, the initial values and the step (grid_user.hpp); GridModel generates the
+// eight functions of [Ticks Table 1] from them: queries are unions of boxes, R_D grows them by the
+// radius, W_D is the identity since cells do not move [Ticks B.1]. GridStore (grid_store.hpp) runs
+// the same plan on dense arrays.
 
 #include <algorithm>
 #include <array>
@@ -26,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,82 +20,12 @@
 
 #include "rubato/tick/geometry/box.hpp"
 #include "rubato/tick/geometry/curve.hpp"
+#include "rubato/tick/grid/grid_user.hpp"
 #include "rubato/tick/grid/partition.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/plan_builder.hpp"
 
 namespace rubato::tick {
-
-template <int D>
-using Index = std::array<std::int64_t, D>;
-
-template <int D>
-struct GridShape {
-  Index<D> extent{};  // cells, x first
-  std::array<bool, D> periodic{};
-  // Boxes along each dimension that the world is cut into, one a node; 0: chosen so that borders
-  // are short.
-  Index<D> parts{};
-  const char* parts_option = "";  // what people say `parts` with, for messages
-};
-
-// A row of cells with its surroundings: field[f][i + dx + dy * row + dz * plane] is the value of
-// field f at the i-th cell moved by (dx, dy, dz), each at most the radius. Outside a world that is
-// not periodic the value is outside(f).
-template <class U>
-struct GridSpan {
-  std::array<const typename U::Value*, U::kFields> field{};
-  std::array<const typename U::Value*, (U::kFixed > 0 ? U::kFixed : 1)> fixed{};
-  std::int64_t row = 0;
-  std::int64_t plane = 0;
-};
-
-template <class U>
-concept GridUser = requires(const U& u, Index<U::kDimensions> at, std::int64_t n, Tick t,
-                            typename U::Value* const* out, const GridSpan<U>& in) {
-  requires U::kDimensions >= 1 && U::kDimensions <= 3;
-  requires U::kRadius >= 1 && U::kFields >= 1 && U::kFixed >= 0;
-  requires std::is_arithmetic_v<typename U::Value> && Unpadded<typename U::Value>;
-  { u.shape() } -> std::convertible_to<GridShape<U::kDimensions>>;
-  // The n cells from `at` along x; fixed fields never change.
-  u.init(at, n, out, out);
-  u.step(in, out, at, n, t);
-};
-
-// Optional: `static constexpr bool kFinite = true` tells that an infinite field is an error.
-// Optional: `static constexpr bool kStar = true` tells that the kernel reads along the axes only,
-// so that neighbours across corners need not be waited for.
-template <class U>
-inline constexpr bool kReadsStar = [] {
-  if constexpr (requires { U::kStar; }) return static_cast<bool>(U::kStar);
-  return false;
-}();
-
-// Optional: the value of a field (fixed fields count on from kFields) beyond the edge; 0 without
-// it.
-template <class U>
-concept GridHasOutside = requires(const U& u, int field) {
-  { u.outside(field) } -> std::convertible_to<typename U::Value>;
-};
-
-// Optional: the stop condition of tick/model.hpp, with a measure over a row before and after its
-// step.
-template <class U>
-concept GridHasStop = requires(const U& u, typename U::Measure& m, const GridSpan<U>& in,
-                               const typename U::Value* const* after, std::int64_t n) {
-  u.measure(m, in, after, n);
-  u.combine(m, m);
-  { u.stop(m, Tick{}) } -> std::convertible_to<bool>;
-  { u.stop_interval() } -> std::convertible_to<Tick>;
-  { u.stop_lag() } -> std::convertible_to<Tick>;
-};
-
-// Optional: what the cells of the box [low, high) take to be stepped, in any unit, where they
-// differ; cheap, since a cut asks for many boxes. Without it each cell is a unit of work.
-template <class U>
-concept GridHasWork = requires(const U& u, Index<U::kDimensions> at) {
-  { u.work(at, at) } -> std::convertible_to<double>;
-};
 
 // Cells by their linear index, ascending; values[i * (kFields + kFixed) ..] belong to ids[i]. The
 // slow, general form of a grid's state: tests, checks and output use it, runs do not.
@@ -119,8 +36,26 @@ struct GridCells {
   bool operator==(const GridCells&) const = default;
 };
 
+namespace detail {
+// What has come in of the stencils of some cells (HasInteract in tick/model.hpp): their sums as far as
+// cells have come in order, and what came before its turn.
+template <class U>
+struct GridContributions {
+  using Cell = std::array<typename U::Value, std::size_t{U::kFields} + std::size_t{U::kFixed}>;
+  std::vector<typename GridSum<U>::type> sums;               // [cells]
+  std::vector<std::size_t> n_taken;                          // [cells] of the stencil
+  std::map<std::pair<std::size_t, std::size_t>, Cell> kept;  // by cell and place in the stencil
+};
+template <class U>
+struct GridParts {};
+template <GridHasInteract U>
+struct GridParts<U> {
+  using Contributions = GridContributions<U>;
+};
+}  // namespace detail
+
 template <GridUser U>
-class GridModel {
+class GridModel : public detail::GridParts<U> {
  public:
   static constexpr int kD = U::kDimensions;
   static constexpr std::size_t kValues = std::size_t{U::kFields} + std::size_t{U::kFixed};
@@ -246,6 +181,11 @@ class GridModel {
 
   [[nodiscard]] State init(const Query& q) const;
   [[nodiscard]] State step(const State& to_step, const State& context, Tick t) const;
+  // The step in two parts (HasInteract in tick/model.hpp).
+  void interact(detail::GridContributions<U>& in, const State& to_step, const State& other,
+                Tick t) const requires GridHasInteract<U>;
+  [[nodiscard]] State finish(const State& to_step, const detail::GridContributions<U>& in,
+                             Tick t) const requires GridHasInteract<U>;
   [[nodiscard]] State select(const State& state, const Query& q) const;
   [[nodiscard]] State difference(const State& a, const State& b) const;
   void merge(State& into, const State& from) const;
@@ -334,6 +274,13 @@ class GridModel {
     [[nodiscard]] GridSpan<U> span() const;
   };
   [[nodiscard]] Surroundings around(const State& context, const Index<kD>& at) const;
+  [[nodiscard]] detail::GridContributions<U> begun(const State& to_step,
+                                                   Tick t) const requires GridHasInteract<U>;
+  // Cells of the stencil of the i-th cell that is stepped, up to the first that has not come.
+  void take_in_order(detail::GridContributions<U>& in, const State& to_step, std::size_t i,
+                     Tick t) const requires GridHasInteract<U>;
+  // A row of one cell.
+  [[nodiscard]] static GridSpan<U> span_of(const Value* values);
   // The cell, wrapped; false if it lies beyond an edge.
   [[nodiscard]] bool wrap(Index<kD>& at) const;
   void append(State& to, const State& from, std::size_t i) const {

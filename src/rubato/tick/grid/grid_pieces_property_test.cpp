@@ -17,6 +17,8 @@ namespace rubato::tick {
 namespace {
 
 using testing::MixingGrid;
+using testing::MixingGridInParts;
+using testing::Stencil;
 
 // Any policy, each third time that of pieces, each sixth one whose rounds are rare.
 testing::RunCase random_case(RandomStream& random) {
@@ -52,17 +54,17 @@ Cut<typename GridModel<U>::Query> random_cut(const GridModel<U>& model, std::uin
 }
 
 // Returns how many steps were begun before all that they need was there.
-template <int D, int R, int F, bool Star = false>
+template <class User>
 std::int64_t check(std::uint64_t seed) {
   RandomStream random(seed, 17);
-  using User = MixingGrid<D, R, F, Star>;
-  const GridModel<User> model(testing::random_grid<D, R, F, Star>(random), random.between(1, 60),
+  const GridModel<User> model(testing::random_grid<User>(random), random.between(1, 60),
                               random.between(1, 5));
   testing::RunCase c = random_case(random);
   c.n_nodes = std::min(c.n_nodes, static_cast<std::uint32_t>(model.pieces(c.n_nodes).size()));
   const auto cut = random_cut(model, c.n_nodes, random);
-  SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(D) + "D, radius " +
-               std::to_string(R) + ", " + describe(model, c, cut.pieces.size()));
+  SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(User::kDimensions) +
+               "D, radius " + std::to_string(User::kRadius) + ", " +
+               describe(model, c, cut.pieces.size()));
   const auto reference = run_reference(model, model.everything(), c.ticks);
   const auto run = testing::expect_equal_run<GridStore<User>>(model, cut, c, seed, reference);
   if (seed % 8 == 0)
@@ -73,13 +75,15 @@ std::int64_t check(std::uint64_t seed) {
 TEST(GridProperty, pieces_of_any_owner_equal_the_reference_in_one_dimension) {
   std::int64_t n_interactions = 0;
   for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed)
-    n_interactions += seed % 2 == 0 ? check<1, 1, 2>(seed) : check<1, 2, 1>(seed);
+    n_interactions +=
+        seed % 2 == 0 ? check<MixingGrid<1, 1, 2>>(seed) : check<MixingGrid<1, 2, 1>>(seed);
   EXPECT_GT(n_interactions, static_cast<std::int64_t>(n_seeds()));
 }
 TEST(GridProperty, pieces_of_any_owner_equal_the_reference_in_two) {
   std::int64_t n_interactions = 0;
   for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed)
-    n_interactions += seed % 3 == 0 ? check<2, 2, 2>(seed) : check<2, 1, 1>(seed);
+    n_interactions +=
+        seed % 3 == 0 ? check<MixingGrid<2, 2, 2>>(seed) : check<MixingGrid<2, 1, 1>>(seed);
   EXPECT_GT(n_interactions, static_cast<std::int64_t>(n_seeds()));
 }
 // Whose pieces wait for those along the axes alone, while nodes whose pieces are no box together wait
@@ -87,31 +91,40 @@ TEST(GridProperty, pieces_of_any_owner_equal_the_reference_in_two) {
 TEST(GridProperty, pieces_of_a_star_of_any_owner_equal_the_reference) {
   for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
     if (seed % 3 == 0) {
-      check<2, 2, 1, true>(seed);
+      check<MixingGrid<2, 2, 1, true>>(seed);
     } else {
-      check<2, 1, 1, true>(seed);
+      check<MixingGrid<2, 1, 1, true>>(seed);
     }
   }
 }
 TEST(GridProperty, pieces_of_any_owner_equal_the_reference_in_three) {
   for (std::uint64_t seed = 0; seed < n_seeds() / 2 && !HasFailure(); ++seed) {
     if (seed % 4 == 0) {
-      check<3, 1, 1, true>(seed);
+      check<MixingGrid<3, 1, 1, true>>(seed);
     } else {
-      check<3, 1, 1>(seed);
+      check<MixingGrid<3, 1, 1>>(seed);
     }
   }
 }
 
+TEST(GridProperty, pieces_of_any_owner_step_by_cells_of_the_stencil_as_the_reference) {
+  std::int64_t n_interactions = 0;
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
+    n_interactions += check<MixingGridInParts<2, 1, 1, Stencil::star>>(seed);
+    if (seed % 2 == 0) n_interactions += check<MixingGridInParts<2, 1, 2, Stencil::cube>>(seed);
+    if (seed % 4 == 0) check<MixingGridInParts<2, 2, 1, Stencil::behind>>(seed);
+  }
+  EXPECT_GT(n_interactions, static_cast<std::int64_t>(n_seeds() / 2));
+}
+
 // Pieces go to nodes that have time, and each segment may have a policy of its own. Returns how many
 // have moved.
-template <int D, int R, int F, bool Star = false>
+template <class User>
 std::int64_t check_moves(std::uint64_t seed) {
-  using User = MixingGrid<D, R, F, Star>;
   using P = ProblemOf<GridModel<User>, GridStore<User>, GridStoreOptions>;
   RandomStream random(seed, 18);
-  const P problem(GridModel<User>(testing::random_grid<D, R, F, Star>(random),
-                                  random.between(1, 60), random.between(1, 5)));
+  const P problem(GridModel<User>(testing::random_grid<User>(random), random.between(1, 60),
+                                  random.between(1, 5)));
   const auto& model = problem.model();
   testing::RunCase c = random_case(random);
   SharingOptions sharing;
@@ -120,8 +133,8 @@ std::int64_t check_moves(std::uint64_t seed) {
   sharing.n_pieces = c.n_nodes + static_cast<std::uint32_t>(random.between(0, 40));
   const std::size_t n_pieces = model.pieces(sharing.n_pieces).size();
   c.n_nodes = std::min(c.n_nodes, static_cast<std::uint32_t>(n_pieces));
-  SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(D) + "D, radius " +
-               std::to_string(R) + ", " + describe(model, c, n_pieces));
+  SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(User::kDimensions) +
+               "D, radius " + std::to_string(User::kRadius) + ", " + describe(model, c, n_pieces));
   const auto reference = run_reference(model, model.everything(), c.ticks);
   if (seed % 2 == 0)
     return testing::expect_equal_epochs(problem, c, sharing, seed, reference).n_pieces;
@@ -135,9 +148,11 @@ std::int64_t check_moves(std::uint64_t seed) {
 TEST(GridProperty, pieces_that_move_equal_the_reference) {
   std::int64_t n_moved = 0;
   for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
-    n_moved += seed % 2 == 0 ? check_moves<2, 1, 1>(seed / 2) : check_moves<1, 1, 2>(seed / 2);
-    if (seed % 4 == 1) n_moved += check_moves<2, 1, 1, true>(seed);
-    if (seed % 8 == 3) n_moved += check_moves<3, 1, 1>(seed);
+    n_moved += seed % 2 == 0 ? check_moves<MixingGrid<2, 1, 1>>(seed / 2)
+                             : check_moves<MixingGrid<1, 1, 2>>(seed / 2);
+    if (seed % 4 == 1) n_moved += check_moves<MixingGrid<2, 1, 1, true>>(seed);
+    if (seed % 8 == 3) n_moved += check_moves<MixingGrid<3, 1, 1>>(seed);
+    if (seed % 4 == 2) n_moved += check_moves<MixingGridInParts<2, 1, 1, Stencil::star>>(seed);
   }
   EXPECT_GT(n_moved, static_cast<std::int64_t>(n_seeds()));
 }
@@ -148,7 +163,7 @@ TEST(GridProperty, pieces_that_are_cut_anew_equal_the_reference) {
   using P = ProblemOf<testing::CutAnew<User>, GridStore<User>, GridStoreOptions>;
   for (std::uint64_t seed = 0; seed < n_seeds() / 4 && !HasFailure(); ++seed) {
     RandomStream random(seed, 19);
-    const P problem(testing::CutAnew<User>(testing::random_grid<2, 1, 1, false>(random)));
+    const P problem(testing::CutAnew<User>(testing::random_grid<User>(random)));
     const auto& model = problem.model();
     testing::RunCase c = random_case(random);
     c = testing::that_can_be_cut(problem, c);

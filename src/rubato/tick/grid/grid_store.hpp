@@ -1,7 +1,7 @@
 #pragma once
 // GridStore: the Store of the kind `grid` on dense arrays (blocks.hpp). Same plan, same messages
 // and same bits as FragmentStore gives for the generated eight functions; no allocation in a run
-// but for messages, and every kernel call works on whole rows in place.
+// but for messages and for steps that are begun before all they need is there, and every kernel call works on whole rows in place.
 //
 // The cells that a round carries are copied into its payload by the steps that make them, so that
 // own cells need two versions only, however long a neighbour is waited for.
@@ -11,6 +11,7 @@
 // one pass over a region in so many steps.
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -80,7 +81,8 @@ class GridStore final : public Store {
   }
   void unpack_piece(std::uint32_t neighbour, std::uint32_t i, Tick t, ByteView payload) override;
   [[nodiscard]] bool interacts() const override { return !ahead_.empty(); }
-  // Cells whose stencils lie in regions that are present.
+  // Cells whose stencils lie in regions that are present; of a step in parts the others, too, up to the
+  // first of their stencils that is missing.
   bool interact(RegionId region, Tick t, std::span<const RegionId> present,
                 std::uint32_t core) override;
   [[nodiscard]] Nanos interact_cost(RegionId region) const override { return ahead_[region].cost; }
@@ -120,14 +122,32 @@ class GridStore final : public Store {
 
  private:
   using Measure = typename Model::Measure;
+  // Cells of a piece that interact() has not stepped. Of a step in parts they have taken up the first
+  // `n_taken` cells of their stencils.
+  struct Begun {
+    CellBox box;
+    std::size_t n_taken = 0;
+    std::vector<typename detail::GridSum<U>::type>
+        sums;  // [cells of box], x first; empty: none taken
+  };
   // What interact() has done of a region's next step, and what it has left.
   struct Ahead {
     Tick tick = -1;
-    std::vector<std::vector<CellBox>> left;  // [pieces of the region]
+    std::vector<std::vector<Begun>> left;  // [pieces of the region]
+    std::size_t n_bytes = 0;               // of that
     Measure measured{};
-    double n_cells = 0;  // of the region's, those that are done
-    Nanos cost = 0;      // of the last call
+    double n_cells = 0;  // of the region's, those that are done; those that are begun as a part
+    double cells_of_call = 0;
+    double rows_of_call = 0;
+    Nanos cost = 0;  // of the last call
+
+    void add(const CellBox& box, double n_nominal) {
+      cells_of_call += n_nominal;
+      rows_of_call += static_cast<double>(box.volume() / box.width(0));
+    }
   };
+  // Of the work of a cell: to take up one of its stencil, and to finish it.
+  static constexpr double kShare = 1.0 / (1 + static_cast<double>(detail::kStencilCells<U>));
   // Cells of a region that go into a round: `box` of the block, to be found in the payload at
   // `to_byte`, one field after the other and `field_bytes` apart, laid out as `shape` has it.
   struct Packing {
@@ -207,8 +227,18 @@ class GridStore final : public Store {
   void take_round(std::uint32_t neighbour, Tick t, ByteView payload,
                   std::span<const RegionId> regions, std::span<const std::uint8_t> fresh);
   [[nodiscard]] bool measures(RegionId region, Tick t) const;
-  [[nodiscard]] std::vector<CellBox> hidden_from(const Piece<kD>& piece,
-                                                 std::span<const RegionId> missing) const;
+  [[nodiscard]] std::vector<CellBox> moved_images(const Piece<kD>& piece,
+                                                  std::span<const RegionId> missing) const;
+  // Puts what is left in the place of what was, and counts its bytes.
+  void leave(Ahead& ahead, std::vector<std::vector<Begun>> left);
+  // What of `begun` lies in `box`.
+  [[nodiscard]] static Begun part_of(const Begun& begun, const CellBox& box);
+  [[nodiscard]] static std::size_t place_in(const CellBox& box, const Index<kD>& at) noexcept;
+  void take_cells(const Piece<kD>& piece, Begun& begun, Tick t);
+  void take_in_order(const Piece<kD>& piece, Begun begun, std::span<const CellBox> missing, Tick t,
+                     Ahead& ahead, std::vector<Begun>& left);
+  void finish_box(const Piece<kD>& piece, const Begun& begun, const CellBox& box, Tick t,
+                  Measure* measured);
   void pack_region(const Region& region, Tick t);
   void fill_outside(Block& block);
   void fill_initial(const Query& cells);
@@ -229,6 +259,9 @@ class GridStore final : public Store {
     if constexpr (requires { U::kFinite; }) return U::kFinite;
     return false;
   }
+  template <class F>
+  void for_each_row_to_step(const Piece<kD>& piece, const CellBox& box, Tick t, F&& f);
+  [[nodiscard]] static Index<kD> in_world(const Piece<kD>& piece, Index<kD> at);
   void step_box(const Piece<kD>& piece, const CellBox& box, Tick t, Measure* measured);
   void take_box(const Sent& sent, std::span<const RegionId> regions,
                 std::span<const std::uint8_t> fresh);
@@ -250,6 +283,7 @@ class GridStore final : public Store {
   std::map<std::pair<std::uint32_t, Tick>, Bytes> rounds_;  // begun and not fetched
   std::vector<std::vector<Bytes>> used_rounds_;  // [channels] fetched, to be filled again
   std::vector<Ahead> ahead_;                     // [plan.regions]; of policy pieces
+  std::atomic<std::size_t> bytes_ahead_{0};      // of what they have left
   std::mutex measures_mutex_;
   std::map<std::pair<RegionId, Tick>, Measure> measures_;
 };

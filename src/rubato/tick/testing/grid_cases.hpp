@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "rubato/tick/grid/grid_model.hpp"
 #include "rubato/tick/testing/grid_worlds.hpp"
 #include "rubato/tick/testing/property.hpp"
 
@@ -21,11 +22,12 @@ template <int D, int R>
   return shape;
 }
 
-template <int D, int R, int F, bool Star>
-[[nodiscard]] MixingGrid<D, R, F, Star> random_grid(RandomStream& random) {
-  MixingGrid<D, R, F, Star> user;
+// User: of GridWorld.
+template <class User>
+[[nodiscard]] User random_grid(RandomStream& random) {
+  User user;
   user.seed = random();
-  user.grid = random_shape<D, R>(random);
+  user.grid = random_shape<User::kDimensions, User::kRadius>(random);
   if (random.between(0, 3) == 0) {
     user.interval = random.between(1, 4);
     user.lag = random.between(0, 6);

@@ -144,7 +144,92 @@ auto GridModel<U>::step(const State& to_step, const State& context, Tick t) cons
       out[f] = values + f;
     const Index<kD> at = index_of(to_step.ids[i]);
     const Surroundings surroundings = around(context, at);
-    user_.step(surroundings.span(), out.data(), at, 1, t);
+    step_row(user_, surroundings.span(), out.data(), at, 1, t);
+  }
+  return result;
+}
+
+template <GridUser U>
+GridSpan<U> GridModel<U>::span_of(const Value* values) {
+  GridSpan<U> span;
+  for (std::size_t f = 0; f < U::kFields; ++f)
+    span.field[f] = values + f;
+  for (std::size_t f = 0; f < U::kFixed; ++f)
+    span.fixed[f] = values + U::kFields + f;
+  return span;
+}
+
+template <GridUser U>
+auto GridModel<U>::begun(const State& to_step, Tick t) const -> detail::GridContributions<U>
+requires GridHasInteract<U> {
+  detail::GridContributions<U> in;
+  for (std::size_t i = 0; i < to_step.ids.size(); ++i) {
+    const GridSpan<U> own = span_of(&to_step.values[i * kValues]);
+    in.sums.push_back(user_.begin({own, 0, index_of(to_step.ids[i]), t}));
+  }
+  in.n_taken.assign(to_step.ids.size(), 0);
+  return in;
+}
+
+template <GridUser U>
+void GridModel<U>::take_in_order(detail::GridContributions<U>& in, const State& to_step,
+                                 std::size_t i, Tick t) const requires GridHasInteract<U> {
+  const GridSpan<U> own_span = span_of(&to_step.values[i * kValues]);
+  const GridCell<U> own(own_span, 0, index_of(to_step.ids[i]), t);
+  for (;;) {
+    const std::size_t k = in.n_taken[i];
+    const auto turn = in.kept.find({i, k});
+    if (turn == in.kept.end()) return;
+    Index<kD> at = own.at();
+    for (std::size_t d = 0; d < kD; ++d)
+      at[d] += U::kStencil[k][d];
+    const GridSpan<U> span = span_of(turn->second.data());
+    user_.interact(in.sums[i], own, k, {span, 0, at, t});
+    in.kept.erase(turn);
+    ++in.n_taken[i];
+  }
+}
+
+template <GridUser U>
+void GridModel<U>::interact(detail::GridContributions<U>& in, const State& to_step,
+                            const State& other, Tick t) const requires GridHasInteract<U> {
+  if (in.sums.size() != to_step.ids.size()) in = begun(to_step, t);
+  for (std::size_t i = 0; i < to_step.ids.size(); ++i) {
+    for (std::size_t k = in.n_taken[i]; k < U::kStencil.size(); ++k) {
+      Index<kD> at = index_of(to_step.ids[i]);
+      for (std::size_t d = 0; d < kD; ++d)
+        at[d] += U::kStencil[k][d];
+      typename detail::GridContributions<U>::Cell cell{};
+      if (!wrap(at)) {
+        for (std::size_t f = 0; f < kValues; ++f)
+          cell[f] = outside(static_cast<int>(f));
+      } else {
+        const auto found = std::ranges::lower_bound(other.ids, id_of(at));
+        if (found == other.ids.end() || *found != id_of(at)) continue;
+        std::copy_n(&other.values[static_cast<std::size_t>(found - other.ids.begin()) * kValues],
+                    kValues, cell.begin());
+      }
+      in.kept.emplace(std::pair(i, k), cell);
+    }
+    take_in_order(in, to_step, i, t);
+  }
+}
+
+template <GridUser U>
+auto GridModel<U>::finish(const State& to_step, const detail::GridContributions<U>& in,
+                          Tick t) const -> State requires GridHasInteract<U> {
+  const auto none = in.sums.empty() ? begun(to_step, t) : detail::GridContributions<U>{};
+  const auto& came = in.sums.empty() ? none : in;
+  State result;
+  for (std::size_t i = 0; i < to_step.ids.size(); ++i) {
+    append(result, to_step, i);
+    RUBATO_ASSERT(came.n_taken[i] == U::kStencil.size(), to_step.ids[i], came.n_taken[i], t);
+    const GridSpan<U> own = span_of(&to_step.values[i * kValues]);
+    std::array<Value*, U::kFields> out{};
+    for (std::size_t f = 0; f < U::kFields; ++f)
+      out[f] = &result.values[i * kValues + f];
+    detail::put_values<U>(user_.finish({own, 0, index_of(to_step.ids[i]), t}, came.sums[i]),
+                          out.data(), 0);
   }
   return result;
 }

@@ -180,40 +180,36 @@ std::int64_t GridStore<U>::load_box(const Sent& saved) {
   return n_cells;
 }
 
-// Boxes along the border are one or a few cells wide and hundreds of rows high: what is the same
-// for all rows is found before them, here and below.
+// f(span, out, at, n) of each row of the box: its surroundings at t, where its cells of t + 1 go, its
+// place in the block and its cells. Boxes along the border are one or a few cells wide and hundreds of
+// rows high: what is the same for all rows is found before them, here and below.
 template <GridUser U>
-void GridStore<U>::step_box(const Piece<kD>& piece, const CellBox& box, Tick t, Measure* measured) {
+template <class F>
+void GridStore<U>::for_each_row_to_step(const Piece<kD>& piece, const CellBox& box, Tick t, F&& f) {
   const Block& block = blocks_[piece.block];
   std::array<Value*, U::kFields> now{};
   std::array<Value*, U::kFields> next{};
   std::array<Value*, static_cast<std::size_t>(U::kFixed) + 1> constant{};
-  for (std::size_t f = 0; f < U::kFields; ++f) {
-    now[f] = values(block, t, f);
-    next[f] = values(block, t + 1, f);
+  for (std::size_t i = 0; i < U::kFields; ++i) {
+    now[i] = values(block, t, i);
+    next[i] = values(block, t + 1, i);
   }
-  for (std::size_t f = 0; f < U::kFixed; ++f)
-    constant[f] = fixed(block, f);
+  for (std::size_t i = 0; i < U::kFixed; ++i)
+    constant[i] = fixed(block, i);
   const BlockShape<kD> shape = block.shape;
   GridSpan<U> span;
   span.row = shape.row;
   span.plane = shape.plane;
-  const auto step_row = [&](const Index<kD>& at, std::int64_t n) {
+  const auto step_one = [&](const Index<kD>& at, std::int64_t n) {
     const std::int64_t offset = shape.offset(at);
     std::array<Value*, U::kFields> out{};
-    for (std::size_t f = 0; f < U::kFields; ++f) {
-      span.field[f] = now[f] + offset;
-      out[f] = next[f] + offset;
+    for (std::size_t i = 0; i < U::kFields; ++i) {
+      span.field[i] = now[i] + offset;
+      out[i] = next[i] + offset;
     }
-    for (std::size_t f = 0; f < U::kFixed; ++f)
-      span.fixed[f] = constant[f] + offset;
-    Index<kD> in_world = at;
-    for (std::size_t d = 0; d < kD; ++d)
-      in_world[d] -= piece.shift[d];
-    model_.user().step(span, out.data(), in_world, n, t);
-    if constexpr (GridHasStop<U>) {
-      if (measured != nullptr) model_.user().measure(*measured, span, out.data(), n);
-    }
+    for (std::size_t i = 0; i < U::kFixed; ++i)
+      span.fixed[i] = constant[i] + offset;
+    f(span, out.data(), at, n);
   };
   const bool one_row = box.volume() == box.width(0);
   const std::int64_t strip = options_.strip_cells > 0 ? options_.strip_cells : kStripCells;
@@ -222,9 +218,28 @@ void GridStore<U>::step_box(const Piece<kD>& piece, const CellBox& box, Tick t, 
   while (!one_row && left.width(0) >= 2 * strip) {
     CellBox first = left;
     first.high[0] = left.low[0] += strip;
-    tick::for_each_row(first, step_row);
+    tick::for_each_row(first, step_one);
   }
-  tick::for_each_row(left, step_row);
+  tick::for_each_row(left, step_one);
+}
+
+template <GridUser U>
+auto GridStore<U>::in_world(const Piece<kD>& piece, Index<kD> at) -> Index<kD> {
+  for (std::size_t d = 0; d < kD; ++d)
+    at[d] -= piece.shift[d];
+  return at;
+}
+
+template <GridUser U>
+void GridStore<U>::step_box(const Piece<kD>& piece, const CellBox& box, Tick t, Measure* measured) {
+  for_each_row_to_step(
+      piece, box, t,
+      [&](const GridSpan<U>& span, Value* const* out, const Index<kD>& at, std::int64_t n) {
+        step_row(model_.user(), span, out, in_world(piece, at), n, t);
+        if constexpr (GridHasStop<U>) {
+          if (measured != nullptr) model_.user().measure(*measured, span, out, n);
+        }
+      });
 }
 
 template <GridUser U>
@@ -274,9 +289,10 @@ void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
       step_box(pieces[i], pieces[i].box, t, wanted ? &measured : nullptr);
       continue;
     }
-    for (const CellBox& box : ahead_[region].left[i])
-      step_box(pieces[i], box, t, wanted ? &measured : nullptr);
+    for (const Begun& begun : ahead_[region].left[i])
+      finish_box(pieces[i], begun, begun.box, t, wanted ? &measured : nullptr);
   }
+  if (in_part) leave(ahead_[region], {});
   publish(regions_[region], t + 1);
   if ((t + 1) % typed_.plan.policy.period == 0) pack_region(regions_[region], t + 1);
   if (wanted || (t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1);
@@ -347,7 +363,7 @@ Nanos GridStore<U>::step_cost(RegionId region, Tick t) const {
 
 template <GridUser U>
 std::size_t GridStore<U>::bytes() const {
-  std::size_t n = 0;
+  std::size_t n = bytes_ahead_.load();
   for (const Block& block : blocks_) {
     n += block.versions.size() + block.fixed.size();
   }
@@ -366,10 +382,7 @@ void GridStore<U>::for_each_row(RegionId region, Tick t, F&& f) const {
         fields[i] = values(block, t, i) + offset;
       for (std::size_t i = 0; i < U::kFixed; ++i)
         fields[U::kFields + i] = fixed(block, i) + offset;
-      Index<kD> in_world = at;
-      for (std::size_t d = 0; d < kD; ++d)
-        in_world[d] -= piece.shift[d];
-      f(in_world, n, fields);
+      f(in_world(piece, at), n, fields);
     });
   }
 }
