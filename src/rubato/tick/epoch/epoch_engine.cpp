@@ -205,10 +205,13 @@ void EpochEngine::report(core::Port& port) {
   told_tick_ = leg.flow().own_tick();
   told_at_ = port.now();
   if (tuner_ && tuner_->forecasts_at(epoch_)) {
-    double largest = 0;
+    PieceSpread pieces;
+    for (const PersistentCost::Mean& cost : costs)
+      pieces.add(cost.stays);
+    told.loads.push_back(meter_->report(port.now(), pieces));
+    double& indivisible = told.loads.back().load.indivisible;
     for (const auto& [piece, cost] : told.costs)
-      largest = std::max(largest, cost);
-    told.loads.push_back(meter_->report(port.now(), largest));
+      indivisible = std::max(indivisible, cost);
     told.loads.back().shape = leg.shape;
   }
   Writer out;

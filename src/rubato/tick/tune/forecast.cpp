@@ -103,9 +103,9 @@ class Forecast::Run {
       const NodeShape& shape = all_.shapes_[i];
       Node& node = nodes_[i];
       node.shape = &shape;
-      const double step = all_.loads_[i].step;
-      const double even = std::max(all_.mean_step_, all_.loads_[i].largest);
-      node.step = balanced ? even : step;
+      const TickCosts& load = all_.loads_[i];
+      node.step = balanced ? std::max(all_.mean_step_, load.indivisible)
+                           : std::max(load.step, load.pieces.largest);
       node.of_size = shape.size > 0 ? node.step / shape.size : 0;
       node.outside.push_back(0);
       for (Tick j = 1; j <= std::ssize(shape.inside); ++j)
@@ -307,6 +307,7 @@ Forecast::Forecast(const ForecastInput& input, std::size_t n_draws)
   for (const TickCosts& load : loads_) {
     mean_step_ += load.step / static_cast<double>(loads_.size());
     most_step_ = std::max(most_step_, load.step);
+    pieces_.add(load.pieces);
   }
   draw_delays(input);
 }

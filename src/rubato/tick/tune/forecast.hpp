@@ -4,9 +4,12 @@
 //
 // A node steps what lies inside first if its neighbours' rounds are late, up to `depth` ticks ahead;
 // then replicas, if it has some; then it waits. A round leaves when the border is stepped, or, at
-// depth 0, all of it. Policy pieces is taken for schedule of the same depth. Each candidate sees
+// depth 0, all of it. Work that is shared anew becomes as even as the costliest piece lets it, and one
+// core has a piece for all of its step. Policy pieces is taken for schedule of the same depth. Each candidate sees
 // the same delays, so that their differences are not those of the draws.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,11 +20,39 @@
 
 namespace rubato::tick {
 
+// What steps of pieces cost, or of the regions that a node cuts its part into: ns of one core a tick.
+struct PieceSpread {
+  double n = 0;
+  double sum = 0;
+  double squares = 0;
+  double largest = 0;
+
+  void add(double cost) noexcept {
+    n += 1;
+    sum += cost;
+    squares += cost * cost;
+    largest = std::max(largest, cost);
+  }
+  void add(const PieceSpread& other) noexcept {
+    n += other.n;
+    sum += other.sum;
+    squares += other.squares;
+    largest = std::max(largest, other.largest);
+  }
+  [[nodiscard]] double mean() const noexcept { return n > 0 ? sum / n : 0; }
+  // The standard deviation over the mean; 0 if nothing was measured.
+  [[nodiscard]] double deviation() const noexcept {
+    return sum > 0 ? std::sqrt(std::max(0.0, squares / n - mean() * mean())) / mean() : 0;
+  }
+};
+
 // What a node has measured.
 struct TickCosts {
   double step =
       0;  // ns that its cores take for a tick of its own work, together, over their number
-  double largest = 0;  // of that, the costliest piece, by one core
+  PieceSpread pieces{};  // of its own
+  // What the costliest is expected to take once they have moved; 0 where work is cut anew instead.
+  double indivisible = 0;
   // ns that messages take of its cores in a tick, over their number: however short they are, and what
   // grows with what is in them.
   double message = 0;
@@ -60,6 +91,8 @@ class Forecast {
   [[nodiscard]] double delay_quantile(double share) const;
   [[nodiscard]] double mean_step() const noexcept { return mean_step_; }
   [[nodiscard]] double most_step() const noexcept { return most_step_; }
+  // Of all nodes.
+  [[nodiscard]] const PieceSpread& pieces() const noexcept { return pieces_; }
 
  private:
   struct Link {
@@ -79,6 +112,7 @@ class Forecast {
   Tick ticks_ = 0;
   double mean_step_ = 0;
   double most_step_ = 0;
+  PieceSpread pieces_;
   mutable std::size_t n_steps_ = 0;
 };
 

@@ -71,7 +71,7 @@ void Meter::look(Nanos now) {
   if (!begun_ && flow_->own_tick() > begin_tick_) begin(flow_->own_tick(), now);
 }
 
-NodeReport Meter::report(Nanos now, double largest) {
+NodeReport Meter::report(Nanos now, const PieceSpread& pieces) {
   NodeReport report;
   report.node = self_;
   const Tick tick = flow_->own_tick();
@@ -84,7 +84,7 @@ NodeReport Meter::report(Nanos now, double largest) {
   // In less than a tick nothing can be told.
   if (report.ticks == 0) report.load = load_;
   load_ = report.load;
-  report.load.largest = largest;
+  report.load.pieces = pieces;
   report.tick_time = static_cast<double>(now - begin_time_) / ticks;
   for (const auto& [from, log] : delays_)
     report.delays.emplace_back(from, log.delays());

@@ -50,8 +50,8 @@ class Meter {
   // After each event: the clock starts with an own tick, of a segment and after a pause.
   void look(Nanos now);
 
-  // Ends a stretch, and begins the next one. `largest` is what the costliest piece takes, ns.
-  [[nodiscard]] NodeReport report(Nanos now, double largest);
+  // Ends a stretch, and begins the next one. `pieces`: what those of the node have cost in it.
+  [[nodiscard]] NodeReport report(Nanos now, const PieceSpread& pieces);
 
  private:
   void begin(Tick tick, Nanos now);

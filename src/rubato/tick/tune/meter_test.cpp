@@ -84,14 +84,14 @@ TEST_F(MeterTest, a_tick_takes_what_passes_from_one_own_tick_to_the_next) {
   begin();
   for (int i = 0; i < 5; ++i)
     tick(2 * kMillisecond, {}, 0);
-  NodeReport report = meter_.report(clock_.time, 0);
+  NodeReport report = meter_.report(clock_.time, {});
   EXPECT_EQ(report.node, 0U);
   EXPECT_EQ(report.ticks, 5);
   EXPECT_DOUBLE_EQ(report.tick_time, 2e6);
   // Of what came after the last report alone.
   for (int i = 0; i < 3; ++i)
     tick(7 * kMillisecond, {}, 0);
-  report = meter_.report(clock_.time, 0);
+  report = meter_.report(clock_.time, {});
   EXPECT_EQ(report.ticks, 3);
   EXPECT_DOUBLE_EQ(report.tick_time, 7e6);
 }
@@ -106,7 +106,7 @@ TEST_F(MeterTest, what_a_node_is_late_by_before_a_tick_and_in_a_pause_is_in_no_t
   tick(kSecond, {.step = 8000}, 0);
   for (int i = 0; i < 6; ++i)
     tick(3 * kMillisecond, {.step = 8000}, 0);
-  const NodeReport report = meter_.report(clock_.time, 0);
+  const NodeReport report = meter_.report(clock_.time, {});
   EXPECT_EQ(report.ticks, 6);
   EXPECT_DOUBLE_EQ(report.tick_time, 3e6);
   EXPECT_DOUBLE_EQ(report.load.step, 2 * 8000 / kCores);
@@ -114,7 +114,7 @@ TEST_F(MeterTest, what_a_node_is_late_by_before_a_tick_and_in_a_pause_is_in_no_t
 
 TEST_F(MeterTest, the_load_is_that_of_a_tick_over_the_cores) {
   begin();
-  (void)meter_.report(clock_.time, 0);  // of what costs nothing
+  (void)meter_.report(clock_.time, {});  // of what costs nothing
   const Took took{.step = 30'000, .part = 500, .pack = 7000, .unpack = 3000};
   n_parts_ = 0;
   for (int i = 0; i < 4; ++i) {
@@ -124,28 +124,37 @@ TEST_F(MeterTest, the_load_is_that_of_a_tick_over_the_cores) {
   // Those of replicas, and what epochs do, are no own work.
   for (const std::uint32_t kind : {step_replica, move_state})
     meter_.count({kind, 0, 0, nullptr, kSecond});
-  const NodeReport report = meter_.report(clock_.time, 123'456);
+  PieceSpread pieces;
+  pieces.add(1000);
+  pieces.add(3000);
+  const NodeReport report = meter_.report(clock_.time, pieces);
   ASSERT_EQ(report.ticks, 4);
   EXPECT_DOUBLE_EQ(report.load.step, (2 * 30'000 + n_parts_ * 500 / 4.0) / kCores);
   EXPECT_DOUBLE_EQ(report.load.message, (2000 + 2000) / kCores);
   EXPECT_DOUBLE_EQ(report.load.packing, (7000 + 3000 + 300 + 100) / kCores);
-  EXPECT_DOUBLE_EQ(report.load.largest, 123'456);
+  EXPECT_DOUBLE_EQ(report.load.pieces.largest, 3000);
+  EXPECT_DOUBLE_EQ(report.load.pieces.mean(), 2000);
+  EXPECT_DOUBLE_EQ(report.load.pieces.deviation(), 0.5);
 }
 
-TEST_F(MeterTest, in_less_than_a_tick_the_load_is_what_it_was_but_the_costliest_piece) {
+TEST_F(MeterTest, in_less_than_a_tick_the_load_is_what_it_was_but_the_spread_of_pieces) {
   begin();
-  (void)meter_.report(clock_.time, 0);
+  (void)meter_.report(clock_.time, {});
   tick(kMillisecond, {.step = 30'000, .pack = 4000}, 0, {2000, 0});
-  const TickCosts load = meter_.report(clock_.time, 10).load;
+  PieceSpread one;
+  one.add(10);
+  const TickCosts load = meter_.report(clock_.time, one).load;
   EXPECT_DOUBLE_EQ(load.step, 30'000);
   clock_.time += 5 * kMillisecond;
   meter_.count({step_own, 0, 0, nullptr, kSecond});
-  NodeReport report = meter_.report(clock_.time, 20);
+  PieceSpread other;
+  other.add(20);
+  const NodeReport report = meter_.report(clock_.time, other);
   EXPECT_EQ(report.ticks, 0);
   EXPECT_DOUBLE_EQ(report.load.step, load.step);
   EXPECT_DOUBLE_EQ(report.load.message, load.message);
   EXPECT_DOUBLE_EQ(report.load.packing, load.packing);
-  EXPECT_DOUBLE_EQ(report.load.largest, 20);
+  EXPECT_DOUBLE_EQ(report.load.pieces.largest, 20);
   // The time of a tick that has begun, as far as it goes.
   EXPECT_DOUBLE_EQ(report.tick_time, 5e6);
 }
@@ -159,7 +168,7 @@ TEST_F(MeterTest, each_link_has_delays_of_its_own_from_the_first_own_tick_on) {
   meter_.pause();
   meter_.count_message(7, kSecond, {});
   tick(kMillisecond, {}, kSecond);
-  const NodeReport report = meter_.report(clock_.time, 0);
+  const NodeReport report = meter_.report(clock_.time, {});
   ASSERT_EQ(report.delays.size(), 2U);
   EXPECT_EQ(report.delays[0].first, 1U);
   const Delays& near = report.delays[0].second;
@@ -176,7 +185,11 @@ TEST_F(MeterTest, a_report_is_what_it_was_on_the_other_side) {
   begin();
   for (const Nanos delay : {90'000, 10'000})
     tick(kMillisecond, {.step = 5000, .pack = 600}, delay, {700, 80});
-  NodeReport report = meter_.report(clock_.time, 4321);
+  PieceSpread pieces;
+  pieces.add(4321);
+  pieces.add(1234);
+  NodeReport report = meter_.report(clock_.time, pieces);
+  report.load.indivisible = 7;
   report.node = 12;
   report.shape.size = 77;
   report.shape.inside = {50, 20};
@@ -192,7 +205,10 @@ TEST_F(MeterTest, a_report_is_what_it_was_on_the_other_side) {
   EXPECT_EQ(copy.ticks, report.ticks);
   EXPECT_EQ(copy.tick_time, report.tick_time);
   EXPECT_EQ(copy.load.step, report.load.step);
-  EXPECT_EQ(copy.load.largest, report.load.largest);
+  EXPECT_EQ(copy.load.pieces.n, 2);
+  EXPECT_EQ(copy.load.pieces.deviation(), report.load.pieces.deviation());
+  EXPECT_EQ(copy.load.pieces.largest, report.load.pieces.largest);
+  EXPECT_EQ(copy.load.indivisible, 7);
   EXPECT_EQ(copy.load.message, report.load.message);
   EXPECT_EQ(copy.load.packing, report.load.packing);
   ASSERT_EQ(copy.delays.size(), 1U);

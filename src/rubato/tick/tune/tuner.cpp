@@ -103,9 +103,11 @@ std::optional<Forecast> Tuner::first_cut(const ForecastInput& now) const {
     pace += now.loads[i].step;
     before += first_loads_[i].step;
   }
+  const double faster = pace / std::max(before, 1.0);
   for (TickCosts& load : input.loads) {
-    load.step *= pace / std::max(before, 1.0);
-    load.largest *= pace / std::max(before, 1.0);
+    load.step *= faster;
+    load.pieces.largest *= faster;
+    load.indivisible *= faster;
   }
   return Forecast(input);
 }
@@ -236,6 +238,7 @@ void Tuner::note_choice(Tick epoch, const Forecast& forecast, std::size_t before
   choice.first = candidates_.front().expected;
   choice.step = forecast.mean_step();
   choice.imbalance = forecast.most_step() / std::max(forecast.mean_step(), 1.0) - 1;
+  choice.pieces = forecast.pieces();
   choice.late = forecast.delay_quantile(0.99);
   for (const Candidate& candidate : candidates_)
     choice.candidates.push_back({candidate.policy, candidate.balanced, candidate.expected});

@@ -49,6 +49,7 @@ struct Choice {
   // Why: what was measured.
   double step = 0;       // ns of a node's own work in a tick, the mean of all nodes
   double imbalance = 0;  // of that, max / mean - 1
+  PieceSpread pieces{};  // of all nodes
   double late = 0;       // ns; of 100 messages one is later
   std::vector<Expected> candidates{};
 };

@@ -90,7 +90,7 @@ TEST(Forecast, is_near_what_the_engine_takes) {
   const net::Profile profile = net::parse_profile("ec2-large");
   ForecastInput input;
   for (NodeId node = 0; node < kNodes; ++node) {
-    input.loads.push_back({1e6, 0, 0});
+    input.loads.push_back({.step = 1e6});
     input.shapes.push_back(partition->shape(node, 3, 11));
     for (const LinkShape& link : input.shapes.back().links) {
       DelayLog log;
@@ -125,12 +125,48 @@ TEST(Forecast, shared_evenly_a_slow_node_costs_what_it_adds_to_the_mean) {
   ForecastInput input;
   const auto partition = evenly_spread().partition(kNodes);
   for (NodeId node = 0; node < kNodes; ++node) {
-    input.loads.push_back({node == 2 ? 3e6 : 1e6, 1e5, 0});
+    input.loads.push_back({.step = node == 2 ? 3e6 : 1e6, .indivisible = 1e5});
     input.shapes.push_back(evenly_spread().partition(kNodes)->shape(node, 1, 2));
   }
   const Forecast forecast(input);
   EXPECT_NEAR(forecast.tick_time(Policy{}, false), 3e6, 1e4);
   EXPECT_NEAR(forecast.tick_time(Policy{}, true), 1.5e6, 1e4);
+}
+
+// One core has a piece for all of its step: pieces that move make nothing shorter than the costliest,
+// and cores that share a node's leave it the costliest one.
+TEST(Forecast, no_tick_is_shorter_than_the_costliest_piece) {
+  ForecastInput input;
+  for (NodeId node = 0; node < kNodes; ++node) {
+    PieceSpread pieces;
+    for (int i = 0; i < 10; ++i)
+      pieces.add(1e5);
+    if (node == 2) pieces.add(2e6);
+    // Two cores.
+    input.loads.push_back({.step = pieces.sum / 2, .pieces = pieces});
+    input.shapes.push_back(evenly_spread().partition(kNodes)->shape(node, 1, 2));
+  }
+  const Forecast cut_anew(input);
+  EXPECT_NEAR(cut_anew.tick_time(Policy{}, false), 2e6, 1e4);
+  EXPECT_NEAR(cut_anew.tick_time(Policy{}, true), 0.75e6, 1e4);
+  for (TickCosts& load : input.loads)
+    load.indivisible = load.pieces.largest;
+  const Forecast moved(input);
+  EXPECT_NEAR(moved.tick_time(Policy{}, true), 2e6, 1e4);
+  EXPECT_EQ(moved.pieces().n, 41);
+  EXPECT_EQ(moved.pieces().largest, 2e6);
+  EXPECT_NEAR(moved.pieces().mean(), 6e6 / 41, 1);
+  EXPECT_NEAR(moved.pieces().deviation(), 2.003, 0.001);
+}
+
+TEST(Forecast, pieces_that_all_cost_the_same_have_no_spread) {
+  PieceSpread none;
+  EXPECT_EQ(none.mean(), 0);
+  EXPECT_EQ(none.deviation(), 0);
+  PieceSpread alike;
+  for (int i = 0; i < 3; ++i)
+    alike.add(0.1);
+  EXPECT_NEAR(alike.deviation(), 0, 1e-6);
 }
 
 TEST(Tuner, bulk_is_no_candidate) {

@@ -15,6 +15,7 @@ TEST(AutoPolicy, SaysWhatItChoseAndWhy) {
   EXPECT_EQ(answer.code, 0) << answer.err;
   EXPECT_NE(answer.err.find("auto: from tick 50 on "), std::string::npos) << answer.err;
   EXPECT_NE(answer.err.find("under local: a node's own work is "), std::string::npos) << answer.err;
+  EXPECT_NE(answer.err.find("% more, its pieces cost "), std::string::npos) << answer.err;
   EXPECT_NE(answer.out.find("heat auto ("), std::string::npos) << answer.out;
   const auto json = json_of(late);
   EXPECT_EQ(json.at("checksum"), checksum);
@@ -23,6 +24,11 @@ TEST(AutoPolicy, SaysWhatItChoseAndWhy) {
   EXPECT_NE(first.at("policy"), "local");
   EXPECT_LT(first.at("tick_s"), first.at("before_s"));
   EXPECT_GT(first.at("step_s"), 0);
+  // Of the tiles of `local`: nobody has asked for pieces. The inner ones are larger than the borders.
+  EXPECT_GT(first.at("piece_s"), 0);
+  EXPECT_LT(first.at("piece_s"), first.at("step_s"));
+  EXPECT_GT(first.at("piece_most_s"), first.at("piece_s"));
+  EXPECT_GT(first.at("piece_deviation"), 0.1);
   EXPECT_GT(first.at("candidates").size(), 5U);
 }
 

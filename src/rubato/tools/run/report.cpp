@@ -251,10 +251,12 @@ std::string choice_lines(const tick::RunResult& result) {
                                   result.policy.to_string())
                     : std::string(" and no other policy clearly less");
     text += fmt::format(
-        ": a node's own work is {} of it, the slowest's {:.0f} % more, and of 100 messages 1 is "
-        "later "
-        "than {}\n",
-        time_words(choice.step), 100 * choice.imbalance, time_words(choice.late));
+        ": a node's own work is {} of it, the slowest's {:.0f} % more, its pieces cost {} each "
+        "with a "
+        "deviation of {:.0f} % and {} at most, and of 100 messages 1 is later than {}\n",
+        time_words(choice.step), 100 * choice.imbalance, time_words(choice.pieces.mean()),
+        100 * choice.pieces.deviation(), time_words(choice.pieces.largest),
+        time_words(choice.late));
   }
   return text;
 }
@@ -270,6 +272,9 @@ void put_choices(io::JsonWriter& json, const tick::RunResult& result) {
         .field("before_s", choice.before / 1e9)
         .field("step_s", choice.step / 1e9)
         .field("imbalance", choice.imbalance)
+        .field("piece_s", choice.pieces.mean() / 1e9)
+        .field("piece_deviation", choice.pieces.deviation())
+        .field("piece_most_s", choice.pieces.largest / 1e9)
         .field("late_s", choice.late / 1e9)
         .key("candidates")
         .begin_array();
