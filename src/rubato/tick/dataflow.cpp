@@ -174,7 +174,7 @@ void Dataflow::input_arrived(RegionId reader, Tick t, bool own_input) {
     } else if (target.demanded != 0) {
       push_replica(reader, t);
     }
-  } else if (own) {
+  } else if (own && plan_.policy.replica_layers > 0) {
     demand_inputs(reader, t);
   }
 }

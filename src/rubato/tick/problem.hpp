@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <variant>
@@ -76,8 +77,9 @@ class Partition {
   [[nodiscard]] virtual std::uint32_t n_nodes() const noexcept = 0;
   // The owner of each piece; empty if the cut is not of pieces.
   [[nodiscard]] virtual const std::vector<NodeId>& owners() const noexcept = 0;
-  // The same pieces with other owners. Throws Error if a node has none.
-  [[nodiscard]] virtual std::unique_ptr<Partition> with_owners(
+  // The same pieces with other owners: one for all who ask for the same while any has it. Throws
+  // Error if a node has none.
+  [[nodiscard]] virtual std::shared_ptr<const Partition> with_owners(
       std::vector<NodeId> owners) const = 0;
   // The model cut again by samples; null if it is to stay as it is. Throws Error if it cannot be.
   // REQUIRES: repartitions() of the problem, for both.
@@ -285,12 +287,17 @@ class ProblemOf final : public Problem {
     [[nodiscard]] const std::vector<NodeId>& owners() const noexcept override {
       return cut_->owners;
     }
-    [[nodiscard]] std::unique_ptr<Partition> with_owners(
+    [[nodiscard]] std::shared_ptr<const Partition> with_owners(
         std::vector<NodeId> owners) const override {
       if constexpr (HasPieces<M>) {
-        return std::make_unique<Parts>(
+        const std::lock_guard lock(mutex_);
+        std::shared_ptr<const Partition> known = moved_.lock();
+        if (known && known->owners() == owners) return known;
+        auto moved = std::make_shared<const Parts>(
             problem_, std::make_shared<const Cut<Query>>(cut_of_pieces(
                           problem_.model_, cut_->pieces, std::move(owners), n_nodes())));
+        moved_ = moved;
+        return moved;
       } else {
         RUBATO_REQUIRE(HasPieces<M>, owners.size());
         return nullptr;
@@ -344,6 +351,8 @@ class ProblemOf final : public Problem {
    private:
     const ProblemOf& problem_;
     SharedCut cut_;
+    mutable std::mutex mutex_;
+    mutable std::weak_ptr<const Partition> moved_;  // of with_owners() last
   };
 
   M model_;

@@ -185,6 +185,31 @@ TEST(Sharing, a_model_that_epochs_could_not_cut_again_is_refused_at_the_start) {
   EXPECT_EQ(simulate(problem, Policy::parse("local"), 9, options).ticks, 9);
 }
 
+// Nodes of one process that find the same owners have one cut of them, as long as any of them has it.
+TEST(Sharing, the_same_owners_are_one_partition_while_somebody_has_it) {
+  using Cells = testing::MixingGrid<2, 1, 1, true>;
+  Cells user;
+  user.grid.extent = {16, 16};
+  const ProblemOf<GridModel<Cells>, GridStore<Cells>, GridStoreOptions> problem{
+      GridModel<Cells>(user)};
+  const auto first = problem.partition(2, 4);
+  ASSERT_EQ(first->owners().size(), 4U);
+  const std::vector<NodeId> moved{0, 1, 1, 1};
+  const std::vector<NodeId> back{0, 0, 0, 1};
+  std::shared_ptr<const Partition> one = first->with_owners(moved);
+  EXPECT_EQ(one->owners(), moved);
+  EXPECT_EQ(first->with_owners(moved), one);
+  const std::shared_ptr<const Partition> other = first->with_owners(back);
+  EXPECT_NE(other, one);
+  EXPECT_EQ(other->owners(), back);
+  EXPECT_EQ(one->owners(), moved);
+  // Those that are gone are cut again.
+  const std::weak_ptr<const Partition> seen = one;
+  one = nullptr;
+  EXPECT_TRUE(seen.expired());
+  EXPECT_EQ(first->with_owners(moved)->owners(), moved);
+}
+
 // Three of four bugs start in a corner; pieces of it go to other nodes, and the slowest node has less
 // to do than where they stay.
 TEST(Sharing, persistence_makes_a_crowded_run_faster_with_the_same_bits) {

@@ -13,7 +13,8 @@ namespace rubato::tick::testing {
 // The i-th cut of a run is stepped by policies[i % n], whatever the engine asks for.
 class SwitchingPartition final : public Partition {
  public:
-  SwitchingPartition(std::unique_ptr<Partition> parts, std::vector<Policy> policies, std::size_t i)
+  SwitchingPartition(std::shared_ptr<const Partition> parts, std::vector<Policy> policies,
+                     std::size_t i)
       : parts_(std::move(parts)), policies_(std::move(policies)), i_(i % policies_.size()) {}
 
   [[nodiscard]] std::unique_ptr<NodeRun> make_node(NodeId self, const Policy& /*policy*/,
@@ -25,7 +26,8 @@ class SwitchingPartition final : public Partition {
   [[nodiscard]] const std::vector<NodeId>& owners() const noexcept override {
     return parts_->owners();
   }
-  [[nodiscard]] std::unique_ptr<Partition> with_owners(std::vector<NodeId> owners) const override {
+  [[nodiscard]] std::shared_ptr<const Partition> with_owners(
+      std::vector<NodeId> owners) const override {
     return followed_by(parts_->with_owners(std::move(owners)));
   }
   [[nodiscard]] std::unique_ptr<Partition> cut_again(ByteView samples) const override {
@@ -39,11 +41,12 @@ class SwitchingPartition final : public Partition {
   }
 
  private:
-  [[nodiscard]] std::unique_ptr<Partition> followed_by(std::unique_ptr<Partition> next) const {
+  [[nodiscard]] std::unique_ptr<Partition> followed_by(
+      std::shared_ptr<const Partition> next) const {
     return std::make_unique<SwitchingPartition>(std::move(next), policies_, i_ + 1);
   }
 
-  std::unique_ptr<Partition> parts_;
+  std::shared_ptr<const Partition> parts_;
   std::vector<Policy> policies_;
   std::size_t i_;
 };

@@ -43,7 +43,7 @@ struct AsytickChange {
 
 struct AsytickOptions {
   std::uint32_t n_nodes = 16;
-  std::uint32_t n_cores = 4;  // workers of a node, of one core each; the paper: 16
+  std::uint32_t n_cores = 16;  // workers of a node, of one core each
   tick::Tick ticks = 64;
   tick::Tick warm_up = 32;
   tick::Tick epoch = 16;  // of systems that balance
@@ -56,8 +56,9 @@ struct AsytickOptions {
   std::vector<std::uint32_t> scale_nodes{2, 4, 8, 16};
   std::vector<double> sizes{0.25, 0.5625, 1};
   std::uint32_t size_nodes = 4;  // of the runs by size: enough work for each with the least of them
-  std::vector<std::uint32_t> piece_counts{256, 1024, 4096, 16384};
-  // Of one benchmark alone, and without figures 12 to 14; "": of all. Nothing is judged of one.
+  std::vector<double> piece_counts{4, 16, 64, 256};  // a worker
+  std::uint32_t jobs = 0;  // runs at a time, each in a thread; 0: as many as there are processors
+  // Of one benchmark alone, and without figures 12 to 14; "": of all.
   std::string only;
   std::vector<AsytickChange> changes;      // made last
   CostTable costs = CostTable::shipped();  // of single tuples, pairs ..; a tuple here is many

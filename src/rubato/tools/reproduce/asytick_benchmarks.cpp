@@ -89,7 +89,7 @@ AsytickBenchmark pagerank(const AsytickOptions& options) {
 // the main.
 AsytickBenchmark jacobi(const AsytickOptions& options) {
   constexpr double kDegree = 64;
-  const double n = of_all(options, 128);
+  const double n = of_all(options, 512);
   const Charged cost =
       charged(options, recorded(options, "jacobi", "ns-per-row", "ns-per-entry"), n, n * kDegree);
   return {"jacobi",
@@ -157,7 +157,7 @@ AsytickOptions AsytickOptions::quick() {
   options.scale_nodes = {2, 4};
   options.sizes = {0.5, 1};
   options.size_nodes = 2;
-  options.piece_counts = {16, 64};
+  options.piece_counts = {2, 8};
   return options;
 }
 
@@ -191,7 +191,7 @@ AsytickBenchmark asytick_nbody(const AsytickOptions& options, double size) {
            {"cover", "0.1"},
            {"drift", "0.1"},
            {"gatherings", whole(static_cast<double>(options.ticks))},
-           {"groups", whole(std::max(1.0, 6 * size * options.size))},
+           {"groups", whole(std::max(1.0, 5 * size * options.size))},
            {"gathered", "22"},
            {"rush", "6.8"},
            {"speed-limit", "6.9"},

@@ -77,7 +77,7 @@ void AsytickCommand::add_to(CLI::App& reproduce) {
   parser_->add_flag("--quick", quick_, "Tiny; shows that it works, judges nothing");
   add("--report", report_, "Write an HTML report");
   add("--nodes", n_nodes_, "Nodes; default: 16")->check(CLI::Range(2U, 1024U).description(""));
-  add("--cores", n_cores_, "Workers of each node, of one core; default: 4 (the paper: 16)")
+  add("--cores", n_cores_, "Workers of each node, of one core; default: 16")
       ->check(CLI::Range(1U, 64U).description(""));
   add("--slowdown", slowdown_, "Of one worker at each tick, not of n-body; default: 4")
       ->check(CLI::Range(1.0, 1000.0).description(""));
@@ -86,6 +86,8 @@ void AsytickCommand::add_to(CLI::App& reproduce) {
   add("--epoch", epoch_, "Ticks from one balancing to the next; default: 16")
       ->check(CLI::Range(1, 1000).description(""));
   add("--profile", profile_, "Latency; default: const, base=50, and 2000 Mbit/s a node");
+  add("--jobs", jobs_, "Runs at a time; default: as many as there are processors")
+      ->check(CLI::Range(1U, 1024U).description(""));
   add("--seed", seed_, "Of the benchmarks, the network and who is slow");
   add("--only", only_, "One benchmark, and what is said of it: fish, pagerank, nbody or jacobi")
       ->check(CLI::IsMember({"fish", "pagerank", "nbody", "jacobi"}).description(""));
@@ -110,6 +112,7 @@ AsytickOptions AsytickCommand::options() const {
   if (!profile_.empty()) options.profile = profile_;
   options.seed = seed_;
   options.only = only_;
+  options.jobs = jobs_;
   for (const std::string& text : changes_)
     options.changes.push_back(AsytickChange::parse(text));
   if (!costs_.empty()) options.costs = CostTable::read(costs_);

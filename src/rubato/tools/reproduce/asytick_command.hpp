@@ -30,6 +30,7 @@ class AsytickCommand {
   tick::Tick epoch_ = 0;
   std::string profile_;
   std::uint64_t seed_ = 1;
+  std::uint32_t jobs_ = 0;
   std::string only_;
   std::vector<std::string> changes_;
   std::string costs_;

@@ -1,8 +1,13 @@
 // The runs of `reproduce asytick`.
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <ostream>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -86,6 +91,63 @@ double seconds(Nanos time) {
   return static_cast<double>(time) * 1e-9;
 }
 
+// Runs side by side, each in its own virtual time: what they find does not depend on how many do.
+class SideBySide {
+ public:
+  explicit SideBySide(const AsytickOptions& options, std::ostream& err)
+      : n_threads_(options.jobs > 0 ? options.jobs
+                                    : std::max(1U, std::thread::hardware_concurrency())),
+        err_(err) {}
+
+  // `run` may not use what another one writes.
+  void add(std::string what, std::function<void()> run) {
+    runs_.push_back({std::move(what), std::move(run)});
+  }
+  // All that has been added, those that were added first first. Throws what the first run that
+  // failed has thrown; those that have begun end before.
+  void run() {
+    {
+      std::vector<std::jthread> others;
+      const std::size_t n_threads = std::min<std::size_t>(n_threads_, runs_.size());
+      for (std::size_t i = 1; i < n_threads; ++i)
+        others.emplace_back([this] { work(); });
+      work();
+    }
+    runs_.clear();
+    next_ = 0;
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  struct Run {
+    std::string what;
+    std::function<void()> run;
+  };
+
+  void work() {
+    for (std::size_t i = next_++; i < runs_.size(); i = next_++) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (error_) return;
+        err_ << runs_[i].what << '\n';
+      }
+      try {
+        runs_[i].run();
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!error_) error_ = std::current_exception();
+      }
+    }
+  }
+
+  std::size_t n_threads_;
+  std::ostream& err_;
+  std::vector<Run> runs_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
 // Of all workers, over a whole run.
 struct Totals {
   double seconds = 0;
@@ -153,16 +215,23 @@ double asynchronous_share(const Identity& identity, const AsytickBenchmark& benc
   return 1 - steps[0] / steps[1];
 }
 
-BenchmarkRuns run_benchmark(const Identity& identity, const AsytickBenchmark& benchmark,
-                            const AsytickOptions& options, std::ostream& err) {
-  const auto problem = build(identity, benchmark);
-  BenchmarkRuns out{benchmark.model, 0, {}};
-  err << fmt::format("{}: 5 systems, {} and {} ticks\n", benchmark.model, options.warm_up,
-                     options.ticks);
-  for (const char* name : {"oritick", "comtick", "asytick", "asytick-plb", kAsTheyCome})
-    out.runs[name] = run_system(*problem, benchmark, options, name);
-  out.asynchronous_share = asynchronous_share(identity, benchmark);
-  return out;
+constexpr std::array<const char*, 5> kSystems{"asytick-plb", "asytick", kAsTheyCome, "comtick",
+                                              "oritick"};
+
+// `out.runs` has an entry for each system before any of the runs begins.
+void add_benchmark(SideBySide& all, const Identity& identity, const AsytickBenchmark& benchmark,
+                   const AsytickOptions& options, BenchmarkRuns& out) {
+  const auto problem = std::shared_ptr<const tick::Problem>(build(identity, benchmark));
+  for (const char* name : kSystems) {
+    SystemRun& run = out.runs[name];
+    all.add(fmt::format("{}: {}, {} and {} ticks", benchmark.model, name, options.warm_up,
+                        options.ticks),
+            [problem, &benchmark, &options, name, &run] {
+              run = run_system(*problem, benchmark, options, name);
+            });
+  }
+  all.add(benchmark.model + ": the share of pairs",
+          [&] { out.asynchronous_share = asynchronous_share(identity, benchmark); });
 }
 
 // At the skewed tick one node is slow; no other tick is skewed but as the fish are.
@@ -186,53 +255,67 @@ std::array<double, 5> fish_completion(const Identity& identity, const AsytickBen
   return completion;
 }
 
+// The points of figures 12 to 14. Those that are the usual benchmark are taken from it.
 class Series {
  public:
-  Series(const Identity& identity, std::ostream& err) : identity_(identity), err_(err) {}
+  Series(SideBySide& all, const Identity& identity, const AsytickOptions& options)
+      : all_(all), identity_(identity), options_(options), usual_(asytick_nbody(options)) {}
 
-  void add(std::vector<SeriesPoint>& to, double x, const AsytickBenchmark& benchmark,
-           const AsytickOptions& options, const std::string& what) {
-    err_ << "nbody, asytick-plb: " << what << '\n';
-    const auto problem = build(identity_, benchmark);
-    to.push_back({x, run_system(*problem, benchmark, options, "asytick-plb").seconds});
+  void add(AsytickRuns& out) {
+    for (const double per_worker : options_.piece_counts) {
+      AsytickBenchmark other = usual_;
+      other.n_pieces = static_cast<std::uint32_t>(std::lround(per_worker * options_.n_workers()));
+      const std::uint32_t n_pieces = other.n_pieces;
+      add(out.by_pieces, n_pieces, {std::move(other), options_}, n_pieces == usual_.n_pieces,
+          fmt::format("{} pieces", n_pieces));
+    }
+    for (const double size : options_.sizes) {
+      AsytickOptions few = options_;
+      few.n_nodes = options_.size_nodes;
+      AsytickBenchmark other = asytick_nbody(options_, size);
+      const double n_bodies = std::stod(other.settings.front().second);
+      add(out.by_size, n_bodies, {std::move(other), few}, false,
+          fmt::format("{} bodies on {} nodes", n_bodies, few.n_nodes));
+    }
+    for (const std::uint32_t n_nodes : options_.scale_nodes) {
+      AsytickOptions few = options_;
+      few.n_nodes = n_nodes;
+      add(out.by_nodes, n_nodes, {usual_, few}, n_nodes == options_.n_nodes,
+          fmt::format("{} nodes", n_nodes));
+    }
+  }
+  // After all that was added has run.
+  void finish(const AsytickRuns& out) {
+    for (const auto& [points, i] : usual_points_)
+      (*points)[i].seconds = out.of("nbody").run("asytick-plb").seconds;
   }
 
  private:
-  const Identity& identity_;
-  std::ostream& err_;
-};
+  struct Point {
+    AsytickBenchmark benchmark;
+    AsytickOptions options;
+  };
 
-void run_series(const Identity& identity, const AsytickOptions& options, std::ostream& err,
-                AsytickRuns& out) {
-  const AsytickBenchmark usual = asytick_nbody(options);
-  const double usual_seconds = out.of("nbody").run("asytick-plb").seconds;
-  Series series(identity, err);
-  for (const std::uint32_t n_nodes : options.scale_nodes) {
-    AsytickOptions few = options;
-    few.n_nodes = n_nodes;
-    if (n_nodes == options.n_nodes) {
-      out.by_nodes.push_back({static_cast<double>(n_nodes), usual_seconds});
-      continue;
+  void add(std::vector<SeriesPoint>& to, double x, Point point, bool is_usual,
+           const std::string& what) {
+    const std::size_t i = to.size();
+    to.push_back({x, 0});
+    if (is_usual) {
+      usual_points_.emplace_back(&to, i);
+      return;
     }
-    series.add(out.by_nodes, n_nodes, usual, few, fmt::format("{} nodes", n_nodes));
+    all_.add("nbody, asytick-plb: " + what, [this, &to, i, point = std::move(point)] {
+      const auto problem = build(identity_, point.benchmark);
+      to[i].seconds = run_system(*problem, point.benchmark, point.options, "asytick-plb").seconds;
+    });
   }
-  for (const double size : options.sizes) {
-    AsytickOptions few = options;
-    few.n_nodes = options.size_nodes;
-    const AsytickBenchmark other = asytick_nbody(options, size);
-    const double n_bodies = std::stod(other.settings.front().second);
-    series.add(out.by_size, n_bodies, other, few, fmt::format("{} bodies", n_bodies));
-  }
-  for (const std::uint32_t n_pieces : options.piece_counts) {
-    AsytickBenchmark other = usual;
-    other.n_pieces = n_pieces;
-    if (n_pieces == usual.n_pieces) {
-      out.by_pieces.push_back({static_cast<double>(n_pieces), usual_seconds});
-      continue;
-    }
-    series.add(out.by_pieces, n_pieces, other, options, fmt::format("{} pieces", n_pieces));
-  }
-}
+
+  SideBySide& all_;
+  const Identity& identity_;
+  const AsytickOptions& options_;
+  AsytickBenchmark usual_;
+  std::vector<std::pair<std::vector<SeriesPoint>*, std::size_t>> usual_points_;
+};
 
 }  // namespace
 
@@ -265,14 +348,24 @@ const BenchmarkRuns& AsytickRuns::of(const std::string& model) const {
 AsytickRuns run_asytick(const Identity& identity, const AsytickOptions& options,
                         std::ostream& err) {
   AsytickRuns out;
-  for (const AsytickBenchmark& benchmark : asytick_benchmarks(options)) {
-    out.benchmarks.push_back(run_benchmark(identity, benchmark, options, err));
-    const BenchmarkRuns& runs = out.benchmarks.back();
+  SideBySide all(options, err);
+  const std::vector<AsytickBenchmark> benchmarks = asytick_benchmarks(options);
+  for (const AsytickBenchmark& benchmark : benchmarks)
+    out.benchmarks.push_back({benchmark.model, 0, {}});
+  for (std::size_t i = 0; i < benchmarks.size(); ++i) {
+    add_benchmark(all, identity, benchmarks[i], options, out.benchmarks[i]);
+    if (benchmarks[i].model != "fish") continue;
+    all.add("fish: one skewed tick",
+            [&, i] { out.completion = fish_completion(identity, benchmarks[i], options); });
+  }
+  Series series(all, identity, options);
+  if (options.only.empty()) series.add(out);
+  all.run();
+  for (const BenchmarkRuns& runs : out.benchmarks) {
     for (const auto& [name, run] : runs.runs)
       out.equal = out.equal && run.checksum == runs.run("oritick").checksum;
-    if (benchmark.model == "fish") out.completion = fish_completion(identity, benchmark, options);
   }
-  if (options.only.empty()) run_series(identity, options, err, out);
+  series.finish(out);
   return out;
 }
 

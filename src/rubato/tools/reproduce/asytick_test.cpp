@@ -193,10 +193,10 @@ TEST(ReproduceAsytick, ChangesAParameterOfOneBenchmark) {
 
 TEST(ReproduceAsytick, WorkersOfANodeShareWhatItSends) {
   AsytickOptions options;
-  EXPECT_EQ(options.network(), "const, base=50, rate=500");
-  options.n_cores = 16;
   EXPECT_EQ(options.n_workers(), 256U);
   EXPECT_EQ(options.network(), "const, base=50, rate=125");
+  options.n_cores = 4;
+  EXPECT_EQ(options.network(), "const, base=50, rate=500");
   options.profile = "none";
   EXPECT_EQ(options.network(), "none");
 }
@@ -215,6 +215,29 @@ TEST(ReproduceAsytickCommand, OfOneBenchmarkHasItsFiguresAlone) {
   const Answer wrong = call({"reproduce", "asytick", "--quick", "--set", "jacobi.far"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_NE(wrong.err.find("expected MODEL.PARAMETER=VALUE"), std::string::npos) << wrong.err;
+}
+
+TEST(ReproduceAsytickCommand, FindsTheSameHoweverManyRunsAreUnderWay) {
+  std::string alone;
+  for (const char* jobs : {"1", "2", "7"}) {
+    const Answer answer = call({"reproduce", "asytick", "--quick", "--json", "--jobs", jobs});
+    ASSERT_EQ(answer.code, 0) << answer.err;
+    if (alone.empty()) alone = answer.out;
+    EXPECT_EQ(answer.out, alone) << jobs;
+  }
+}
+
+// One piece cannot lie on eight workers.
+TEST(ReproduceAsytickCommand, ARunThatFailsEndsTheOthers) {
+  for (const char* jobs : {"1", "3"}) {
+    const Answer answer =
+        call({"reproduce", "asytick", "--quick", "--jobs", jobs, "--set", "pagerank.pieces=1"});
+    EXPECT_EQ(answer.code, 2) << answer.err;
+    EXPECT_NE(answer.err.find("pieces: expected at least one a node, found 1 in all"),
+              std::string::npos)
+        << answer.err;
+    EXPECT_EQ(answer.err.find("jacobi"), std::string::npos) << answer.err;
+  }
 }
 
 TEST(ReproduceAsytickCommand, QuicklyHasAllFiguresAndJudgesNothing) {

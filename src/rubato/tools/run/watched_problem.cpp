@@ -21,7 +21,7 @@ class WatchedProblem::Parts final : public tick::Partition {
   [[nodiscard]] const std::vector<tick::NodeId>& owners() const noexcept override {
     return parts_->owners();
   }
-  [[nodiscard]] std::unique_ptr<tick::Partition> with_owners(
+  [[nodiscard]] std::shared_ptr<const tick::Partition> with_owners(
       std::vector<tick::NodeId> owners) const override {
     return parts_->with_owners(std::move(owners));
   }
