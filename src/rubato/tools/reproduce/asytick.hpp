@@ -41,6 +41,8 @@ struct AsytickChange {
   [[nodiscard]] static AsytickChange parse(const std::string& text);
 };
 
+inline constexpr std::size_t kBytesOfRun = std::size_t{3} << 30;
+
 struct AsytickOptions {
   std::uint32_t n_nodes = 16;
   std::uint32_t n_cores = 16;  // workers of a node, of one core each
@@ -57,7 +59,8 @@ struct AsytickOptions {
   std::vector<double> sizes{0.25, 0.5625, 1};
   std::uint32_t size_nodes = 4;  // of the runs by size: enough work for each with the least of them
   std::vector<double> piece_counts{4, 16, 64, 256};  // a worker
-  std::uint32_t jobs = 0;  // runs at a time, each in a thread; 0: as many as there are processors
+  // Runs at a time, each in a thread; 0: as many as there are processors, and no more than memory holds.
+  std::uint32_t jobs = 0;
   // Of one benchmark alone, and without figures 12 to 14; "": of all.
   std::string only;
   std::vector<AsytickChange> changes;      // made last
@@ -135,8 +138,8 @@ struct AsytickRuns {
   [[nodiscard]] const BenchmarkRuns& of(const std::string& model) const;
 };
 
-// Runs all of it with the models of `identity`; what is under way goes to `err`. Blocks: minutes,
-// unless quick. Throws Error if a model is missing or a run fails.
+// Runs all of it with the models of `identity`; what is under way goes to `err`. Blocks: most of an
+// hour of processor time, unless quick, and up to kBytesOfRun for each of `jobs` threads. Throws Error if a model is missing or a run fails.
 [[nodiscard]] AsytickRuns run_asytick(const Identity& identity, const AsytickOptions& options,
                                       std::ostream& err);
 

@@ -86,7 +86,8 @@ void AsytickCommand::add_to(CLI::App& reproduce) {
   add("--epoch", epoch_, "Ticks from one balancing to the next; default: 16")
       ->check(CLI::Range(1, 1000).description(""));
   add("--profile", profile_, "Latency; default: const, base=50, and 2000 Mbit/s a node");
-  add("--jobs", jobs_, "Runs at a time; default: as many as there are processors")
+  add("--jobs", jobs_,
+      "Runs at a time, of up to 3 GB each; default: as many as there are processors")
       ->check(CLI::Range(1U, 1024U).description(""));
   add("--seed", seed_, "Of the benchmarks, the network and who is slow");
   add("--only", only_, "One benchmark, and what is said of it: fish, pagerank, nbody or jacobi")

@@ -10,7 +10,9 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "rubato/base/memory.hpp"
 #include "rubato/base/random.hpp"
 #include "rubato/core/wrapped_engine.hpp"
 #include "rubato/tick/balance/persistence.hpp"
@@ -91,13 +93,17 @@ double seconds(Nanos time) {
   return static_cast<double>(time) * 1e-9;
 }
 
+// As many as there are processors, and no more than go into the memory of this machine.
+std::size_t usual_jobs() {
+  return std::clamp<std::size_t>(physical_memory() / kBytesOfRun, 1,
+                                 std::max(1U, std::thread::hardware_concurrency()));
+}
+
 // Runs side by side, each in its own virtual time: what they find does not depend on how many do.
 class SideBySide {
  public:
   explicit SideBySide(const AsytickOptions& options, std::ostream& err)
-      : n_threads_(options.jobs > 0 ? options.jobs
-                                    : std::max(1U, std::thread::hardware_concurrency())),
-        err_(err) {}
+      : n_threads_(options.jobs > 0 ? options.jobs : usual_jobs()), err_(err) {}
 
   // `run` may not use what another one writes.
   void add(std::string what, std::function<void()> run) {

@@ -219,8 +219,9 @@ TEST(ReproduceAsytickCommand, OfOneBenchmarkHasItsFiguresAlone) {
 
 TEST(ReproduceAsytickCommand, FindsTheSameHoweverManyRunsAreUnderWay) {
   std::string alone;
-  for (const char* jobs : {"1", "2", "7"}) {
-    const Answer answer = call({"reproduce", "asytick", "--quick", "--json", "--jobs", jobs});
+  for (const char* jobs : {"1", "7"}) {
+    const Answer answer =
+        call({"reproduce", "asytick", "--quick", "--json", "--only", "fish", "--jobs", jobs});
     ASSERT_EQ(answer.code, 0) << answer.err;
     if (alone.empty()) alone = answer.out;
     EXPECT_EQ(answer.out, alone) << jobs;
