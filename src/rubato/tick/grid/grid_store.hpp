@@ -143,7 +143,8 @@ class GridStore final : public Store {
 
     void add(const CellBox& box, double n_nominal) {
       cells_of_call += n_nominal;
-      rows_of_call += static_cast<double>(box.volume() / box.width(0));
+      const std::int64_t n_rows = box.volume() / box.width(0);
+      rows_of_call += static_cast<double>(n_rows);
     }
   };
   // Of the work of a cell: to take up one of its stencil, and to finish it.
@@ -239,6 +240,11 @@ class GridStore final : public Store {
                      Ahead& ahead, std::vector<Begun>& left);
   void finish_box(const Piece<kD>& piece, const Begun& begun, const CellBox& box, Tick t,
                   Measure* measured);
+  void finish_sums(const Piece<kD>& piece, const Begun& begun, const CellBox& box, Tick t,
+                   Measure* measured);
+  [[nodiscard]] std::vector<Begun> go_ahead(const Piece<kD>& piece, std::span<const Begun> all,
+                                            std::span<const RegionId> missing, Tick t, Ahead& ahead,
+                                            Measure* measured);
   void pack_region(const Region& region, Tick t);
   void fill_outside(Block& block);
   void fill_initial(const Query& cells);

@@ -131,26 +131,61 @@ void GridStore<U>::finish_box(const Piece<kD>& piece, const Begun& begun, const 
                               Tick t, Measure* measured) {
   if constexpr (GridHasInteract<U>) {
     if (!begun.sums.empty()) {
-      const U& user = model_.user();
-      for_each_row_to_step(
-          piece, box, t,
-          [&](const GridSpan<U>& span, Value* const* out, const Index<kD>& at, std::int64_t n) {
-            const auto* sums = &begun.sums[place_in(begun.box, at)];
-            for (std::int64_t i = 0; i < n; ++i) {
-              const GridCell<U> own = detail::cell_of_row(span, i, in_world(piece, at), t);
-              typename U::Sum sum = sums[i];
-              for (std::size_t k = begun.n_taken; k < U::kStencil.size(); ++k)
-                user.interact(sum, own, k, own.moved(U::kStencil[k]));
-              detail::put_values<U>(user.finish(own, sum), out, i);
-            }
-            if constexpr (GridHasStop<U>) {
-              if (measured != nullptr) user.measure(*measured, span, out, n);
-            }
-          });
+      finish_sums(piece, begun, box, t, measured);
       return;
     }
   }
   step_box(piece, box, t, measured);
+}
+
+template <GridUser U>
+void GridStore<U>::finish_sums(const Piece<kD>& piece, const Begun& begun, const CellBox& box,
+                               Tick t, Measure* measured) {
+  const U& user = model_.user();
+  const auto finish_row = [&](const GridSpan<U>& span, Value* const* out, const Index<kD>& at,
+                              std::int64_t n) {
+    const auto* sums = &begun.sums[place_in(begun.box, at)];
+    for (std::int64_t i = 0; i < n; ++i) {
+      const GridCell<U> own = detail::cell_of_row(span, i, in_world(piece, at), t);
+      typename U::Sum sum = sums[i];
+      for (std::size_t k = begun.n_taken; k < U::kStencil.size(); ++k)
+        user.interact(sum, own, k, own.moved(U::kStencil[k]));
+      detail::put_values<U>(user.finish(own, sum), out, i);
+    }
+    if constexpr (GridHasStop<U>) {
+      if (measured != nullptr) user.measure(*measured, span, out, n);
+    }
+  };
+  for_each_row_to_step(piece, box, t, finish_row);
+}
+
+// Steps what nothing is missing for, takes up what has come of the rest, and returns it.
+template <GridUser U>
+auto GridStore<U>::go_ahead(const Piece<kD>& piece, std::span<const Begun> all,
+                            std::span<const RegionId> missing, Tick t, Ahead& ahead,
+                            Measure* measured) -> std::vector<Begun> {
+  const std::vector<CellBox> images = moved_images(piece, missing);
+  std::vector<CellBox> hidden;
+  hidden.reserve(images.size());
+  for (const CellBox& box : images)
+    hidden.push_back(box.grown(U::kRadius));
+  std::vector<Begun> left;
+  for (const Begun& begun : all) {
+    const std::vector<CellBox> open = detail::minus<kD>(begun.box, hidden);
+    const double untaken = 1 - kShare * static_cast<double>(begun.n_taken);
+    for (const CellBox& part : open) {
+      finish_box(piece, begun, part, t, measured);
+      ahead.add(part, nominal_cells(part, true) * untaken);
+    }
+    for (const CellBox& rest : detail::minus<kD>(begun.box, open)) {
+      if constexpr (GridHasInteract<U>) {
+        take_in_order(piece, part_of(begun, rest), images, t, ahead, left);
+      } else {
+        left.push_back({rest, 0, {}});
+      }
+    }
+  }
+  return left;
 }
 
 // Writes cells of t + 1 over those of the version before last, which stencils read that reach here
@@ -161,14 +196,15 @@ bool GridStore<U>::interact(RegionId region, Tick t, std::span<const RegionId> p
                             std::uint32_t /*core*/) {
   Ahead& ahead = ahead_[region];
   const auto& pieces = regions_[region].pieces;
+  std::vector<std::vector<Begun>> left;
+  left.reserve(pieces.size());
   if (ahead.tick != t) {
     ahead.tick = t;
     ahead.measured = {};
     ahead.n_cells = 0;
-    std::vector<std::vector<Begun>> all;
     for (const auto& piece : pieces)
-      all.push_back({Begun{piece.box, 0, {}}});
-    leave(ahead, std::move(all));
+      left.push_back({Begun{piece.box, 0, {}}});
+    leave(ahead, std::exchange(left, {}));
   }
   std::vector<RegionId> missing;
   std::ranges::copy_if(typed_.plan.inputs[region], std::back_inserter(missing),
@@ -176,31 +212,10 @@ bool GridStore<U>::interact(RegionId region, Tick t, std::span<const RegionId> p
   if (std::ranges::find(missing, region) != missing.end()) return false;
   Measure* const measured = measures(region, t) ? &ahead.measured : nullptr;
   ahead.cells_of_call = ahead.rows_of_call = 0;
-  std::vector<std::vector<Begun>> all_left;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const std::vector<CellBox> images = moved_images(pieces[i], missing);
-    std::vector<CellBox> hidden;
-    for (const CellBox& box : images)
-      hidden.push_back(box.grown(U::kRadius));
-    std::vector<Begun> left;
-    for (Begun& begun : ahead.left[i]) {
-      const std::vector<CellBox> open = detail::minus<kD>(begun.box, hidden);
-      for (const CellBox& part : open) {
-        finish_box(pieces[i], begun, part, t, measured);
-        const double untaken = 1 - kShare * static_cast<double>(begun.n_taken);
-        ahead.add(part, nominal_cells(part, true) * untaken);
-      }
-      for (const CellBox& rest : detail::minus<kD>(begun.box, open)) {
-        if constexpr (GridHasInteract<U>) {
-          take_in_order(pieces[i], part_of(begun, rest), images, t, ahead, left);
-        } else {
-          left.push_back({rest, 0, {}});
-        }
-      }
-    }
-    all_left.push_back(std::move(left));
-  }
-  leave(ahead, std::move(all_left));
+  left.reserve(pieces.size());
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    left.push_back(go_ahead(pieces[i], ahead.left[i], missing, t, ahead, measured));
+  leave(ahead, std::move(left));
   ahead.n_cells += ahead.cells_of_call;
   ahead.cost = static_cast<Nanos>(options_.ns_per_cell * ahead.cells_of_call +
                                   options_.ns_per_row * ahead.rows_of_call);
