@@ -5,8 +5,8 @@
 // A node steps what lies inside first if its neighbours' rounds are late, up to `depth` ticks ahead;
 // then replicas, if it has some; then it waits. A round leaves when the border is stepped, or, at
 // depth 0, all of it. Work that is shared anew becomes as even as the costliest piece lets it, and one
-// core has a piece for all of its step. Policy pieces is taken for schedule of the same depth. Each candidate sees
-// the same delays, so that their differences are not those of the draws.
+// core has a piece for all of its step. Policy pieces is taken for schedule of the same depth. Each
+// candidate sees the same delays, so that their differences are not those of the draws.
 
 #include <algorithm>
 #include <cmath>

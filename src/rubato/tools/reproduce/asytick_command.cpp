@@ -87,7 +87,7 @@ void AsytickCommand::add_to(CLI::App& reproduce) {
       ->check(CLI::Range(1, 1000).description(""));
   add("--profile", profile_, "Latency; default: const, base=50, and 2000 Mbit/s a node");
   add("--jobs", jobs_,
-      "Runs at a time, of up to 3 GB each; default: as many as there are processors")
+      "Runs at a time; default: as many as there are processors, and 3.5 GiB for each")
       ->check(CLI::Range(1U, 1024U).description(""));
   add("--seed", seed_, "Of the benchmarks, the network and who is slow");
   add("--only", only_, "One benchmark, and what is said of it: fish, pagerank, nbody or jacobi")

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "rubato/base/memory.hpp"
 #include "rubato/base/random.hpp"
