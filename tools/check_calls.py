@@ -21,7 +21,7 @@ WALL_CLOCK = re.compile(
 CLOCK_OR_SLEEP = re.compile(
     r"\b(steady_clock|clock_gettime|steady_now|sleep_for|sleep_until|usleep|nanosleep|nap|sleep)\s*(?:\(|::now)")
 # Folders and files that own time: hosts, fabrics, tools and what measures.
-DRIVERS = re.compile(r"src/rubato/(base|net|tools)/|src/rubato/core/(detail/|(\w*host|watchdog|job|paced_engine)\w*\.)|bench/|examples/(06|08|09|10|11|12|13)_\w+/")
+DRIVERS = re.compile(r"src/rubato/(base|net|tools)/|src/rubato/core/(detail/|(\w*host|watchdog|job|clocks|paced_engine)\w*\.)|bench/|examples/(06|08|09|10|11|12|13)_\w+/")
 WALL_CLOCK_FILE = "src/rubato/base/wall_clock.cpp"
 UNORDERED = re.compile(r"\bunordered_(?:multi)?(?:map|set)\s*<")
 

@@ -3,6 +3,7 @@
 // told.
 
 #include <cstdint>
+#include <string>
 
 namespace rubato {
 
@@ -15,6 +16,11 @@ inline constexpr Nanos kNever = INT64_MAX;
 
 // The monotonic clock of this machine.
 [[nodiscard]] Nanos steady_now() noexcept;
+
+// Which start of which machine this is; "" if it does not say.
+[[nodiscard]] std::string boot_id();
+// The same of the clock: processes with one name, other than "", read the same clock.
+[[nodiscard]] std::string clock_name();
 
 // Sleeps for about `duration` (the kernel adds 50 us unless the timer slack was lowered).
 void nap(Nanos duration) noexcept;

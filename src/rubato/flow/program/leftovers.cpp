@@ -3,13 +3,14 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <functional>
 #include <vector>
 
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "rubato/base/time.hpp"
 
 namespace rubato::flow {
 namespace {
@@ -20,10 +21,9 @@ constexpr std::size_t kMachineDigits = 8;
 
 // "" if the machine does not say when it was started: then nobody's files are ours to remove.
 std::string machine_text() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string start;
+  const std::string start = boot_id();
   struct stat space {};
-  if (!std::getline(file, start) || ::stat("/proc/self/ns/pid", &space) != 0) return "";
+  if (start.empty() || ::stat("/proc/self/ns/pid", &space) != 0) return "";
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   return start + " " + host.data() + " " + std::to_string(space.st_ino);

@@ -1,6 +1,7 @@
 #include "rubato/tick/balance/skew.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "rubato/base/error.hpp"
@@ -112,6 +113,7 @@ void SkewObserver::add(ByteView packed) {
     const auto more = in.get<Seen>();
     seen.n_cores += more.n_cores;
     seen.span = std::max(seen.span, more.span);
+    seen.lost = std::min(seen.lost, more.lost);
     std::vector<Times> ticks = in.get_vector<Times>();
     if (ticks.size() > static_cast<std::size_t>(ticks_max_))
       ticks.resize(static_cast<std::size_t>(ticks_max_));
@@ -123,6 +125,23 @@ void SkewObserver::add(ByteView packed) {
       first.ticks[t].moves += ticks[t].moves;
     }
   }
+}
+
+Bytes SkewObserver::pack_units(Tick completion_tick) const {
+  std::vector<Unit> units;
+  for (const Core& core : cores_) {
+    std::ranges::copy_if(core.units, std::back_inserter(units), [&](const Unit& unit) {
+      return unit.tick >= completion_tick && unit.tick <= completion_tick + kAfter;
+    });
+  }
+  Writer out;
+  out.put_vector(units);
+  return out.take();
+}
+
+void SkewObserver::add_units(ByteView packed, Nanos ahead) {
+  for (const Unit& unit : Reader(packed).get_vector<Unit>())
+    cores_.front().units.push_back({unit.tick, unit.end - ahead});
 }
 
 SkewFigures SkewObserver::figures() const {
@@ -165,7 +184,12 @@ SkewFigures SkewObserver::figures() const {
     if (all > 0) of.mean /= all;
     return of;
   };
-  figures.computation = imbalance_of(&Times::steps, n_candidates(figures.n_ticks));
+  const std::size_t n_before_last =
+      figures.n_ticks > kAfter ? figures.n_ticks - kAfter : figures.n_ticks;
+  figures.computation = imbalance_of(&Times::steps, n_before_last);
+  figures.completion_tick = figures.computation.worst;
+  if (const std::size_t n = n_candidates(figures.n_ticks); n < n_before_last)
+    figures.completion_tick = imbalance_of(&Times::steps, n).worst;
   figures.communication = imbalance_of(&Times::moves, figures.n_ticks);
   hold_against_barriers(nodes, figures);
   if (options_.keeps_units) figures.completion = completion(figures);
@@ -178,6 +202,7 @@ SkewObserver::Seen SkewObserver::seen_here(std::size_t first, std::size_t last) 
   Nanos end = 0;
   for (std::size_t i = first * options_.n_cores; i < last * options_.n_cores; ++i) {
     const Core& core = cores_[i];
+    seen.lost = std::min(seen.lost, core.lost);
     if (!core.steps) continue;
     begin = seen.n_cores == 0 ? core.first : std::min(begin, core.first);
     end = std::max(end, core.last);
@@ -222,27 +247,33 @@ std::optional<double> SkewFigures::absorbed() const {
   return (barriers_s - span_s) / (barriers_s - even_s);
 }
 
+// The first tick with a unit that is not kept.
+Tick SkewObserver::first_lost() const {
+  Tick first = seen_here(0, options_.n_nodes).lost;
+  for (const Seen& seen : elsewhere_)
+    first = std::min(first, seen.lost);
+  return first;
+}
+
 // The worst tick is one of the first so many: of those with kAfter ticks after it and no lost unit in
 // them, or of all where there is none.
 std::size_t SkewObserver::n_candidates(std::size_t n_ticks) const {
-  Tick whole = static_cast<Tick>(n_ticks);
-  for (const Core& core : cores_)
-    whole = std::min(whole, core.lost == kNoTick ? whole : core.lost - options_.begin);
+  const Tick lost = first_lost();
+  const Tick whole =
+      std::min(static_cast<Tick>(n_ticks), lost == kNoTick ? kNoTick : lost - options_.begin);
   return whole > kAfter ? static_cast<std::size_t>(whole - kAfter) : n_ticks;
 }
 
 std::vector<double> SkewObserver::completion(const SkewFigures& figures) const {
-  const Tick worst = figures.computation.worst;
-  Nanos end = 0;
+  const Tick worst = figures.completion_tick;
+  std::optional<Nanos> end;
   for (const Core& core : cores_) {
     for (const Unit& unit : core.units)
-      if (unit.tick == worst) end = std::max(end, unit.end);
+      if (unit.tick == worst) end = std::max(end.value_or(unit.end), unit.end);
   }
   const Tick n_after =
       std::min(kAfter, options_.begin + static_cast<Tick>(figures.n_ticks) - worst - 1);
-  const bool is_whole =
-      std::ranges::all_of(cores_, [&](const Core& core) { return core.lost > worst + n_after; });
-  if (n_after <= 0 || !is_whole) return {};
+  if (!end || n_after <= 0 || first_lost() <= worst + n_after) return {};
   std::vector<std::int64_t> all(static_cast<std::size_t>(n_after));
   std::vector<std::int64_t> done(all.size());
   for (const Core& core : cores_) {
@@ -250,7 +281,7 @@ std::vector<double> SkewObserver::completion(const SkewFigures& figures) const {
       const Tick after = unit.tick - worst - 1;
       if (after < 0 || after >= n_after) continue;
       ++all[static_cast<std::size_t>(after)];
-      done[static_cast<std::size_t>(after)] += unit.end <= end ? 1 : 0;
+      done[static_cast<std::size_t>(after)] += unit.end <= *end ? 1 : 0;
     }
   }
   std::vector<double> shares;

@@ -41,9 +41,11 @@ struct SkewFigures {
   double even_s = 0;
   double barriers_s = 0;
   double span_s = 0;
-  // At the end of the last step of tick computation.worst: which share of the steps of each of the
+  // At the end of the last step of tick completion_tick: which share of the steps of each of the
   // five ticks after it was done (fewer where the run ends before). Empty if units of them
-  // were not kept.
+  // were not kept, or not brought together. The tick is computation.worst, or the worst of those of
+  // which they were kept.
+  Tick completion_tick = 0;
   std::vector<double> completion;
 
   // Skew absorbed: of the time that barriers would add to an even share, what the run did not take
@@ -60,8 +62,10 @@ class SkewObserver final : public core::ChainedObserver {
   // later ticks nothing is.
   static constexpr Tick kTicksMax = Tick{1} << 18;
   static constexpr std::uint64_t kNodeTicksMax = std::uint64_t{1} << 22;
-  // And 16 bytes a unit; the worst tick is then looked for among those with all units.
+  // And 16 bytes a unit; completion is told after one of the ticks with all units.
   static constexpr std::size_t kUnitsMax = std::size_t{1} << 22;
+  // Of each core of a node that observes itself.
+  static constexpr std::size_t kUnitsOfCoreMax = std::size_t{1} << 16;
 
   struct Options {
     std::uint32_t n_nodes = 1;
@@ -89,6 +93,10 @@ class SkewObserver final : public core::ChainedObserver {
   // seen elsewhere. add() throws Error if the bytes are cut or name a node that is not one of these.
   [[nodiscard]] Bytes pack() const;
   void add(ByteView packed);
+  // The units that tell of the completion after a tick; and those that were seen elsewhere, by a
+  // clock that is so far ahead. The tick is that of figures() of what all nodes have packed.
+  [[nodiscard]] Bytes pack_units(Tick completion_tick) const;
+  void add_units(ByteView packed, Nanos ahead);
   [[nodiscard]] SkewFigures figures() const;
 
  private:
@@ -113,6 +121,7 @@ class SkewObserver final : public core::ChainedObserver {
   struct Seen {
     std::uint64_t n_cores = 0;  // that had steps
     Nanos span = 0;             // from the first step to the last
+    Tick lost = kNoTick;        // the first with a unit that was not kept
   };
   using NodeTimes = std::vector<std::vector<Times>>;  // [nodes][ticks]
 
@@ -120,6 +129,7 @@ class SkewObserver final : public core::ChainedObserver {
   // Of the nodes from row `first` up to `last`, as one clock had it.
   [[nodiscard]] Seen seen_here(std::size_t first, std::size_t last) const;
   void hold_against_barriers(const NodeTimes& nodes, SkewFigures& figures) const;
+  [[nodiscard]] Tick first_lost() const;
   [[nodiscard]] std::size_t n_candidates(std::size_t n_ticks) const;
   [[nodiscard]] std::vector<double> completion(const SkewFigures& figures) const;
 

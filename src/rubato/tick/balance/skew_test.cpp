@@ -99,6 +99,54 @@ TEST(Skew, completion_is_what_is_done_of_later_ticks_when_the_last_step_of_the_w
   EXPECT_EQ(figures.completion, (std::vector<double>{0.5, 0.5, 0.5, 0, 0}));
 }
 
+TEST(Skew, completion_of_nodes_that_see_themselves_is_told_once_their_clocks_are_known) {
+  // The run of the test above; the second clock is 1,000,000 ahead.
+  constexpr Nanos kAhead = 1'000'000;
+  SkewObserver first({.keeps_units = true});
+  SkewObserver second({.keeps_units = true, .first_node = 1});
+  work(first, {0, 0}, step_own, 0, 1, 1);
+  work(second, {1, 0}, step_own, 0, 1, kAhead + 1);
+  work(first, {0, 0}, step_own, 1, 99, 100);
+  work(second, {1, 0}, step_own, 1, 1, kAhead + 2);
+  for (Tick t = 2; t < 7; ++t) {
+    work(second, {1, 0}, step_own, t, 1, kAhead + (t == 4 ? 100 : 10 * t + (t > 4 ? 100 : 0)));
+    work(first, {0, 0}, step_own, t, 1, 200 + t);
+  }
+  SkewObserver all({.n_nodes = 2, .keeps_units = true});
+  all.add(first.pack());
+  all.add(second.pack());
+  const SkewFigures before = all.figures();
+  EXPECT_EQ(before.computation.worst, 1);
+  EXPECT_TRUE(before.completion.empty());
+  all.add_units(first.pack_units(1), 0);
+  all.add_units(second.pack_units(1), kAhead);
+  EXPECT_EQ(all.figures().completion, (std::vector<double>{0.5, 0.5, 0.5, 0, 0}));
+}
+
+TEST(Skew, completion_is_told_after_a_tick_of_which_all_nodes_have_kept_all) {
+  SkewObserver first({.keeps_units = true});
+  SkewObserver second({.keeps_units = true, .first_node = 1, .n_units_max = 9});
+  SkewObserver none({.keeps_units = true, .first_node = 1, .n_units_max = 1});
+  for (Tick t = 0; t < 20; ++t) {
+    work(first, {0, 0}, step_own, t, t == 2 ? 20 : 10, 100 * t + 10);
+    for (SkewObserver* node : {&second, &none})
+      work(*node, {1, 0}, step_own, t, t == 12 ? 500 : 10, 100 * t + 10);
+  }
+  const auto told = [&](const SkewObserver& other) {
+    SkewObserver all({.n_nodes = 2, .keeps_units = true});
+    all.add(first.pack());
+    all.add(other.pack());
+    const SkewFigures before = all.figures();
+    EXPECT_EQ(before.computation.worst, 12);
+    all.add_units(first.pack_units(before.completion_tick), 0);
+    all.add_units(other.pack_units(before.completion_tick), 0);
+    return all.figures();
+  };
+  EXPECT_EQ(told(second).completion_tick, 2);
+  EXPECT_EQ(told(second).completion, std::vector<double>(5, 0));
+  EXPECT_TRUE(told(none).completion.empty());
+}
+
 TEST(Skew, the_worst_tick_has_five_after_it_if_any_has) {
   SkewObserver skew({2, 1, 0, true});
   for (Tick t = 0; t < 7; ++t) {
@@ -126,7 +174,8 @@ TEST(Skew, units_beyond_the_limit_make_no_completion_of_what_is_left) {
   }
   const SkewFigures figures = skew.figures();
   EXPECT_EQ(figures.n_ticks, 20U);
-  EXPECT_EQ(figures.computation.worst, 2);
+  EXPECT_EQ(figures.computation.worst, 9);
+  EXPECT_EQ(figures.completion_tick, 2);
   EXPECT_EQ(figures.completion, std::vector<double>(5, 0));
   SkewObserver none({.n_nodes = 2, .keeps_units = true, .n_units_max = 2});
   for (Tick t = 0; t < 4; ++t)

@@ -331,7 +331,7 @@ std::string skew_lines(const tick::SkewFigures& skew, tick::Tick n_ticks) {
         *absorbed > 0 ? fmt::format("{:.1f} %", 100 * *absorbed) : std::string("none"));
   }
   if (skew.completion.empty()) return text;
-  text += fmt::format("skew: when tick {} was done,", skew.computation.worst);
+  text += fmt::format("skew: when tick {} was done,", skew.completion_tick);
   for (const double share : skew.completion)
     text += fmt::format(" {:.1f} %{}", 100 * share, &share == &skew.completion.back() ? "" : ",");
   return text + fmt::format(" of the steps of the {} after it were too\n",
@@ -362,7 +362,7 @@ void put_skew(io::JsonWriter& json, const tick::SkewFigures& skew) {
   put_imbalance(json, skew.computation, stride);
   json.key("communication");
   put_imbalance(json, skew.communication, stride);
-  json.key("completion").begin_array();
+  json.field("completion_tick", skew.completion_tick).key("completion").begin_array();
   for (const double share : skew.completion)
     json.value(share);
   json.end_array().end_object();

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "rubato/core/clocks.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/core/placement.hpp"
 #include "rubato/core/signals.hpp"
@@ -183,16 +184,40 @@ struct RealRun {
   std::unique_ptr<tick::Problem> problem;
 };
 
-// What each node has seen of itself, at node 0. Collective.
+// Whether the clocks of all nodes are known well enough to tell what of a tick was done at a moment: by
+// two nodes, each of which is known against node 0, after the run.
+bool tells_ticks(const std::vector<core::ClockOffset>& clocks, const tick::SkewFigures& figures) {
+  constexpr double kOfATick = 0.1;
+  constexpr double kDrift = 20e-6;
+  const double span = figures.span_s * 1e9;
+  const double most = kOfATick * span / static_cast<double>(figures.n_ticks);
+  return std::ranges::all_of(clocks, [&](const core::ClockOffset& clock) {
+    return clock.error == 0 || 2 * (static_cast<double>(clock.error) + kDrift * span) <= most;
+  });
+}
+
+// What each node has seen of itself, at node 0, and then of its steps around the worst tick. Collective.
 void gather_skew(const RunRequest& request, const RealRun& run, RunOutcome& outcome) {
   if (!run.skew) return;
   core::NodeHost& host = run.job->host();
   const std::vector<Bytes> parts = host.gather(run.skew->pack());
+  tick::SkewObserver all({host.shape().n_nodes, 1, begin_of(request), true});
   host.agree([&] {
     if (outcome.node != 0) return;
-    tick::SkewObserver all({host.shape().n_nodes, 1, begin_of(request)});
     for (const Bytes& part : parts)
       all.add(part);
+    outcome.skew = all.figures();
+  });
+  Writer worst;
+  if (outcome.skew) worst.put(outcome.skew->completion_tick);
+  const Bytes asked = host.broadcast(worst.take());
+  const std::vector<Bytes> units =
+      host.gather(run.skew->pack_units(Reader(asked).get<tick::Tick>()));
+  const std::vector<core::ClockOffset> clocks = core::measure_clocks(host);
+  host.agree([&] {
+    if (outcome.node != 0 || !tells_ticks(clocks, *outcome.skew)) return;
+    for (std::size_t node = 0; node < units.size(); ++node)
+      all.add_units(units[node], clocks[node].ahead);
     outcome.skew = all.figures();
   });
 }
@@ -302,11 +327,14 @@ RunOutcome execute_here(tick::App& app, const RunRequest& request, std::ostream&
   }
   if (shows_skew(request, fabric->n_nodes())) {
     const auto n_processors = static_cast<std::uint32_t>(core::allowed_processors().size());
+    const std::uint32_t n_cores = std::max({request.n_cores, n_processors, 1U});
     run.skew.emplace(
         tick::SkewObserver::Options{
-            .n_cores = std::max({request.n_cores, n_processors, 1U}),
+            .n_cores = n_cores,
             .begin = begin_of(request),
+            .keeps_units = true,
             .first_node = outcome.node,
+            .n_units_max = n_cores * tick::SkewObserver::kUnitsOfCoreMax,
             .n_ticks_max = tick::SkewObserver::ticks_max(fabric->n_nodes())},
         run.trace.get());
     options.observer = &*run.skew;
