@@ -153,6 +153,8 @@ ExitCode run(CompareOptions options, ChosenModel& model, bool single_model,
       context.out << "\nticks/s of each round\n" << rounds_table(comparison).to_text(style);
     }
   }
+  if (const std::string line = absorbed_line(comparison); !line.empty())
+    context.err << line << "\n";
   context.err << fmt::format("{} on {} {}, {} ticks, {}: {}\n", model.app().name(), options.n_nodes,
                              options.real ? "processes" : "virtual nodes", options.ticks,
                              options.profile.empty() ? "none" : options.profile,

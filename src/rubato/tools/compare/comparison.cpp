@@ -77,6 +77,15 @@ const PolicyRounds& Comparison::fastest() const {
       policies, {}, [](const PolicyRounds& each) { return each.ticks_per_second().mean; });
 }
 
+std::optional<double> Comparison::absorbed(const PolicyRounds& policy) const {
+  const auto comtick = std::ranges::find(policies, "comtick", &PolicyRounds::system);
+  if (comtick == policies.end()) return std::nullopt;
+  const double of_comtick = 1 / comtick->ticks_per_second().mean;
+  const double waits = of_comtick * comtick->waiting_share().mean;
+  if (waits <= 0) return std::nullopt;
+  return (of_comtick - 1 / policy.ticks_per_second().mean) / waits;
+}
+
 bool Comparison::equal() const {
   const Round& first = policies.front().rounds.front();
   return std::ranges::all_of(policies, [&](const PolicyRounds& each) {
@@ -225,6 +234,16 @@ io::BarChart comparison_chart(const Comparison& comparison) {
   return chart;
 }
 
+std::string absorbed_line(const Comparison& comparison) {
+  std::string list;
+  for (const auto& each : comparison.policies) {
+    const std::optional<double> absorbed = comparison.absorbed(each);
+    if (!absorbed || !each.policy.pieces) continue;
+    list += fmt::format("{}{} {:.1f} %", list.empty() ? "" : ", ", each.name(), 100 * *absorbed);
+  }
+  return list.empty() ? "" : "skew absorbed, of what the cores of comtick wait for: " + list;
+}
+
 void put_comparison(io::JsonWriter& json, const Comparison& comparison) {
   json.begin_array();
   for (const auto& each : comparison.policies) {
@@ -239,7 +258,13 @@ void put_comparison(io::JsonWriter& json, const Comparison& comparison) {
         .field("waiting_share", each.waiting_share().mean)
         .field("messages", each.rounds.front().n_messages)
         .field("bytes", each.rounds.front().n_bytes)
-        .field("checksum", shown_checksum(each.rounds.front().checksum));
+        .field("checksum", shown_checksum(each.rounds.front().checksum))
+        .key("absorbed");
+    if (const std::optional<double> absorbed = comparison.absorbed(each)) {
+      json.value(*absorbed);
+    } else {
+      json.null();
+    }
     json.key("rounds").begin_array();
     for (const Round& round : each.rounds) {
       json.begin_object()

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,9 @@ struct Comparison {
   // Ratio of the mean throughputs.
   [[nodiscard]] double gain(const PolicyRounds& policy) const;
   [[nodiscard]] const PolicyRounds& fastest() const;
+  // Skew absorbed [AsyTick figure 9]: of the time a tick for which the cores of comtick wait, what this
+  // one takes less than comtick. Nothing where comtick is not compared, or waits for nothing.
+  [[nodiscard]] std::optional<double> absorbed(const PolicyRounds& policy) const;
   // Whether each run ended at the same tick with the same bits as the first one.
   [[nodiscard]] bool equal() const;
 };
@@ -96,6 +100,8 @@ inline constexpr const char* kDefaultPolicies =
 [[nodiscard]] io::BarChart comparison_chart(const Comparison& comparison);
 // An array with an object for each policy, raw rounds included.
 void put_comparison(io::JsonWriter& json, const Comparison& comparison);
+// What each system with pieces absorbs of the skew that comtick leaves, a line; "" where that is not known.
+[[nodiscard]] std::string absorbed_line(const Comparison& comparison);
 // "all 12 runs have the same bits, 5bd7.." or which policy differs.
 [[nodiscard]] std::string equality_line(const Comparison& comparison);
 

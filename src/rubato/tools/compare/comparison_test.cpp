@@ -36,6 +36,29 @@ TEST(Comparison, TellsGainsOverLocalWhereverItStands) {
   EXPECT_DOUBLE_EQ(comparison.policies[0].ticks_per_second().deviation, std::sqrt(8.0));
 }
 
+// A tick of comtick takes 100 ms, of which its cores wait 40.
+TEST(Comparison, WhatSystemsAbsorbIsOfWhatComtickWaitsFor) {
+  const auto round = [](double rate, double waiting) {
+    Round of = round_with(rate, 1);
+    of.waiting_share = waiting;
+    return of;
+  };
+  Comparison comparison;
+  comparison.policies = {{tick::System::parse("comtick").policy, {round(10, 0.4)}, "comtick"},
+                         {tick::System::parse("asytick").policy, {round(12.5, 0.2)}, "asytick"},
+                         {tick::Policy{}, {round(8, 0.5)}}};
+  EXPECT_NEAR(comparison.absorbed(comparison.policies[0]).value(), 0, 1e-9);
+  EXPECT_NEAR(comparison.absorbed(comparison.policies[1]).value(), 0.5, 1e-9);
+  EXPECT_NEAR(comparison.absorbed(comparison.policies[2]).value(), -0.625, 1e-9);
+  EXPECT_EQ(absorbed_line(comparison),
+            "skew absorbed, of what the cores of comtick wait for: asytick 50.0 %");
+  comparison.policies[0].rounds[0].waiting_share = 0;
+  EXPECT_FALSE(comparison.absorbed(comparison.policies[1]));
+  comparison.policies.erase(comparison.policies.begin());
+  EXPECT_FALSE(comparison.absorbed(comparison.policies[0]));
+  EXPECT_EQ(absorbed_line(comparison), "");
+}
+
 TEST(Comparison, NamesTheRunWithOtherBits) {
   Comparison comparison;
   comparison.policies = {{tick::Policy::parse("local"), {round_with(3, 1), round_with(5, 1)}},
@@ -109,6 +132,7 @@ TEST(CompareCommand, JsonHasTheRawRounds) {
   ASSERT_EQ(json.at("policies").size(), 2U);
   EXPECT_EQ(json.at("policies").at(1).at("policy"), "schedule(2)");
   EXPECT_EQ(json.at("policies").at(1).at("rounds").size(), 3U);
+  EXPECT_TRUE(json.at("policies").at(1).at("absorbed").is_null());
 }
 
 TEST(CompareCommand, KnowsTheSystemsAndAutoAndHowTheyShareWork) {
@@ -124,6 +148,11 @@ TEST(CompareCommand, KnowsTheSystemsAndAutoAndHowTheyShareWork) {
   EXPECT_EQ(policies.at(0).at("system"), "");
   EXPECT_EQ(policies.at(3).at("system"), "comtick");
   EXPECT_EQ(policies.at(3).at("policy"), "bulk");
+  EXPECT_EQ(policies.at(3).at("absorbed"), 0);
+  EXPECT_TRUE(policies.at(5).at("absorbed").is_number());
+  EXPECT_NE(answer.err.find("skew absorbed, of what the cores of comtick wait for: asytick "),
+            std::string::npos)
+      << answer.err;
   EXPECT_EQ(policies.at(5).at("policy"), "pieces(8)");
   EXPECT_EQ(policies.at(6).at("system"), "asytick-lend");
   for (const auto& each : policies)
