@@ -310,7 +310,7 @@ class CoreContext {
   // Ends the job: whoever runs has touched memory of core `of`, at `at`.
   void refuse_memory_of(CoreId of, const SourcePlace& at) const;
 
-  // The time, for figures and for what is due, no other decisions: of the host's clock; in virtual
+  // The time, for figures, for what is due and for who runs what: of the host's clock; in virtual
   // time, when this turn began, and what it has been charged with so far. From native work, too.
   [[nodiscard]] Nanos clock() const noexcept {
     if (options_.clock != nullptr) return options_.clock();

@@ -323,7 +323,10 @@ std::string CoreContext::without_stack() const {
   if (!tasks_.has_stack()) {
     text += "all " + std::to_string(tasks_.n_guarded_stacks()) +
             " guarded stacks are those of tasks that wait (StackPoolOptions::n_guarded_max, and "
-            "vm.max_map_count of this machine; small stacks have no such limit)";
+            "vm.max_map_count of this machine)";
+  } else if (!tasks_.has_small_stack()) {
+    text += "all " + std::to_string(tasks_.n_small_stacks()) +
+            " small stacks are those of tasks that wait (StackPoolOptions::n_small_max)";
   } else if (n_pooled() > 0 && levels_.least() > 0) {
     text += std::to_string(levels_.n()) +
             " iterations or pooled tasks wait, and no more of their level may (" +

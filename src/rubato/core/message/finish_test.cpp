@@ -1,3 +1,4 @@
+#include <array>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -555,20 +556,22 @@ TEST(Finish, AScopeThatCannotEndIsADeadlockWithTheNameOfWhoWaits) {
 }
 
 // All stacks are those of tasks that wait for one that has none.
-TEST(Finish, TasksThatWaitForStacksAreToldInADeadlock) {
+std::string text_without_stacks(StackClass of_class) {
   MessageOptions options;
-  options.tasks.stacks.n_guarded_max = 3;
+  options.tasks.stacks.n_guarded_max = of_class == StackClass::guarded ? 3 : 100;
+  options.tasks.stacks.n_small_max = 3;
   std::vector<std::unique_ptr<Node>> nodes;
-  static FullEmpty<int> cell;
+  static std::array<FullEmpty<int>, 2> cells;  // whoever waits is left there
+  FullEmpty<int>* const cell = &cells.at(static_cast<std::size_t>(of_class));
   std::string text = "no deadlock";
   try {
     simulate(
         1, 1, 1, options,
-        [](CoreContext& here) {
+        [of_class, cell](CoreContext& here) {
           here.finish([&] {
             for (int i = 0; i < 5; ++i)
-              here.spawn([] { static_cast<void>(cell.read_ff()); }, {"reader"});
-            here.spawn([] { cell.write_ef(1); }, {"writer"});
+              here.spawn([cell] { static_cast<void>(cell->read_ff()); }, {"reader", of_class});
+            here.spawn([cell] { cell->write_ef(1); }, {"writer", of_class});
           });
         },
         nodes);
@@ -576,10 +579,18 @@ TEST(Finish, TasksThatWaitForStacksAreToldInADeadlock) {
     text = error.what();
   }
   EXPECT_NE(text.find("deadlock"), std::string::npos) << text;
-  EXPECT_NE(text.find("tasks of core 0 cannot begin: all 3 guarded stacks are those of tasks that "
-                      "wait"),
-            std::string::npos)
-      << text;
+  return text;
+}
+
+TEST(Finish, TasksThatWaitForStacksAreToldInADeadlock) {
+  for (const auto& [of_class, name] :
+       {std::pair{StackClass::guarded, "guarded"}, std::pair{StackClass::small, "small"}}) {
+    const std::string text = text_without_stacks(of_class);
+    EXPECT_NE(text.find("tasks of core 0 cannot begin: all 3 " + std::string(name) +
+                        " stacks are those of tasks that wait"),
+              std::string::npos)
+        << text;
+  }
 }
 
 }  // namespace

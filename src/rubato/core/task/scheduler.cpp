@@ -205,7 +205,7 @@ Worker* Scheduler::worker_for_task() {
     Worker* worker = idle_[i];
     if (worker != nullptr) {
       idle_[i] = worker->next;
-    } else if (of_class == StackClass::small || stacks_.has_guarded()) {
+    } else if (of_class == StackClass::small ? stacks_.has_small() : stacks_.has_guarded()) {
       worker = new_worker(of_class);
     }
     if (worker == nullptr) continue;

@@ -219,14 +219,21 @@ class Scheduler {
   [[nodiscard]] std::string running_name() const;
   // True if run_some() would run something.
   [[nodiscard]] bool is_ready() const noexcept {
-    return head_ != tail_ || !queues_[1].empty() || (!queues_[0].empty() && has_stack());
+    return head_ != tail_ || (!queues_[1].empty() && has_small_stack()) ||
+           (!queues_[0].empty() && has_stack());
   }
   // A guarded one for another task.
   [[nodiscard]] bool has_stack() const noexcept {
     return idle_[0] != nullptr || stacks_.has_guarded();
   }
+  [[nodiscard]] bool has_small_stack() const noexcept {
+    return idle_[1] != nullptr || stacks_.has_small();
+  }
   [[nodiscard]] std::size_t n_guarded_stacks() const noexcept {
     return stacks_.n_guarded();
+  }
+  [[nodiscard]] std::size_t n_small_stacks() const noexcept {
+    return stacks_.n_small();
   }
   // Those that it may have if all schedulers of the process have equally many.
   [[nodiscard]] std::size_t n_stacks_share() const noexcept {

@@ -364,28 +364,41 @@ TEST(Scheduler, two_thousand_blocked_tasks_keep_what_is_on_their_stacks) {
   EXPECT_EQ(sum, std::uint64_t{8} * kTasks);
 }
 
-TEST(Scheduler, at_the_bound_of_guarded_stacks_tasks_wait_for_one) {
+// Ten tasks of that class, where there are three stacks of it.
+void expect_tasks_wait_for_stacks(StackClass of_class) {
   Scheduler::Options few = options();
-  few.stacks.n_guarded_max = 3;
+  few.stacks.n_guarded_max = few.stacks.n_small_max = 3;
   Scheduler tasks(few);
   std::vector<Worker*> waiting;
   int n_ended = 0;
   for (int i = 0; i < 10; ++i) {
-    tasks.spawn([&] {
-      waiting.push_back(&tasks.running());
-      tasks.suspend("a stack test");
-      ++n_ended;
-    });
+    tasks.spawn(
+        [&] {
+          waiting.push_back(&tasks.running());
+          tasks.suspend("a stack test");
+          ++n_ended;
+        },
+        {"waits", of_class});
   }
   for (int round = 0; round < 4; ++round) {
     static_cast<void>(tasks.run_some(10'000));
     EXPECT_LE(waiting.size(), 3U);
     EXPECT_EQ(tasks.figures().n_workers, 3U);
+    EXPECT_FALSE(round < 3 && waiting.size() == 3 && tasks.is_ready());
     for (Worker* worker : std::exchange(waiting, {}))
       tasks.wake(*worker);
   }
   static_cast<void>(tasks.run_some(10'000));
   EXPECT_EQ(n_ended, 10);
+  EXPECT_FALSE(tasks.is_ready());
+}
+
+TEST(Scheduler, at_the_bound_of_guarded_stacks_tasks_wait_for_one) {
+  expect_tasks_wait_for_stacks(StackClass::guarded);
+}
+
+TEST(Scheduler, at_the_bound_of_small_stacks_tasks_wait_for_one) {
+  expect_tasks_wait_for_stacks(StackClass::small);
 }
 
 TEST(Scheduler, one_task_can_drive_another_scheduler) {

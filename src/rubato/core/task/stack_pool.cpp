@@ -107,8 +107,7 @@ Stack StackPool::make(StackClass of_class) {
 
 Stack StackPool::make_guarded() {
   if (!has_guarded()) {
-    throw Error("stacks of tasks: all " + std::to_string(n_guarded_) +
-                    " guarded stacks are in use; small ones have no such limit",
+    throw Error("stacks of tasks: all " + std::to_string(n_guarded_) + " guarded stacks are in use",
                 ExitCode::failed);
   }
   const std::size_t n_bytes = page_bytes_ + options_.guarded_bytes;
@@ -132,6 +131,10 @@ Stack StackPool::make_guarded() {
 // One line more than asked for lies between two stacks, so that their upper ends, which are in use,
 // do not all fall into the same few sets of a cache.
 Stack StackPool::make_small() {
+  if (!has_small()) {
+    throw Error("stacks of tasks: all " + std::to_string(n_small_) + " small stacks are in use",
+                ExitCode::failed);
+  }
   const std::size_t stride = options_.small_bytes + kLine;
   if (next_small_ == nullptr || static_cast<std::size_t>(end_small_ - next_small_) < stride) {
     const std::size_t n_bytes = rounded(std::max(arena_bytes_, stride + kMargin), kHugePage);

@@ -31,6 +31,7 @@ struct StackPoolOptions {
   // (vm.max_map_count: two areas for each); some of them are each core's own, whatever others take.
   std::size_t n_guarded_max = 16'000;
   std::size_t small_bytes = std::size_t{4} << 10;
+  std::size_t n_small_max = SIZE_MAX;  // of a core; the kernel has no limit for them
 };
 
 class StackPool {
@@ -45,12 +46,13 @@ class StackPool {
   static constexpr std::size_t kLeast = 2048;
   static constexpr std::size_t kMost = std::size_t{1} << 30;
 
-  // A new stack; throws Error if the machine has no memory, or a guarded one is asked for beyond
-  // n_guarded_max.
+  // A new stack; throws Error if the machine has no memory, or one is asked for beyond n_guarded_max or
+  // n_small_max.
   [[nodiscard]] Stack make(StackClass of_class);
   [[nodiscard]] bool has_guarded() const noexcept {
     return n_guarded_ < options_.n_guarded_max && (n_guarded_ < n_own() || n_beyond_left() > 0);
   }
+  [[nodiscard]] bool has_small() const noexcept { return n_small_ < options_.n_small_max; }
   // Guarded stacks that a core may have however many others have: fewer where cores are so many that
   // these would be more than half of all, but one.
   static constexpr std::size_t kOwnMost = 32;

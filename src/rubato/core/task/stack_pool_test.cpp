@@ -127,10 +127,27 @@ TEST(StackPool, no_more_guarded_stacks_are_made_than_were_allowed) {
     static_cast<void>(pool.make(StackClass::guarded));
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "stacks of tasks: all 3 guarded stacks are in use; small ones have no such limit");
+    EXPECT_STREQ(error.what(), "stacks of tasks: all 3 guarded stacks are in use");
   }
   EXPECT_EQ(pool.n_guarded(), 3U);
+}
+
+TEST(StackPool, no_more_small_stacks_are_made_than_were_allowed) {
+  detail::StackPoolOptions options;
+  options.n_small_max = 2;
+  detail::StackPool pool(options);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(pool.has_small());
+    static_cast<void>(pool.make(StackClass::small));
+  }
+  EXPECT_FALSE(pool.has_small());
+  try {
+    static_cast<void>(pool.make(StackClass::small));
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "stacks of tasks: all 2 small stacks are in use");
+  }
+  EXPECT_EQ(pool.n_small(), 2U);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
