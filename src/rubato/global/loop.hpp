@@ -11,8 +11,9 @@
 // references.
 //
 // Each core gets its share of the iterations, and halves it until a task has `threshold` of them;
-// cores that have nothing left take from others. A body may wait in each iteration: meanwhile its
-// core runs the next ones.
+// cores that have nothing left take from others. Without a threshold a task whose iterations take long
+// leaves the rest to whoever has time. A body may wait in each iteration: meanwhile its core runs the
+// next ones.
 
 #include <algorithm>
 #include <cstdint>
@@ -31,12 +32,19 @@ struct LoopOptions {
 
 namespace detail {
 
+// A task that has run for so long lets others have of what is left.
+constexpr Nanos kTurnLong = 200 * kMicrosecond;
+// A task looks after a part of its iterations, and when it has run so many times as many.
+constexpr std::uint64_t kFirstLook = 64;
+constexpr std::uint64_t kLooks = 8;
+
 // Iterations that one task runs one after the other, in halves until they are few [Grappa 3.2].
 template <class Body, bool kBound>
 struct RangeTask {
   std::uint64_t begin;
   std::uint64_t end;
   std::uint64_t chunk;
+  std::uint64_t is_given;  // 1: somebody said how large tasks are
   PortablePlace at;
   [[no_unique_address]] Body body;
 
@@ -48,8 +56,27 @@ struct RangeTask {
       upper.spawn(here);
     }
     here.tasks().label_running("forall", at.place());
+    if (!kBound && mine.is_given == 0 && mine.end - mine.begin > 1) return mine.run_in_turn(here);
     for (std::uint64_t i = mine.begin; i < mine.end; ++i)
       mine.body(i);
+  }
+  // Until that takes long: the rest are tasks again. Others get none of a task that runs, and nobody is
+  // answered meanwhile; but while a body waits.
+  void run_in_turn(CoreContext& here) const {
+    const Nanos from = here.clock();
+    std::uint64_t n = std::max<std::uint64_t>((end - begin) / kFirstLook, 1);
+    std::uint64_t i = begin;
+    while (true) {
+      for (const std::uint64_t stop = i + std::min(end - i, n); i < stop; ++i)
+        body(i);
+      if (i == end) return;
+      n = (i - begin) * (kLooks - 1);
+      if (here.clock() - std::max(from, here.now()) >= kTurnLong) break;
+    }
+    RangeTask rest = *this;
+    rest.begin = i;
+    rest.chunk = (end - i + 1) / 2;
+    rest.spawn(here);
   }
   void spawn(CoreContext& here) const {
     if constexpr (kBound) {
@@ -81,7 +108,8 @@ void start_range(CoreContext& here, std::uint64_t begin, std::uint64_t end, cons
   if (begin >= end) return;
   std::uint64_t chunk = options.threshold;
   if (chunk == 0) chunk = std::clamp<std::uint64_t>((end - begin) / kChunksLeast, 1, kChunkMost);
-  RangeTask<Body, kBound>{begin, end, chunk, at, body}.spawn(here);
+  RangeTask<Body, kBound>{begin, end, chunk, options.threshold != 0 ? 1U : 0U, at, body}.spawn(
+      here);
 }
 
 template <class Body>

@@ -82,7 +82,40 @@ TEST(Program, ADeadlockOfManyTasksNamesEightOfANodeAndSaysHowManyMoreThereAre) {
   EXPECT_NE(text.find("and 12 more tasks"), std::string::npos) << text;
 }
 
-// All of the time is in the first part of the range, which is of one core at first.
+// All of the time is in the first part of the range, which is of one core at first. How long that
+// takes, over an even share of it.
+double unevenness(std::uint32_t n_nodes, std::uint64_t n_iterations, LoopOptions loop) {
+  static std::uint64_t n_long;
+  SimulateOptions options;
+  options.n_nodes = n_nodes;
+  options.n_cores = 2;
+  options.program.bytes_a_core = kTestBytesACore;
+  n_long = n_iterations / (2 * n_nodes);
+  const auto run = simulate(
+      [&] {
+        const auto body = [](std::uint64_t i) {
+          if (i < n_long) CoreContext::here().charge(kMillisecond);
+        };
+        forall(0, n_iterations, body, loop);
+      },
+      options);
+  return static_cast<double>(run.wall) / static_cast<double>(n_long / (2 * n_nodes) * kMillisecond);
+}
+
+TEST(Program, IterationsThatTakeLongAreCutFinerThanOthers) {
+  for (const std::uint32_t n_nodes : {2U, 4U, 8U}) {
+    for (const std::uint64_t n_iterations : {4'096U, 16'384U}) {
+      SCOPED_TRACE(std::to_string(n_nodes) + " nodes, " + std::to_string(n_iterations));
+      const double cut = unevenness(n_nodes, n_iterations, {});
+      EXPECT_LT(cut, 1.1 * unevenness(n_nodes, n_iterations, {1}));
+      EXPECT_LT(cut, n_iterations / n_nodes >= 2'048 ? 1.3 : 2.0);
+    }
+    EXPECT_LT(unevenness(n_nodes, 131'072, {}), 1.1) << n_nodes << " nodes";
+  }
+  // Who says how large they are has them so.
+  EXPECT_GT(unevenness(8, 16'384, {16}), 2);
+}
+
 TEST(Program, IterationsOfARangeGoToWhoeverHasNothingLeft) {
   constexpr std::uint64_t kIterations = 4'096;
   constexpr std::uint64_t kCores = 8;
