@@ -43,6 +43,8 @@ TEST(Policy, an_unknown_term_names_the_nearest) {
   EXPECT_NE(refusal("pieces(x)").find("one whole number"), std::string::npos);
   EXPECT_NE(refusal("pieces(0)").find("D >= 1"), std::string::npos);
   EXPECT_NE(refusal("pieces+replicate(1,2)").find("pieces(D) stands alone"), std::string::npos);
+  for (const char* text : {"schedule(-1)", "d-1", "k2m3d-1", "pieces(-1)"})
+    EXPECT_NE(refusal(text).find("D >= "), std::string::npos) << text;
   EXPECT_NE(refusal("bulk+schedule(1)").find("bulk stands alone"), std::string::npos);
 }
 

@@ -102,7 +102,7 @@ TEST(Forecast, is_near_what_the_engine_takes) {
   }
   const Forecast forecast(input);
   double local = 0;
-  for (const char* text : {"local", "schedule(6)", "k1m1d6"}) {
+  for (const char* text : {"local", "schedule(6)", "k1m1d6", "pieces(6)"}) {
     const Policy policy = Policy::parse(text);
     ASSERT_TRUE(forecast.can(policy));
     double simulated = 0;
@@ -114,6 +114,7 @@ TEST(Forecast, is_near_what_the_engine_takes) {
           static_cast<double>(simulate(problem, policy, kTicks, options).wall) / kTicks / 2;
     }
     const double ratio = forecast.tick_time(policy, false) / simulated;
+    RecordProperty(text, std::to_string(ratio));
     EXPECT_GT(ratio, 0.6) << text;
     EXPECT_LT(ratio, 1.4) << text;
     if (local == 0) local = forecast.tick_time(policy, false);
