@@ -21,7 +21,7 @@ std::string boot_id() {
 }
 
 std::string clock_name() {
-  const std::string boot = boot_id();
+  std::string boot = boot_id();
   struct stat space {};  // may shift the clock
   if (boot.empty() || ::stat("/proc/self/ns/time", &space) != 0) return boot;
   return boot + " " + std::to_string(space.st_ino);
