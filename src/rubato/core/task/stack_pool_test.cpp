@@ -114,40 +114,33 @@ TEST(StackPool, sizes_are_rounded_up_to_pages_and_lines) {
   EXPECT_GE(second.low, first.top());
 }
 
-TEST(StackPool, no_more_guarded_stacks_are_made_than_were_allowed) {
+// Of three guarded stacks or two small ones.
+void expect_no_more_than(StackClass of_class, int n_most, const char* refusal) {
   detail::StackPoolOptions options;
   options.n_guarded_max = 3;
-  detail::StackPool pool(options);
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_TRUE(pool.has_guarded());
-    static_cast<void>(pool.make(StackClass::guarded));
-  }
-  EXPECT_FALSE(pool.has_guarded());
-  try {
-    static_cast<void>(pool.make(StackClass::guarded));
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "stacks of tasks: all 3 guarded stacks are in use");
-  }
-  EXPECT_EQ(pool.n_guarded(), 3U);
-}
-
-TEST(StackPool, no_more_small_stacks_are_made_than_were_allowed) {
-  detail::StackPoolOptions options;
   options.n_small_max = 2;
   detail::StackPool pool(options);
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(pool.has_small());
-    static_cast<void>(pool.make(StackClass::small));
+  const auto has_one = [&] {
+    return of_class == StackClass::small ? pool.has_small() : pool.has_guarded();
+  };
+  for (int i = 0; i < n_most; ++i) {
+    EXPECT_TRUE(has_one());
+    static_cast<void>(pool.make(of_class));
   }
-  EXPECT_FALSE(pool.has_small());
+  EXPECT_FALSE(has_one());
   try {
-    static_cast<void>(pool.make(StackClass::small));
+    static_cast<void>(pool.make(of_class));
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "stacks of tasks: all 2 small stacks are in use");
+    EXPECT_STREQ(error.what(), refusal);
   }
-  EXPECT_EQ(pool.n_small(), 2U);
+  const std::size_t n_made = of_class == StackClass::small ? pool.n_small() : pool.n_guarded();
+  EXPECT_EQ(n_made, static_cast<std::size_t>(n_most));
+}
+
+TEST(StackPool, no_more_stacks_of_a_class_are_made_than_were_allowed) {
+  expect_no_more_than(StackClass::guarded, 3, "stacks of tasks: all 3 guarded stacks are in use");
+  expect_no_more_than(StackClass::small, 2, "stacks of tasks: all 2 small stacks are in use");
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
