@@ -1,8 +1,6 @@
 #include "rubato/core/clocks.hpp"
 
 #include <algorithm>
-#include <string>
-#include <utility>
 
 #include "rubato/base/bytes.hpp"
 #include "rubato/base/time.hpp"

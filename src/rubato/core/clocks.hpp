@@ -17,7 +17,7 @@ struct ClockOffset {
 
 // Collective, blocking, between runs. [nodes] at node 0, nothing elsewhere. Processes of one machine have
 // one clock; else by the quickest of some round trips, of which `error` is half: it is that of the slowest
-// node, since node 0 waits for all.
+// node, since node 0 waits for all. `mine` names this node's clock; "" is like no other's.
 [[nodiscard]] std::vector<ClockOffset> measure_clocks(NodeHost& host,
                                                       const std::string& mine = clock_name());
 

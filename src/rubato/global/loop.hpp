@@ -33,7 +33,7 @@ struct LoopOptions {
 namespace detail {
 
 // A task that has run for so long lets others have of what is left.
-constexpr Nanos kTurnLong = 200 * kMicrosecond;
+constexpr Nanos kTaskLong = 200 * kMicrosecond;
 // A task looks after a part of its iterations, and when it has run so many times as many.
 constexpr std::uint64_t kFirstLook = 64;
 constexpr std::uint64_t kLooks = 8;
@@ -71,7 +71,7 @@ struct RangeTask {
         body(i);
       if (i == end) return;
       n = (i - begin) * (kLooks - 1);
-      if (here.clock() - std::max(from, here.now()) >= kTurnLong) break;
+      if (here.clock() - std::max(from, here.now()) >= kTaskLong) break;
     }
     RangeTask rest = *this;
     rest.begin = i;
