@@ -201,9 +201,11 @@ void Dataflow::push_own(RegionId region, Tick t) {
   Lane& lane = lanes_[lane_of(region)];
   const Tick depth = plan_.regions[region].depth;
   const Tick from = depth > 0 ? t - t % plan_.skew : t;
-  const Tick urgency = plan_.policy.pieces ? piece_urgency(region, t) : from + depth;
+  const Tick urgency = plan_.in_blocks       ? plan_.block_end(t)
+                       : plan_.policy.pieces ? piece_urgency(region, t)
+                                             : from + depth;
   const Ready unit{urgency, t, region};
-  if (plan_.neighbours.empty()) {
+  if (plan_.neighbours.empty() && (!plan_.in_blocks || urgency <= lane.end)) {
     lane.fresh.push_back(unit);
   } else {
     lane.ready.push(unit);
@@ -283,16 +285,12 @@ void Dataflow::run(const core::Work& work, std::uint32_t core) {
   if (work.kind == offer_help) return;
   if (work.detail == nullptr) {
     store_.step(work.index, work.tick, core);
-    if (own_step_ && work.kind == step_own) own_step_(work.index, work.tick + 1);
+    if (work.kind == step_own) tell_followers(work.index, work.tick + 1);
     return;
   }
   Job& job = *static_cast<Job*>(work.detail);
   if (work.kind == step_own || work.kind == step_replica) {
-    for (std::size_t i = 0; i < job.chain.size(); ++i) {
-      const Tick t = work.tick + static_cast<Tick>(i);
-      store_.step(job.chain[i], t, core);
-      if (own_step_ && work.kind == step_own) own_step_(job.chain[i], t + 1);
-    }
+    run_steps(work, job, core);
     return;
   }
   if (work.kind == interact_own) {
@@ -314,6 +312,29 @@ void Dataflow::run(const core::Work& work, std::uint32_t core) {
   }
 }
 
+// One after the other where somebody wants to see a version among them: once all are done, others may
+// lie in its place.
+void Dataflow::run_steps(const core::Work& work, const Job& job, std::uint32_t core) {
+  const Tick last = std::ranges::max(job.ticks);
+  bool wanted = false;
+  for (Tick t = job.tick; t <= last; ++t)
+    wanted |= std::ranges::any_of(followers_, [t](const Follower& f) { return f.wants(t + 1); });
+  if (!wanted || work.kind != step_own) {
+    store_.step_all(job.chain, job.ticks, core);
+    return;
+  }
+  for (std::size_t i = 0; i < job.chain.size(); ++i) {
+    store_.step(job.chain[i], job.ticks[i], core);
+    tell_followers(job.chain[i], job.ticks[i] + 1);
+  }
+}
+
+void Dataflow::tell_followers(RegionId region, Tick t) const {
+  for (const Follower& follower : followers_) {
+    if (follower.wants(t)) follower.f(region, t);
+  }
+}
+
 void Dataflow::prefetch(const core::Work& work, std::uint32_t core) const {
   prefetch_for_write(&end_);
   prefetch_for_write(&free_jobs_);
@@ -323,7 +344,7 @@ void Dataflow::prefetch(const core::Work& work, std::uint32_t core) const {
   const std::size_t n_steps = job == nullptr ? 1 : job->chain.size();
   prefetch_for_write(&counts_[slot(work.tick + 1)]);
   for (std::size_t i = 0; i < n_steps; ++i) {
-    const Tick t = work.tick + static_cast<Tick>(i) + 1;
+    const Tick t = (job == nullptr ? work.tick : job->ticks[i]) + 1;
     const RegionId region = job == nullptr ? work.index : job->chain[i];
     // The units of its readers, too: most are beside it.
     prefetch_for_write(&cell(region, t));
@@ -347,7 +368,7 @@ Nanos Dataflow::cost(const core::Work& work) const {
     return store_.copy_cost(job.bytes.size());
   Nanos sum = 0;
   for (std::size_t i = 0; i < job.chain.size(); ++i) {
-    sum += store_.step_cost(job.chain[i], work.tick + static_cast<Tick>(i));
+    sum += store_.step_cost(job.chain[i], job.ticks[i]);
   }
   return sum;
 }
@@ -373,9 +394,8 @@ void Dataflow::on_finished(core::Port& port, const core::Work& work) {
       break;
     case step_own:
       if (Job* job = static_cast<Job*>(work.detail); job != nullptr) {
-        for (std::size_t i = 0; i < job->chain.size(); ++i) {
-          finish_own(port, job->chain[i], work.tick + static_cast<Tick>(i) + 1);
-        }
+        for (std::size_t i = 0; i < job->chain.size(); ++i)
+          finish_own(port, job->chain[i], job->ticks[i] + 1);
         drop_job(job);
       } else {
         finish_own(port, work.index, work.tick + 1);
@@ -384,7 +404,7 @@ void Dataflow::on_finished(core::Port& port, const core::Work& work) {
     case step_replica:
       if (Job* job = static_cast<Job*>(work.detail); job != nullptr) {
         for (std::size_t i = 0; i < job->chain.size(); ++i)
-          finish_replica(job->chain[i], work.tick + static_cast<Tick>(i) + 1);
+          finish_replica(job->chain[i], job->ticks[i] + 1);
         drop_job(job);
       } else {
         finish_replica(work.index, work.tick + 1);

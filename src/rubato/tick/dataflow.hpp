@@ -97,19 +97,13 @@ class Dataflow final : public TickEngine {
   Dataflow(const Plan& plan, Store& store, Options options);
   ~Dataflow() override;
 
-  // Calls f(region, t) right after an own region was stepped to t, on the core that did it and
-  // without the lock, before any other unit may see or overwrite that version: for output, which
-  // reads it in place. May throw Error, as a step. Those that are added are called one after the
-  // other. Before the run.
-  void on_own_step(std::function<void(RegionId, Tick)> f) {
-    if (!own_step_) {
-      own_step_ = std::move(f);
-      return;
-    }
-    own_step_ = [first = std::move(own_step_), then = std::move(f)](RegionId region, Tick t) {
-      first(region, t);
-      then(region, t);
-    };
+  // Calls f(region, t) right after an own region was stepped to a tick t that wants(t) is true of, on
+  // the core that did it and without the lock, before any other unit may see or overwrite that
+  // version: for output, which reads it in place. May throw Error, as a step. Those that are added are
+  // called one after the other. Before the run; what wants() says of a tick no longer changes once a
+  // step to it has begun.
+  void on_own_step(std::function<bool(Tick)> wants, std::function<void(RegionId, Tick)> f) {
+    followers_.push_back({std::move(wants), std::move(f)});
   }
   void hold(Tick t) override { hold_ = t; }
   // Segments; all of them as events. gate(): the run may be cut again at tick t: own regions are not
@@ -122,8 +116,7 @@ class Dataflow final : public TickEngine {
   void arrive(RegionId region);
   // The end of the run may have become known through another segment.
   void note_end(core::Port& port);
-  // The regions that a work of own steps takes one tick on, one after the other, the i-th of them
-  // from i ticks after the work's.
+  // The regions that a work of own steps takes a tick on, one after the other; some several times.
   [[nodiscard]] static std::span<const RegionId> stepped_by(const core::Work& work);
   // Of a work that takes a step back: how long that took where it was run.
   [[nodiscard]] static Nanos time_elsewhere(const core::Work& work) {
@@ -207,11 +200,13 @@ class Dataflow final : public TickEngine {
 
   // Own regions have a home lane, and a core prefers its own lane, so that cells stay in its cache.
   // A node without neighbours has no urgency: units that become ready go to `fresh`, and the newest
-  // is taken first, which walks through a row of tiles as a skewed wavefront, several ticks deep.
+  // is taken first, which walks through a row of tiles as a skewed wavefront, several ticks deep. Where
+  // it goes block by block of ticks, those of later blocks than the lane is at wait in `ready`.
   struct alignas(64) Lane {
     ReadyHeap ready;
     std::vector<Ready> gated;  // beyond the limit when they were looked at
     std::vector<Ready> fresh;
+    Tick end = 0;  // of Plan::in_blocks: of the last block of which a unit was taken from `ready`
   };
 
   // What the i-th source of a neighbour produced at a tick, or what it gets of this node's.
@@ -258,8 +253,11 @@ class Dataflow final : public TickEngine {
   struct Job {
     std::uint32_t neighbour = 0;
     Tick tick = 0;
-    Bytes bytes;                      // header and payload
-    std::vector<RegionId> chain;      // of steps: region chain[i] from tick + i to tick + i + 1
+    Bytes bytes;                  // header and payload
+    std::vector<RegionId> chain;  // of steps: region chain[i] from ticks[i] to ticks[i] + 1
+    std::vector<Tick> ticks;
+    // Of own steps: where in the chain each diagonal of a wavefront begins, all with the job's tick.
+    std::vector<std::size_t> diagonals;
     std::vector<std::uint8_t> fresh;  // of an unpack
     std::vector<Fragment> fragments;  // of a message of policy pieces
     // Of a step that may be lent, and of those that were.
@@ -267,6 +265,11 @@ class Dataflow final : public TickEngine {
     bool is_lent = false;
     Nanos least = 0;  // virtual time
     Nanos time = 0;   // where it ran; of a step that is run for a neighbour in virtual time
+  };
+  // Of own steps (on_own_step()).
+  struct Follower {
+    std::function<bool(Tick)> wants;
+    std::function<void(RegionId, Tick)> f;
   };
   // The asynchronous part of the next unit of an own region.
   struct Part {
@@ -348,11 +351,16 @@ class Dataflow final : public TickEngine {
   [[nodiscard]] bool take_own(std::uint32_t core, core::Work& work);
   [[nodiscard]] bool take_fresh(Lane& lane, Tick limit, Ready& unit);
   [[nodiscard]] const Ready* first_of(Lane& lane, Tick limit);
-  [[nodiscard]] Lane* first_own(Tick limit);
+  [[nodiscard]] Lane* first_own(Tick limit, Lane& home);
   void start_own(const Ready& unit, Tick limit, core::Work& work);
   void start_replica(RegionId region, Tick t, core::Work& work);
   void finish_own(core::Port& port, RegionId region, Tick t);
+  void run_steps(const core::Work& work, const Job& job, std::uint32_t core);
+  void tell_followers(RegionId region, Tick t) const;
   void finish_replica(RegionId region, Tick t);
+  void add_diagonal(Job& job, const Ready& unit, Tick last);
+  void add_diagonals_beside(Job& job, const Ready& unit, Tick last);
+  [[nodiscard]] std::size_t n_made(const Job& job, RegionId region, Tick t) const;
   [[nodiscard]] std::uint32_t lane_of(RegionId region) const noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{region} * lanes_.size() / plan_.n_own);
   }
@@ -378,7 +386,7 @@ class Dataflow final : public TickEngine {
   BitSet outgoing_;                 // links with fragments that are to be packed
   std::vector<std::vector<std::uint32_t>> source_links_;  // [n_own] neighbours it is packed for
   std::vector<std::uint32_t> neighbour_of_;               // [node]; kNobody: it is none
-  std::function<void(RegionId, Tick)> own_step_;
+  std::vector<Follower> followers_;
 
   // What each event writes is together, on lines that nothing else is read from.
   alignas(64) Tick end_;

@@ -217,8 +217,8 @@ void Dataflow::step_or_lend(const core::Work& work, Job& job, std::uint32_t core
   job.is_lent = store_.step_or_lend(work.index, work.tick, core, job.least, out);
   if (job.is_lent) {
     job.bytes = out.take();
-  } else if (own_step_) {
-    own_step_(work.index, work.tick + 1);
+  } else {
+    tell_followers(work.index, work.tick + 1);
   }
 }
 
@@ -232,7 +232,7 @@ void Dataflow::run_loan(const core::Work& work, Job& job, std::uint32_t core) {
   if (work.kind == take_back) {
     job.time = loan_header(job.bytes).took;
     store_.take_back(work.index, work.tick, payload, core);
-    if (own_step_) own_step_(work.index, work.tick + 1);
+    tell_followers(work.index, work.tick + 1);
     return;
   }
   Writer out;

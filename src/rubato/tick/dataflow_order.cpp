@@ -14,7 +14,9 @@ Tick Dataflow::complete_tick() const noexcept {
 // The last tick that own units may step now.
 Tick Dataflow::own_limit() const noexcept {
   Tick limit = std::min(end_, stop_.limit()) - 1;
-  limit = std::min(limit, complete_tick() + plan_.ahead());
+  const Tick complete = complete_tick();
+  limit = std::min(limit, plan_.in_blocks ? plan_.block_end(complete) + plan_.skew - 1
+                                          : complete + plan_.ahead());
   // All versions stay below floor + window - 1, so that the fragment after any of them has a slot.
   limit = std::min({limit, floor_ + window_ - 3, std::min(hold_, gate_) - 1});
   if (plan_.policy.barrier) limit = std::min(limit, barrier_.released());
@@ -44,7 +46,8 @@ bool Dataflow::find_work(std::uint32_t core, core::Work& work) {
   if (own_min_ >= end_ && ready_packs_.empty()) return false;
   bool taken = take_unpack(work) || take_pack(work);
   if (!taken) {
-    Lane* own = ready_replica_.empty() ? nullptr : first_own(own_limit());
+    Lane& home = lanes_[core % lanes_.size()];
+    Lane* own = ready_replica_.empty() ? nullptr : first_own(own_limit(), home);
     const bool replica_first =
         !ready_replica_.empty() &&
         (own == nullptr || own->ready.top().urgency >= ready_replica_.top().urgency);
@@ -85,8 +88,9 @@ const Dataflow::Ready* Dataflow::first_of(Lane& lane, Tick limit) {
   return nullptr;
 }
 
-// The lane of the most urgent unit that the limit allows; it is on top. Null if there is none.
-Dataflow::Lane* Dataflow::first_own(Tick limit) {
+// The lane of the most urgent unit that the limit allows; it is on top. Without neighbours the home lane
+// is in the own cache, and if it has one that is it. Null if there is none.
+Dataflow::Lane* Dataflow::first_own(Tick limit, Lane& home) {
   if (limit > gated_limit_) {
     for (Lane& lane : lanes_) {
       for (const Ready& unit : lane.gated)
@@ -95,6 +99,7 @@ Dataflow::Lane* Dataflow::first_own(Tick limit) {
     }
   }
   gated_limit_ = limit;
+  if (plan_.neighbours.empty() && first_of(home, limit) != nullptr) return &home;
   Lane* first = nullptr;
   for (Lane& lane : lanes_) {
     const Ready* unit = first_of(lane, limit);
@@ -153,17 +158,18 @@ bool Dataflow::take_own(std::uint32_t core, core::Work& work) {
     start_own(unit, limit, work);
     return true;
   }
-  Lane* lane = first_own(limit);
-  if (lane != nullptr) {
-    // Without neighbours nothing is urgent, and the own lane is in the own cache.
-    if (plan_.neighbours.empty() && !home.ready.empty()) lane = &home;
-    unit = lane->ready.top();
-    lane->ready.pop();
+  Lane* lane = first_own(limit, home);
+  // What another core has begun of a block comes before what it has not.
+  const bool others_first = lane == nullptr || (plan_.in_blocks && lane != &home);
+  for (Lane& other : lanes_) {
+    if (!others_first || !take_fresh(other, limit, unit)) continue;
     start_own(unit, limit, work);
     return true;
   }
-  for (Lane& other : lanes_) {
-    if (!take_fresh(other, limit, unit)) continue;
+  if (lane != nullptr) {
+    unit = lane->ready.top();
+    lane->ready.pop();
+    if (plan_.in_blocks) lane->end = std::max(lane->end, plan_.block_end(unit.tick));
     start_own(unit, limit, work);
     return true;
   }
@@ -181,8 +187,8 @@ bool Dataflow::take_fresh(Lane& lane, Tick limit, Ready& unit) {
   return false;
 }
 
-// Where tiles are cut for a wavefront, runs down its diagonal in one go: each unit lacks nothing
-// but the fragment of the one before. That is less bookkeeping for each of many small tiles. Under
+// Where tiles are cut for a wavefront, runs down its diagonal in one go, or down several: each unit lacks
+// nothing but what the job makes before it. That is less bookkeeping for each of many small tiles. Under
 // policy pieces the earlier tick goes first, unless nobody waits for this node.
 void Dataflow::start_own(const Ready& unit, Tick limit, core::Work& work) {
   work = {step_own, unit.region, unit.tick, nullptr};
@@ -191,20 +197,68 @@ void Dataflow::start_own(const Ready& unit, Tick limit, core::Work& work) {
   if (plan_.skew == 1 || (plan_.policy.pieces && !plan_.neighbours.empty())) return;
   Job* job = new_job(kNoNeighbour, unit.tick);
   work.detail = job;
-  job->chain.push_back(unit.region);
+  Tick last = std::min(limit, unit.tick + plan_.chain_most() - 1);
+  if (plan_.in_blocks) last = std::min(last, plan_.block_end(unit.tick) - 1);
+  add_diagonal(*job, unit, last);
+  if (plan_.n_abreast > 1 && parts_.empty()) add_diagonals_beside(*job, unit, last);
+}
+
+// The unit, and those of the diagonal behind it that lack nothing but what the job makes before them.
+void Dataflow::add_diagonal(Job& job, const Ready& unit, Tick last) {
   const std::uint32_t lane = lane_of(unit.region);
-  const Tick last = std::min(limit, unit.tick + plan_.chain_most() - 1);
+  job.diagonals.push_back(job.chain.size());
+  job.chain.push_back(unit.region);
+  job.ticks.push_back(unit.tick);
   for (Tick t = unit.tick + 1; t <= last; ++t) {
-    const auto readers = plan_.readers[job->chain.back()];
+    const auto readers = plan_.readers[job.chain.back()];
     const auto next = std::ranges::find_if(readers, [&](RegionId reader) {
       const Cell& reads = cell(reader, t);
-      return reader < plan_.n_own && reads.missing_own == 1 && reads.missing_replica == 0 &&
+      // Each diagonal makes one unit of a tick at most.
+      return reader < plan_.n_own && reads.missing_own != 0 &&
+             reads.missing_own <= job.diagonals.size() && reads.missing_replica == 0 &&
              lane_of(reader) == lane && cell(reader, t + 1).status == Status::absent &&
-             (parts_.empty() || !parts_[reader].running);
+             (parts_.empty() || !parts_[reader].running) &&
+             reads.missing_own == n_made(job, reader, t);
     });
     if (next == readers.end()) break;
     cell(*next, t + 1).status = Status::running;
-    job->chain.push_back(*next);
+    job.chain.push_back(*next);
+    job.ticks.push_back(t);
+  }
+}
+
+// How many of the inputs of unit (region, t) the job makes.
+std::size_t Dataflow::n_made(const Job& job, RegionId region, Tick t) const {
+  // All diagonals begin at one tick.
+  const auto step = static_cast<std::size_t>(t - 1 - job.tick);
+  const auto is_made = [&](RegionId input) {
+    for (std::size_t d = job.diagonals.size(); d-- > 0;) {
+      const std::size_t i = job.diagonals[d] + step;
+      const std::size_t end =
+          d + 1 < job.diagonals.size() ? job.diagonals[d + 1] : job.chain.size();
+      if (i < end && job.chain[i] == input) return true;
+    }
+    return false;
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(plan_.inputs[region], is_made));
+}
+
+// The next diagonals, each beside the one before it, as far as their first units are ready.
+void Dataflow::add_diagonals_beside(Job& job, const Ready& unit, Tick last) {
+  Lane& lane = lanes_[lane_of(unit.region)];
+  RegionId region = unit.region;
+  // A lane is some jobs, so that its neighbours find what they wait for.
+  constexpr std::size_t kJobsOfALane = 4;
+  const std::size_t n_most =
+      std::min<std::size_t>(plan_.n_abreast, plan_.n_own / lanes_.size() / kJobsOfALane);
+  while (job.diagonals.size() < n_most && !lane.ready.empty()) {
+    const Ready next = lane.ready.top();
+    const auto beside = plan_.readers[region];
+    if (next.tick != unit.tick || std::ranges::find(beside, next.region) == beside.end()) break;
+    lane.ready.pop();
+    region = next.region;
+    cell(region, next.tick + 1).status = Status::running;
+    add_diagonal(job, next, last);
   }
 }
 
@@ -248,12 +302,14 @@ void Dataflow::start_replica(RegionId region, Tick t, core::Work& work) {
     if (job == nullptr) {
       job = new_job(kNoNeighbour, work.tick);
       job->chain.push_back(region);
+      job->ticks.push_back(work.tick);
       work.detail = job;
     }
     region = *next;
     cell(region, t + 1).status = Status::running;
     running_replicas_.push_back(t);
     job->chain.push_back(region);
+    job->ticks.push_back(t);
   }
 }
 
@@ -275,6 +331,8 @@ Dataflow::Job* Dataflow::new_job(std::uint32_t neighbour, Tick t) {
 void Dataflow::drop_job(Job* job) {
   job->bytes = {};
   job->chain.clear();
+  job->ticks.clear();
+  job->diagonals.clear();
   job->fresh.clear();
   job->fragments.clear();
   job->lends = job->is_lent = false;

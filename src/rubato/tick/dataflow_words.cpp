@@ -85,7 +85,7 @@ std::size_t Dataflow::bytes() const noexcept {
   for (const auto& list : source_links_)
     n += of(list);
   for (const auto& job : jobs_)
-    n += sizeof *job + of(job->chain) + of(job->fresh);
+    n += sizeof *job + of(job->chain) + of(job->ticks) + of(job->diagonals) + of(job->fresh);
   return n;
 }
 

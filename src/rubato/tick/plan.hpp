@@ -79,6 +79,13 @@ struct Plan {
   // Ticks that inner regions are worked through before the next ones, as a skewed wavefront: tiles
   // then stay in the cache from tick to tick. 1: tick by tick.
   Tick skew = 1;
+  // Of a node alone whose tiles are cut for that: ticks [skew * n, skew * (n + 1)) are a block. A core takes
+  // what is ready of one block before what is of the next, and no region begins block n before all are
+  // through n - 2.
+  bool in_blocks = false;
+  // Diagonals of the wavefront that run in one go, across which the store may step part by part
+  // (Store::step_all): where what one diagonal leaves in the cache is gone before the next comes to it.
+  std::uint32_t n_abreast = 1;
 
   // Ticks between the oldest version that anybody may still read and the newest that may be made.
   // Own regions run at most m ticks beyond the oldest late round and then ahead() more; a round may
@@ -89,7 +96,11 @@ struct Plan {
   }
   // How far own regions may run ahead of the last tick that is complete. Without neighbours nobody
   // waits for a network, and the order of units is free to follow the cache.
-  [[nodiscard]] Tick ahead() const noexcept { return neighbours.empty() ? kSkew : policy.depth; }
+  [[nodiscard]] Tick ahead() const noexcept {
+    if (in_blocks) return 2 * skew - 1;  // at most: Dataflow::own_limit()
+    return neighbours.empty() ? kSkew : policy.depth;
+  }
+  [[nodiscard]] Tick block_end(Tick t) const noexcept { return t - t % skew + skew; }
   // Units of a wavefront that run in one go: with neighbours an eighth of a tick at most, for which
   // a message may have to wait.
   [[nodiscard]] Tick chain_most() const noexcept {

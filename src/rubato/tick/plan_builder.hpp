@@ -88,6 +88,7 @@ struct TypedPlan {
 //   own_tiles(own, policy)      of the node's query, instead of the rings L-j \ L-(j+1)
 //   replica_tiles(region)       of a replica or halo region, includes minus excludes
 //   skew(own, policy)           optional: the ticks of a wavefront that own tiles are sized for
+//   wavefront()                 optional: that of a node alone, n_ticks (skew) and n_abreast of the plan
 template <class M>
 concept HasTiles = requires(const M& m, const typename M::Query& own, const Policy& policy,
                             const RegionQuery<typename M::Query>& region) {
@@ -208,7 +209,17 @@ class PlanBuilder {
     typed_.held = model_.read_dependencies(outer_[static_cast<std::size_t>(m)]);
     add_own_regions();
     add_neighbours();
-    if (typed_.plan.neighbours.empty()) typed_.plan.skew = kSkew;
+    if (typed_.plan.neighbours.empty()) {
+      typed_.plan.skew = kSkew;
+      if constexpr (HasTiles<M> && requires { model_.wavefront(); }) {
+        if (cut_.pieces.empty()) {
+          const auto wavefront = model_.wavefront();
+          typed_.plan.in_blocks = true;
+          typed_.plan.skew = wavefront.n_ticks;
+          typed_.plan.n_abreast = wavefront.n_abreast;
+        }
+      }
+    }
     add_inputs();
     add_sources();
     return std::move(typed_);

@@ -72,6 +72,13 @@ class Store {
 
   // Steps `region` from t to t + 1 on `core`. May throw Error: bad values, with the tuple's name.
   virtual void step(RegionId region, Tick t, std::uint32_t core) = 0;
+  // Steps regions[i] from ticks[i] to the tick after it, for each i in turn; or in any other order in
+  // which each finds what it reads, and nothing else does.
+  virtual void step_all(std::span<const RegionId> regions, std::span<const Tick> ticks,
+                        std::uint32_t core) {
+    for (std::size_t i = 0; i < regions.size(); ++i)
+      step(regions[i], ticks[i], core);
+  }
 
   // Appends the payload of round t for a neighbour: the tuples of its sources' versions t that lie
   // in R_D o (W_D o R_D)^m of its query.

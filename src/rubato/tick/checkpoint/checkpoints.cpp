@@ -120,9 +120,9 @@ void Background::work() {
 }
 
 void NodeSaver::follow(NodeRun& run) {
-  run.engine().on_own_step([this, &run](RegionId region, Tick t) {
-    if ((options_.every > 0 && t % options_.every == 0) || t == armed()) take(run, region, t);
-  });
+  run.engine().on_own_step(
+      [this](Tick t) { return (options_.every > 0 && t % options_.every == 0) || t == armed(); },
+      [this, &run](RegionId region, Tick t) { take(run, region, t); });
 }
 
 NodeSaver::Saving& NodeSaver::open(const NodeRun& run, Tick t, Bytes& memory, bool& is_new) {

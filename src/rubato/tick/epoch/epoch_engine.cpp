@@ -121,8 +121,8 @@ EpochEngine::Leg& EpochEngine::leg_of(const core::Work& work) const {
 void EpochEngine::follow(Leg& leg) {
   leg.costs.resize(leg.node->plan().n_own);
   if (options_.balance != Balance::repartition) return;
-  leg.flow().on_own_step([this, &leg](RegionId region, Tick t) {
-    if (t != sample_tick_.load(std::memory_order_relaxed)) return;
+  const auto wants = [this](Tick t) { return t == sample_tick_.load(std::memory_order_relaxed); };
+  leg.flow().on_own_step(wants, [this, &leg](RegionId region, Tick t) {
     const Bytes samples = leg.node->sample(region, t);
     if (samples.empty()) return;
     const std::lock_guard lock(samples_mutex_);

@@ -66,10 +66,30 @@ class GridModel : public detail::GridParts<U> {
   using Query = BoxSet<std::int64_t, kD>;
   using CellBox = Box<std::int64_t, kD>;
 
+  // How a node alone goes through its cells. `slice`: where rows, or planes, are too long for the tiles
+  // of a wavefront to stay in the cache, so many cells of each row, or rows of each plane, stay there in
+  // their place (GridStore::step_all()); 0: all.
+  struct Wavefront {
+    std::int64_t tile_cells = 0;  // of an inner tile
+    Tick n_ticks = kSkew;         // Plan::skew
+    std::uint32_t n_abreast = 1;  // Plan::n_abreast
+    std::int64_t slice = 0;
+  };
+  // The dimension that is cut into slices, and how far in it those of each tick lie below those of the
+  // tick before: parts of rows begin on a cache line.
+  static constexpr std::size_t kAcross = kD >= 2 ? kD - 2 : 0;
+  static constexpr std::int64_t kLineCells =
+      std::max<std::int64_t>(64 / static_cast<std::int64_t>(sizeof(typename U::Value)), 1);
+  static constexpr std::int64_t kSliceShift =
+      kAcross > 0 ? U::kRadius : (U::kRadius + kLineCells - 1) / kLineCells* kLineCells;
+
   // `tile_cells`: cells of an inner tile, the unit of scheduling, and `skew`: ticks of the
-  // wavefront through them where there are neighbours (Plan::skew); 0 cells: both are chosen.
-  explicit GridModel(U user, std::int64_t tile_cells = 0, Tick skew = 1)
-      : user_(std::move(user)), tile_cells_(tile_cells), skew_(skew) {
+  // wavefront through them where there are neighbours (Plan::skew); 0 cells: both are chosen. `alone`:
+  // what to go by where there are none; 0 cells: as many as `tile_cells`, or if that is 0 all is chosen.
+  explicit GridModel(U user, std::int64_t tile_cells = 0, Tick skew = 1, Wavefront alone = {})
+      : user_(std::move(user)), tile_cells_(tile_cells), skew_(skew), alone_(alone) {
+    if (alone_.tile_cells == 0) alone_.tile_cells = tile_cells;
+    RUBATO_REQUIRE(alone_.n_ticks > 0 && alone_.n_abreast > 0, alone_.n_ticks, alone_.n_abreast);
     const auto shape = user_.shape();
     for (std::size_t d = 0; d < kD; ++d) {
       if (shape.extent[d] < 1) throw Error("a grid needs at least one cell in each dimension");
@@ -206,6 +226,8 @@ class GridModel : public detail::GridParts<U> {
   [[nodiscard]] std::vector<Query> own_tiles(const Query& own, const Policy& policy) const;
   // The ticks that inner bands are sized for (Plan::skew), where the node's cells fit no cache.
   [[nodiscard]] Tick skew(const Query& own, const Policy& policy) const;
+  // That of a node alone.
+  [[nodiscard]] Wavefront wavefront() const;
   [[nodiscard]] std::vector<Query> replica_tiles(const RegionQuery<Query>& region) const;
   // What of a node's own cells is more than a radius from those of others.
   [[nodiscard]] Query without_border(const Query& own) const;
@@ -292,6 +314,7 @@ class GridModel : public detail::GridParts<U> {
   U user_;
   std::int64_t tile_cells_;
   Tick skew_;
+  Wavefront alone_;
   Space<std::int64_t, kD> space_;
 };
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -73,6 +74,10 @@ class GridStore final : public Store {
   }
 
   void step(RegionId region, Tick t, std::uint32_t core) override;
+  // Where rows, or planes, are too long for all of them to stay in the cache, slice by slice across all
+  // regions.
+  void step_all(std::span<const RegionId> regions, std::span<const Tick> ticks,
+                std::uint32_t core) override;
   void pack(std::uint32_t neighbour, Tick t, Writer& out) override;
   void unpack(std::uint32_t neighbour, Tick t, ByteView payload,
               std::span<const std::uint8_t> fresh) override;
@@ -253,18 +258,23 @@ class GridStore final : public Store {
   void load_part(const Block& block, const Sent& saved, const CellBox& box, const Index<kD>& shift);
   std::int64_t load_box(const Sent& saved);
   std::int64_t begin_piece(const Piece<kD>& piece, const Sent& fragment, bool has_fixed);
-  void publish(const Region& region, Tick t);
+  struct Slice;
+  [[nodiscard]] std::int64_t chosen_slice() const;
+  void step_slice(RegionId region, Tick t, const Slice& slice, Measure& measured);
+  void publish(const Region& region, Tick t, const Slice& slice);
   void publish_fixed(const Region& region);
   template <std::size_t kN, class Array>
-  void show(const Region& region, const Array& array);
+  void show(const Region& region, const Array& array, const Slice& slice);
   void check_first_numbers() const;
-  // Throws Error if an own cell of the region is not a number at tick t.
-  void check_numbers(RegionId region, Tick t) const;
+  // Throws Error if an own cell of the region that lies in the slice is not a number at tick t.
+  void check_numbers(RegionId region, Tick t, const Slice& slice) const;
   [[nodiscard]] static std::int64_t first_bad(const Value* row, std::int64_t n, bool finite);
   [[nodiscard]] static constexpr bool is_finite_user() noexcept {
     if constexpr (requires { U::kFinite; }) return U::kFinite;
     return false;
   }
+  template <class F>
+  void for_each_row(RegionId region, Tick t, const Slice& slice, F&& f) const;
   template <class F>
   void for_each_row_to_step(const Piece<kD>& piece, const CellBox& box, Tick t, F&& f);
   [[nodiscard]] static Index<kD> in_world(const Piece<kD>& piece, Index<kD> at);
@@ -279,6 +289,7 @@ class GridStore final : public Store {
   const TypedPlan<Query>& typed_;
   const Tick begin_;
   GridStoreOptions options_;
+  std::int64_t slice_ = 0;  // rows, or cells of each; 0: whole ones
   std::vector<Block> blocks_;
   std::vector<Region> regions_;  // [plan.regions]
   // What is packed apart is a channel: the rounds to each neighbour, or of policy pieces what each
@@ -300,3 +311,4 @@ class GridStore final : public Store {
 #include "rubato/tick/grid/detail/grid_store_impl.hpp"
 #include "rubato/tick/grid/detail/grid_store_rounds.hpp"
 #include "rubato/tick/grid/detail/grid_store_segments.hpp"
+#include "rubato/tick/grid/detail/grid_store_slices.hpp"

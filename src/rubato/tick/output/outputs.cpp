@@ -182,9 +182,9 @@ void Outputs::follow(NodeId node, NodeRun& run, std::unique_ptr<OutputSource> so
     nodes_[node] = mine;
   }
   if (options_.every == 0) return;
-  run.engine().on_own_step([this, node, mine](RegionId region, Tick t) {
-    if (t % options_.every == 0) take_region(node, *mine, region, t);
-  });
+  run.engine().on_own_step(
+      [every = options_.every](Tick t) { return t % every == 0; },
+      [this, node, mine](RegionId region, Tick t) { take_region(node, *mine, region, t); });
 }
 
 Outputs::Entry& Outputs::entry(Tick key, Tick t) {

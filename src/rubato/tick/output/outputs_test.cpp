@@ -419,8 +419,8 @@ TEST(Outputs, several_processes_write_the_same_files_each_when_its_tick_is_whole
     options.at_epoch = [&](NodeId node, NodeRun& run) {
       EXPECT_FALSE(found.names().contains("mix-00000006.csv"));
       processes[node]->reattach(node, run);
-      run.engine().on_own_step([&](RegionId /*region*/, Tick t) {
-        if (t < 7) return;
+      const auto wants = [](Tick t) { return t >= 7; };
+      run.engine().on_own_step(wants, [&](RegionId /*region*/, Tick /*t*/) {
         EXPECT_TRUE(found.names().contains("mix-00000003.csv"));
         EXPECT_TRUE(found.names().contains("mix-00000003.png"));
       });

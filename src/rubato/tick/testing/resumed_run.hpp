@@ -47,8 +47,8 @@ template <class P>
     n_own += nodes.back()->plan().n_own;
     if (saved == nullptr) continue;
     NodeRun& run = *nodes.back();
-    run.engine().on_own_step([&run, saved](RegionId region, Tick t) {
-      if (t != saved->tick()) return;
+    const auto wants = [saved](Tick t) { return t == saved->tick(); };
+    run.engine().on_own_step(wants, [&run, saved](RegionId region, Tick t) {
       Writer out;
       run.save(region, t, out);
       saved->add(out.take());

@@ -315,29 +315,68 @@ auto GridModel<U>::join(std::span<const Query> queries) const -> Query {
 
 template <GridUser U>
 Tick GridModel<U>::skew(const Query& own, const Policy& policy) const {
-  if (own.volume() == space_.world.volume()) return kSkew;
+  if (own.volume() == space_.world.volume()) return wavefront().n_ticks;
   constexpr std::int64_t kCellsInCache = (1 << 20) / (2 * kCellBytes);
   if (tile_cells_ > 0) return skew_;
   if (own.volume() < kCellsInCache) return 1;
   return std::min<Tick>(policy.depth + 1, kSkew);
 }
 
-// The tiles of a wavefront, as many as it has ticks, should fit into the caches: half a megabyte where a
-// message may have to wait for them. A node alone, whose plan no other has to know, goes by its own
-// processor (as does the virtual time of one node): a large second-level cache has both versions of all
-// tiles in half of it, which is about twice as fast as what follows; else they have some rows each, so that
-// a row is read again soon from a small one. Without a wavefront a unit should take some ten microseconds.
+// A node alone, whose plan no other has to know, goes by its own processor (as does the virtual time of
+// one node). The tiles of a wavefront, as many as it has ticks, should fit into the caches: a large
+// second-level cache has both versions of all tiles in half of it, which is about twice as fast as what
+// follows; else they have some rows each, so that a row is read again soon from a small one. Rows too
+// long for that are cut into slices, of which a quarter of that cache, or of a mebibyte, has both
+// versions; and where a world without edges cannot be, such a large cache has whole rows of fewer ticks.
 template <GridUser U>
-std::int64_t GridModel<U>::tile_cells_of(const Query& own, const Policy& policy) const {
-  if (tile_cells_ > 0) return tile_cells_;
-  const Tick n_ticks = skew(own, policy);
-  if (n_ticks == 1) return 32768;
-  const bool alone = own.volume() == space_.world.volume();
-  if (!alone) return (1 << 19) / (n_ticks * kCellBytes);
+auto GridModel<U>::wavefront() const -> Wavefront {
+  if (alone_.tile_cells > 0) return alone_;
   constexpr std::int64_t kLarge = 1 << 21;
   const auto second_level = static_cast<std::int64_t>(second_level_cache());
   const std::int64_t cache_bytes = second_level >= kLarge ? second_level / 4 : 3 << 19;
-  return cache_bytes / (n_ticks * kCellBytes);
+  Wavefront result;
+  result.tile_cells = cache_bytes / (kSkew * kCellBytes);
+  const CellBox& world = space_.world;
+  const std::int64_t slab = world.volume() / world.width(kD - 1);
+  if (slab <= result.tile_cells) return result;
+  if (space_.periodic[kAcross]) {
+    constexpr Tick kFewest = 4;
+    const Tick n_ticks = cache_bytes / (slab * kCellBytes);
+    if (second_level >= kLarge && n_ticks >= kFewest) result.n_ticks = std::min(n_ticks, kSkew);
+    return result;
+  }
+  constexpr std::int64_t kAbreastMost = 16;
+  constexpr std::int64_t kJobs = 16;  // of a block, at least
+  const std::int64_t n_abreast = std::min(world.width(kD - 1) / kJobs, kAbreastMost);
+  if (n_abreast < 2) return result;
+  constexpr std::int64_t kLeast = 1
+                                  << 20;  // of a second-level cache, if nobody says how large it is
+  const std::int64_t row_bytes = slab / world.width(kAcross) * kCellBytes;
+  const auto slice_of = [&](Tick n_ticks) {
+    const std::int64_t n = std::max(second_level, kLeast) / 8 / ((n_ticks + n_abreast) * row_bytes);
+    constexpr std::int64_t kUnit = kAcross == 0 ? 64 : 1;
+    return std::max((n + kUnit - 1) / kUnit, std::int64_t{1}) * kUnit;
+  };
+  // What lies between the slices of the first and the last tick has to stay there as well.
+  constexpr std::int64_t kSlicesMost = 3;
+  while (result.n_ticks > 3 &&
+         result.n_ticks * kSliceShift > kSlicesMost * slice_of(result.n_ticks)) {
+    result.n_ticks /= 2;
+  }
+  result.n_abreast = static_cast<std::uint32_t>(n_abreast);
+  result.slice = slice_of(result.n_ticks);
+  return result;
+}
+
+// Where a message may have to wait for the tiles of a wavefront, they take half a megabyte. Without one
+// a unit should take some ten microseconds.
+template <GridUser U>
+std::int64_t GridModel<U>::tile_cells_of(const Query& own, const Policy& policy) const {
+  if (own.volume() == space_.world.volume()) return wavefront().tile_cells;
+  if (tile_cells_ > 0) return tile_cells_;
+  const Tick n_ticks = skew(own, policy);
+  if (n_ticks == 1) return 32768;
+  return (1 << 19) / (n_ticks * kCellBytes);
 }
 
 template <GridUser U>

@@ -43,12 +43,13 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, Tick 
     add_packings(layout, i);
   used_rounds_.resize(empty_rounds_.size());
   if (policy.pieces) ahead_.resize(typed.regions.size());
+  slice_ = chosen_slice();
 }
 
 template <GridUser U>
 void GridStore<U>::check_first_numbers() const {
   for (RegionId region = 0; region < typed_.plan.n_own; ++region)
-    check_numbers(region, begin_);
+    check_numbers(region, begin_, Slice());
 }
 
 template <GridUser U>
@@ -243,20 +244,22 @@ void GridStore<U>::step_box(const Piece<kD>& piece, const CellBox& box, Tick t, 
 }
 
 template <GridUser U>
-void GridStore<U>::publish(const Region& region, Tick t) {
-  show<U::kFields>(region, [&](const Block& block, std::size_t f) { return values(block, t, f); });
+void GridStore<U>::publish(const Region& region, Tick t, const Slice& slice) {
+  show<U::kFields>(
+      region, [&](const Block& block, std::size_t f) { return values(block, t, f); }, slice);
 }
 
 template <GridUser U>
 void GridStore<U>::publish_fixed(const Region& region) {
-  show<U::kFixed>(region, [&](const Block& block, std::size_t f) { return fixed(block, f); });
+  show<U::kFixed>(
+      region, [&](const Block& block, std::size_t f) { return fixed(block, f); }, Slice());
 }
 
-// Copies the cells of the region to all margins that show them, of kN fields; array(block, field)
-// is where those of a block lie.
+// Copies the cells of the region that lie in the slice to all margins that show them, of kN fields;
+// array(block, field) is where those of a block lie.
 template <GridUser U>
 template <std::size_t kN, class Array>
-void GridStore<U>::show(const Region& region, const Array& array) {
+void GridStore<U>::show(const Region& region, const Array& array, const Slice& slice) {
   for (const Export<kD>& each : region.exports) {
     const Block& from = blocks_[each.from_block];
     const Block& to = blocks_[each.to_block];
@@ -265,7 +268,7 @@ void GridStore<U>::show(const Region& region, const Array& array) {
     for (std::size_t f = 0; f < kN; ++f) {
       const Value* source = array(from, f);
       Value* target = array(to, f);
-      tick::for_each_row(each.from, [&](const Index<kD>& at, std::int64_t n) {
+      tick::for_each_row(slice.of(each.from), [&](const Index<kD>& at, std::int64_t n) {
         Index<kD> there = each.to_low;
         for (std::size_t d = 0; d < kD; ++d)
           there[d] += at[d] - each.from.low[d];
@@ -293,9 +296,9 @@ void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
       finish_box(pieces[i], begun, begun.box, t, wanted ? &measured : nullptr);
   }
   if (in_part) leave(ahead_[region], {});
-  publish(regions_[region], t + 1);
+  publish(regions_[region], t + 1, Slice());
   if ((t + 1) % typed_.plan.policy.period == 0) pack_region(regions_[region], t + 1);
-  if (wanted || (t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1);
+  if (wanted || (t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1, Slice());
   if (wanted) {
     const std::lock_guard lock(measures_mutex_);
     measures_[{region, t + 1}] = measured;
@@ -373,10 +376,16 @@ std::size_t GridStore<U>::bytes() const {
 template <GridUser U>
 template <class F>
 void GridStore<U>::for_each_row(RegionId region, Tick t, F&& f) const {
+  for_each_row(region, t, Slice(), f);
+}
+
+template <GridUser U>
+template <class F>
+void GridStore<U>::for_each_row(RegionId region, Tick t, const Slice& slice, F&& f) const {
   std::array<const Value*, Model::kValues> fields{};
   for (const auto& piece : regions_[region].pieces) {
     const Block& block = blocks_[piece.block];
-    tick::for_each_row(piece.box, [&](const Index<kD>& at, std::int64_t n) {
+    tick::for_each_row(slice.of(piece.box), [&](const Index<kD>& at, std::int64_t n) {
       const std::int64_t offset = block.shape.offset(at);
       for (std::size_t i = 0; i < U::kFields; ++i)
         fields[i] = values(block, t, i) + offset;
@@ -419,7 +428,7 @@ void GridStore<U>::save(RegionId region, Tick t, Writer& out) const {
 template <GridUser U>
 std::uint64_t GridStore<U>::checksum(Tick t) const {
   for (RegionId region = 0; region < typed_.plan.n_own; ++region)
-    check_numbers(region, t);
+    check_numbers(region, t, Slice());
   std::uint64_t sum = 0;
   std::array<Value, Model::kValues> cell{};
   for_each_own_row(t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
@@ -434,10 +443,10 @@ std::uint64_t GridStore<U>::checksum(Tick t) const {
 }
 
 template <GridUser U>
-void GridStore<U>::check_numbers(RegionId region, Tick t) const {
+void GridStore<U>::check_numbers(RegionId region, Tick t, const Slice& slice) const {
   if constexpr (std::is_floating_point_v<Value>) {
     if (!typed_.plan.regions[region].own()) return;
-    for_each_row(region, t, [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
+    const auto check = [&](const Index<kD>& at, std::int64_t n, const auto& fields) {
       for (std::size_t f = 0; f < fields.size(); ++f) {
         const bool finite = is_finite_user() && f < U::kFields;
         const std::int64_t bad = first_bad(fields[f], n, finite);
@@ -451,7 +460,8 @@ void GridStore<U>::check_numbers(RegionId region, Tick t) const {
                         (finite ? "finite number" : "number"),
                     ExitCode::failed);
       }
-    });
+    };
+    for_each_row(region, t, slice, check);
   }
 }
 

@@ -146,7 +146,7 @@ void GridStore<U>::take_round(std::uint32_t neighbour, Tick t, ByteView payload,
   }
   RUBATO_ASSERT(reader.at_end(), neighbour, t, reader.left());
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    if (fresh[i] != 0) publish(regions_[regions[i]], t);
+    if (fresh[i] != 0) publish(regions_[regions[i]], t, Slice());
   }
 }
 

@@ -58,7 +58,7 @@ void GridStore<U>::begin(RegionId region, std::span<const ByteView> fragments) {
     RUBATO_ASSERT(reader.at_end(), region, begin_, reader.left());
   }
   RUBATO_ASSERT(missing == 0, region, begin_, missing);
-  publish(all, begin_);
+  publish(all, begin_, Slice());
   if (is_own) publish_fixed(all);
 }
 
