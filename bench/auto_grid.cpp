@@ -87,8 +87,8 @@ Row worst_row(const char* metric, const std::string& baseline, const std::vector
 }
 
 Report run(const Options& options) {
-  const tick::Tick ticks = options.quick ? 300 : 500;
-  const tick::Tick warm_up = options.quick ? 150 : 200;
+  const tick::Tick ticks = options.quick ? 120 : 500;
+  const tick::Tick warm_up = options.quick ? 60 : 200;
   const int n_seeds = options.quick ? 1 : 5;
   const auto all = combinations(options.quick);
   std::vector<double> automatic;

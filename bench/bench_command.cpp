@@ -38,6 +38,7 @@ Benchmark auto_grid();
 Benchmark tick_heat();
 Benchmark checkpoint_cost();
 Benchmark tick_lab_4();
+Benchmark tick_nodes();
 Benchmark tick_overhead();
 Benchmark flow_noop();
 Benchmark flow_chain();
@@ -51,16 +52,16 @@ Benchmark flow_script();
 
 // A new benchmark is a file that defines its function, and one word in each of these two lists.
 std::vector<Benchmark> benchmarks() {
-  return {tick_sim_16(),  tick_sim_fish(), tick_lab_4(), sim_vs_lab(),    tick_heat(),
-          tick_fish(),    tick_nbody(),    tick_scale(), tick_overhead(), checkpoint_cost(),
-          yield(),        gups(),          gups_mpi(),   gather(),        messages(),
-          message_size(), spawn(),         uts(),
+  return {tick_sim_16(),     tick_sim_fish(), tick_lab_4(), sim_vs_lab(),   tick_heat(),
+          tick_fish(),       tick_nbody(),    tick_nodes(), tick_scale(),   tick_overhead(),
+          checkpoint_cost(), yield(),         gups(),       gups_mpi(),     gather(),
+          messages(),        message_size(),  spawn(),      uts(),
 #ifdef RUBATO_HAS_ROBIN_MAP
           hash_map(),
 #endif
-          task_memory(),  flow_noop(),     flow_chain(), flow_workers(),  flow_range(),
-          flow_store(),   flow_app(),      flow_scale(), flow_script(),   flow_start(),
-          skew_nbody(),   skew_jitter(),   auto_grid()};
+          task_memory(),     flow_noop(),     flow_chain(), flow_workers(), flow_range(),
+          flow_store(),      flow_app(),      flow_scale(), flow_script(),  flow_start(),
+          skew_nbody(),      skew_jitter(),   auto_grid()};
 }
 
 namespace {

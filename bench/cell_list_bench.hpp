@@ -13,7 +13,7 @@
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/net/fabric_factory.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::bench {

@@ -3,14 +3,11 @@
 
 #include <cstdint>
 
-#include "rubato/models/heat.hpp"
-#include "rubato/tick/grid/grid_store.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/models/app_heat.hpp"
 
 namespace rubato::bench {
 
-using SimHeat = tick::ProblemOf<tick::GridModel<models::UniformHeat>,
-                                tick::GridStore<models::UniformHeat>, tick::GridStoreOptions>;
+using SimHeat = models::HeatProblem;
 
 // width x height cells that cost `ns_per_cell` each in virtual time, whatever they cost here. With
 // a scale a host's block stands for one that is so many times longer and wider.

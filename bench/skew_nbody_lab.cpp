@@ -43,7 +43,7 @@ std::vector<std::string> command(const char* system, int ticks, int gatherings,
 }  // namespace
 
 std::vector<Row> skew_lab_rows(const Options& options) {
-  const std::vector<const char*> names{"oritick", "comtick", "asytick-plb"};
+  const std::vector<const char*> names{"oritick", "comtick", "asytick-plb", "asytick-lend"};
   const int warm_up = options.quick ? kEpoch : 2 * kEpoch;
   const int ticks = warm_up + (options.quick ? 1 : 4) * kEpoch;
   std::map<std::string, std::vector<double>> rates;
@@ -60,8 +60,10 @@ std::vector<Row> skew_lab_rows(const Options& options) {
     }
   }
   const auto& best = rates["asytick-plb"];
-  return {compare_row("lab-over-oritick", "ticks/s", best, "oritick", rates["oritick"], ""),
-          compare_row("lab-over-comtick", "ticks/s", best, "comtick", rates["comtick"], "")};
+  return {
+      compare_row("lab-over-oritick", "ticks/s", best, "oritick", rates["oritick"], ""),
+      compare_row("lab-over-comtick", "ticks/s", best, "comtick", rates["comtick"], ""),
+      compare_row("lab-lend-over-plb", "ticks/s", rates["asytick-lend"], "asytick-plb", best, "")};
 }
 
 }  // namespace rubato::bench

@@ -3,7 +3,7 @@
 // step as many fish as two hand-written loops that know nothing of each other.
 
 #include "bench/cell_list_bench.hpp"
-#include "rubato/models/fish.hpp"
+#include "rubato/models/app_fish.hpp"
 
 namespace rubato::bench {
 namespace {

@@ -3,7 +3,7 @@
 // checks.
 
 #include "bench/cell_list_bench.hpp"
-#include "rubato/models/nbody.hpp"
+#include "rubato/models/app_nbody.hpp"
 
 namespace rubato::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include "rubato/base/random.hpp"
 #include "rubato/tick/app.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tools/model_main.hpp"
 
 using rubato::tick::GridModel;

@@ -6,6 +6,13 @@
 #include <array>
 #include <cstdint>
 
+// Not its wrappers of vectors: no header of intrinsics where words are drawn.
+#ifndef R123_USE_SSE
+#define R123_USE_SSE 0
+#endif
+#ifndef R123_USE_X86INTRIN_H
+#define R123_USE_X86INTRIN_H 0
+#endif
 #include <Random123/philox.h>
 
 namespace rubato {

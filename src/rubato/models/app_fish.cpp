@@ -81,3 +81,7 @@ std::unique_ptr<tick::App> make_fish_app() {
 }
 
 }  // namespace rubato::models
+
+template class rubato::tick::ProblemOf<rubato::tick::PointsModel<rubato::models::FishModel>,
+                                       rubato::tick::PointsStore<rubato::models::FishModel>,
+                                       rubato::tick::PointsCosts>;

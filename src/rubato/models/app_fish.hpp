@@ -5,7 +5,7 @@
 
 #include "rubato/models/fish.hpp"
 #include "rubato/tick/app.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 
 namespace rubato::models {
 
@@ -16,3 +16,8 @@ using FishProblem =
 [[nodiscard]] std::unique_ptr<tick::App> make_fish_app();
 
 }  // namespace rubato::models
+
+// Compiled once, in this library.
+extern template class rubato::tick::ProblemOf<rubato::tick::PointsModel<rubato::models::FishModel>,
+                                              rubato::tick::PointsStore<rubato::models::FishModel>,
+                                              rubato::tick::PointsCosts>;

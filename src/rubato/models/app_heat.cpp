@@ -58,7 +58,8 @@ class HeatApp final : public tick::App {
           "explicit steps in time, at most 1/4 / conductivity; 0: the "
           "steady state is wanted");
     p.begin_advanced();
-    p.add("parts-x", options_.parts[0], "boxes along x, one a node; 0: chosen, short borders");
+    p.add("parts-x", options_.parts[0],
+          "boxes along x, one a node; 0: chosen: one, or what has short borders");
     p.add("parts-y", options_.parts[1],
           "boxes along y; few along x make long rows and few neighbours");
     p.add("test-interval", options_.test_interval, "ticks between two tests of the tolerance");
@@ -164,3 +165,7 @@ std::unique_ptr<tick::App> make_heat_app() {
 }
 
 }  // namespace rubato::models
+
+template class rubato::tick::ProblemOf<rubato::tick::GridModel<rubato::models::UniformHeat>,
+                                       rubato::tick::GridStore<rubato::models::UniformHeat>,
+                                       rubato::tick::GridStoreOptions>;

@@ -5,7 +5,7 @@
 
 #include "rubato/models/heat.hpp"
 #include "rubato/tick/app.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 
 namespace rubato::models {
 
@@ -16,3 +16,8 @@ using HeatProblem = tick::ProblemOf<tick::GridModel<UniformHeat>, tick::GridStor
 [[nodiscard]] std::unique_ptr<tick::App> make_heat_app();
 
 }  // namespace rubato::models
+
+// Compiled once, in this library.
+extern template class rubato::tick::ProblemOf<rubato::tick::GridModel<rubato::models::UniformHeat>,
+                                              rubato::tick::GridStore<rubato::models::UniformHeat>,
+                                              rubato::tick::GridStoreOptions>;

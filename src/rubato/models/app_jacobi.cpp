@@ -137,3 +137,6 @@ std::unique_ptr<tick::App> make_jacobi_app() {
 }
 
 }  // namespace rubato::models
+
+template class rubato::tick::ProblemOf<rubato::models::JacobiModel, rubato::models::JacobiStore,
+                                       rubato::tick::GraphStoreOptions>;

@@ -5,7 +5,7 @@
 
 #include "rubato/models/jacobi.hpp"
 #include "rubato/tick/app.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 
 namespace rubato::models {
 
@@ -15,3 +15,7 @@ using JacobiProblem = tick::ProblemOf<JacobiModel, JacobiStore, tick::GraphStore
 [[nodiscard]] std::unique_ptr<tick::App> make_jacobi_app();
 
 }  // namespace rubato::models
+
+// Compiled once, in this library.
+extern template class rubato::tick::ProblemOf<
+    rubato::models::JacobiModel, rubato::models::JacobiStore, rubato::tick::GraphStoreOptions>;

@@ -7,7 +7,7 @@
 #include "rubato/models/nbody.hpp"
 #include "rubato/models/nbody_drift.hpp"
 #include "rubato/tick/app.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 
 namespace rubato::models {
 
@@ -30,3 +30,17 @@ template <class T, int D>
 [[nodiscard]] std::unique_ptr<tick::App> make_nbody_app();
 
 }  // namespace rubato::models
+
+// Compiled once, in this library.
+extern template class rubato::tick::ProblemOf<
+    rubato::tick::PointsModel<rubato::models::NBody<float, 2>>,
+    rubato::tick::PointsStore<rubato::models::NBody<float, 2>>, rubato::tick::PointsCosts>;
+extern template class rubato::tick::ProblemOf<
+    rubato::tick::PointsModel<rubato::models::NBody<double, 2>>,
+    rubato::tick::PointsStore<rubato::models::NBody<double, 2>>, rubato::tick::PointsCosts>;
+extern template class rubato::tick::ProblemOf<
+    rubato::tick::PointsModel<rubato::models::NBody<float, 3>>,
+    rubato::tick::PointsStore<rubato::models::NBody<float, 3>>, rubato::tick::PointsCosts>;
+extern template class rubato::tick::ProblemOf<
+    rubato::tick::PointsModel<rubato::models::NBody<double, 3>>,
+    rubato::tick::PointsStore<rubato::models::NBody<double, 3>>, rubato::tick::PointsCosts>;

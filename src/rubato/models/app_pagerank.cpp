@@ -232,3 +232,6 @@ bool add_to_ranking(tick::NodeRun& node, Ranking& ranking) {
 }
 
 }  // namespace rubato::models
+
+template class rubato::tick::ProblemOf<rubato::models::PageRankModel, rubato::models::PageRankStore,
+                                       rubato::tick::GraphStoreOptions>;

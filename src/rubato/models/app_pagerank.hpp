@@ -6,7 +6,7 @@
 
 #include "rubato/models/pagerank.hpp"
 #include "rubato/tick/app.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 
 namespace rubato::models {
 
@@ -23,3 +23,7 @@ using PageRankProblem = tick::ProblemOf<PageRankModel, PageRankStore, tick::Grap
 [[nodiscard]] bool add_to_ranking(tick::NodeRun& node, Ranking& ranking);
 
 }  // namespace rubato::models
+
+// Compiled once, in this library.
+extern template class rubato::tick::ProblemOf<
+    rubato::models::PageRankModel, rubato::models::PageRankStore, rubato::tick::GraphStoreOptions>;

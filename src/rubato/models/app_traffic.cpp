@@ -74,3 +74,6 @@ std::unique_ptr<tick::App> make_traffic_app() {
 }
 
 }  // namespace rubato::models
+
+template class rubato::tick::ProblemOf<rubato::models::TrafficModel,
+                                       rubato::tick::FragmentStore<rubato::models::TrafficModel>>;

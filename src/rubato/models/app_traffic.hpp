@@ -5,7 +5,7 @@
 
 #include "rubato/models/traffic.hpp"
 #include "rubato/tick/app.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 
 namespace rubato::models {
 
@@ -15,3 +15,7 @@ using TrafficProblem = tick::ProblemOf<TrafficModel, tick::FragmentStore<Traffic
 [[nodiscard]] std::unique_ptr<tick::App> make_traffic_app();
 
 }  // namespace rubato::models
+
+// Compiled once, in this library.
+extern template class rubato::tick::ProblemOf<
+    rubato::models::TrafficModel, rubato::tick::FragmentStore<rubato::models::TrafficModel>>;

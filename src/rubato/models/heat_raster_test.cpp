@@ -17,6 +17,7 @@
 #include "rubato/models/heat_verifier.hpp"
 #include "rubato/tick/check/runs.hpp"
 #include "rubato/tick/output/outputs.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::models {

@@ -10,3 +10,10 @@ template NBodyBuild build_nbody<double, 2>(const NBodyOptions&, const tick::Poin
                                            const tick::PointsCosts&);
 
 }  // namespace rubato::models
+
+template class rubato::tick::ProblemOf<rubato::tick::PointsModel<rubato::models::NBody<float, 2>>,
+                                       rubato::tick::PointsStore<rubato::models::NBody<float, 2>>,
+                                       rubato::tick::PointsCosts>;
+template class rubato::tick::ProblemOf<rubato::tick::PointsModel<rubato::models::NBody<double, 2>>,
+                                       rubato::tick::PointsStore<rubato::models::NBody<double, 2>>,
+                                       rubato::tick::PointsCosts>;

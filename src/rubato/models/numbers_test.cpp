@@ -7,6 +7,7 @@
 
 #include "rubato/models/pagerank.hpp"
 #include "rubato/tick/points/points_store.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::models {

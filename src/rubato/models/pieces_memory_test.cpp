@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/models/apps.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tick/testing/peak_of_state.hpp"
 #include "rubato/tick/testing/piece_swarm.hpp"

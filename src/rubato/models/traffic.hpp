@@ -154,7 +154,7 @@ class TrafficModel {
 
   // --- optional parts ---
 
-  // For policy auto (HasSize, HasIntersection in tick/tune/node_shape.hpp): cells of streets are alike.
+  // For policy auto (HasSize, HasIntersection in tick/tune/node_shape_of.hpp): cells of streets are alike.
   [[nodiscard]] double size(const Query& q) const;
   [[nodiscard]] Query intersection(const Query& a, const Query& b) const;
 

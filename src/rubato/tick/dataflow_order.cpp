@@ -249,8 +249,11 @@ void Dataflow::add_diagonals_beside(Job& job, const Ready& unit, Tick last) {
   RegionId region = unit.region;
   // A lane is some jobs, so that its neighbours find what they wait for.
   constexpr std::size_t kJobsOfALane = 4;
-  const std::size_t n_most =
+  std::size_t n_most =
       std::min<std::size_t>(plan_.n_abreast, plan_.n_own / lanes_.size() / kJobsOfALane);
+  // A message may have to wait for a quarter of a tick.
+  if (!plan_.neighbours.empty())
+    n_most = std::min(n_most, plan_.n_own / 4 / static_cast<std::size_t>(last - unit.tick + 1));
   while (job.diagonals.size() < n_most && !lane.ready.empty()) {
     const Ready next = lane.ready.top();
     const auto beside = plan_.readers[region];

@@ -11,7 +11,7 @@
 #include "rubato/tick/points/points_model.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tick/testing/order_watch.hpp"
 

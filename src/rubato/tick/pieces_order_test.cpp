@@ -12,6 +12,7 @@
 #include "rubato/tick/grid/grid_model.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tick/testing/grid_cases.hpp"
 #include "rubato/tick/testing/order_watch.hpp"

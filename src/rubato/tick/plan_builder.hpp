@@ -88,7 +88,8 @@ struct TypedPlan {
 //   own_tiles(own, policy)      of the node's query, instead of the rings L-j \ L-(j+1)
 //   replica_tiles(region)       of a replica or halo region, includes minus excludes
 //   skew(own, policy)           optional: the ticks of a wavefront that own tiles are sized for
-//   wavefront()                 optional: that of a node alone, n_ticks (skew) and n_abreast of the plan
+//   wavefront()                 optional: that of a node alone, n_ticks (skew) and slices.n_abreast of the plan
+//   slices(own, policy)         optional: n_abreast of the plan of a node with neighbours
 template <class M>
 concept HasTiles = requires(const M& m, const typename M::Query& own, const Policy& policy,
                             const RegionQuery<typename M::Query>& region) {
@@ -216,9 +217,11 @@ class PlanBuilder {
           const auto wavefront = model_.wavefront();
           typed_.plan.in_blocks = true;
           typed_.plan.skew = wavefront.n_ticks;
-          typed_.plan.n_abreast = wavefront.n_abreast;
+          typed_.plan.n_abreast = wavefront.slices.n_abreast;
         }
       }
+    } else if constexpr (HasTiles<M> && requires { model_.slices(typed_.own, policy_); }) {
+      if (!policy_.pieces) typed_.plan.n_abreast = model_.slices(typed_.own, policy_).n_abreast;
     }
     add_inputs();
     add_sources();

@@ -7,6 +7,7 @@
 //   const auto end = run_here(problem, Policy::parse("local"), 60, 2);   // on 2 cores
 //   end.state, end.result.ticks ..
 
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::tick {

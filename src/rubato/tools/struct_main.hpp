@@ -29,7 +29,7 @@
 #include <utility>
 
 #include "rubato/base/random.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tools/model_main.hpp"
 #include "rubato/tools/struct_main_graph.hpp"
 #include "rubato/tools/struct_main_kinds.hpp"

@@ -13,7 +13,7 @@
 #include "rubato/tick/graph/graph_store.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tools/struct_main_graph.hpp"
 
 namespace rubato::tools {

@@ -6,6 +6,7 @@
 
 #include "rubato/tick/check/runs.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/testing/grid_worlds.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 

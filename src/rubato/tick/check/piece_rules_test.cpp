@@ -13,6 +13,7 @@
 #include "rubato/tick/grid/grid_store.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/testing/grid_worlds.hpp"
 #include "rubato/tick/testing/piece_swarm.hpp"
 

@@ -16,6 +16,7 @@
 
 #include "rubato/tick/checkpoint/checkpoints.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/reference.hpp"
 #include "rubato/tick/testing/grid_worlds.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"

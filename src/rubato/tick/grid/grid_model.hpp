@@ -66,14 +66,17 @@ class GridModel : public detail::GridParts<U> {
   using Query = BoxSet<std::int64_t, kD>;
   using CellBox = Box<std::int64_t, kD>;
 
-  // How a node alone goes through its cells. `slice`: where rows, or planes, are too long for the tiles
-  // of a wavefront to stay in the cache, so many cells of each row, or rows of each plane, stay there in
-  // their place (GridStore::step_all()); 0: all.
+  // Where rows, or planes, are too long for the tiles of a wavefront to stay in the cache, `size` cells of
+  // each row, or rows of each plane, stay there in their place (GridStore::step_all()); 0: all.
+  struct Slices {
+    std::uint32_t n_abreast = 1;  // Plan::n_abreast
+    std::int64_t size = 0;
+  };
+  // How a node alone goes through its cells.
   struct Wavefront {
     std::int64_t tile_cells = 0;  // of an inner tile
     Tick n_ticks = kSkew;         // Plan::skew
-    std::uint32_t n_abreast = 1;  // Plan::n_abreast
-    std::int64_t slice = 0;
+    Slices slices{};
   };
   // The dimension that is cut into slices, and how far in it those of each tick lie below those of the
   // tick before: parts of rows begin on a cache line.
@@ -84,12 +87,14 @@ class GridModel : public detail::GridParts<U> {
       kAcross > 0 ? U::kRadius : (U::kRadius + kLineCells - 1) / kLineCells* kLineCells;
 
   // `tile_cells`: cells of an inner tile, the unit of scheduling, and `skew`: ticks of the
-  // wavefront through them where there are neighbours (Plan::skew); 0 cells: both are chosen. `alone`:
-  // what to go by where there are none; 0 cells: as many as `tile_cells`, or if that is 0 all is chosen.
+  // wavefront through them where there are neighbours (Plan::skew); 0 cells: both are chosen, and the
+  // slices. `alone`: what to go by where there are none, and its slices where there are; 0 cells: as many
+  // as `tile_cells`, or if that is 0 all is chosen.
   explicit GridModel(U user, std::int64_t tile_cells = 0, Tick skew = 1, Wavefront alone = {})
       : user_(std::move(user)), tile_cells_(tile_cells), skew_(skew), alone_(alone) {
     if (alone_.tile_cells == 0) alone_.tile_cells = tile_cells;
-    RUBATO_REQUIRE(alone_.n_ticks > 0 && alone_.n_abreast > 0, alone_.n_ticks, alone_.n_abreast);
+    RUBATO_REQUIRE(alone_.n_ticks > 0 && alone_.slices.n_abreast > 0, alone_.n_ticks,
+                   alone_.slices.n_abreast);
     const auto shape = user_.shape();
     for (std::size_t d = 0; d < kD; ++d) {
       if (shape.extent[d] < 1) throw Error("a grid needs at least one cell in each dimension");
@@ -114,7 +119,7 @@ class GridModel : public detail::GridParts<U> {
     const auto shape = user_.shape();
     std::vector<Query> parts;
     try {
-      for (const auto& box : cut_evenly(space_.world, n, shape.parts))
+      for (const auto& box : cut_evenly(space_.world, n, wanted_parts(n)))
         parts.emplace_back(box);
     } catch (const Error& error) {
       if (shape.parts == Index<kD>{} || *shape.parts_option == '\0') throw;
@@ -226,8 +231,15 @@ class GridModel : public detail::GridParts<U> {
   [[nodiscard]] std::vector<Query> own_tiles(const Query& own, const Policy& policy) const;
   // The ticks that inner bands are sized for (Plan::skew), where the node's cells fit no cache.
   [[nodiscard]] Tick skew(const Query& own, const Policy& policy) const;
+  // And the slices of those bands, by this processor: no other node has to know them.
+  [[nodiscard]] Slices slices(const Query& own, const Policy& policy) const;
   // That of a node alone.
   [[nodiscard]] Wavefront wavefront() const;
+  // How many parts along each dimension; 0: whatever has short borders. Where each of n nodes gets as
+  // much as kSlab along the last one, that alone is cut, unless the user wants others: rows stay whole,
+  // and a wavefront has no sides where it would have to wait each tick for what is beyond.
+  [[nodiscard]] Index<kD> wanted_parts(std::uint32_t n) const;
+  static constexpr std::int64_t kSlab = 256;
   [[nodiscard]] std::vector<Query> replica_tiles(const RegionQuery<Query>& region) const;
   // What of a node's own cells is more than a radius from those of others.
   [[nodiscard]] Query without_border(const Query& own) const;
@@ -287,6 +299,7 @@ class GridModel : public detail::GridParts<U> {
  private:
   [[nodiscard]] std::int64_t tile_cells_of(const Query& own, const Policy& policy) const;
 
+  [[nodiscard]] Slices slices_of(const CellBox& box, Tick n_ticks) const;
   // A cell's surroundings copied out of `context`, for a kernel call on that cell alone.
   struct Surroundings {
     static constexpr std::int64_t kWidth = 2 * U::kRadius + 1;

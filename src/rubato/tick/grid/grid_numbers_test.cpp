@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::tick {

@@ -250,7 +250,6 @@ class GridStore final : public Store {
   [[nodiscard]] std::vector<Begun> go_ahead(const Piece<kD>& piece, std::span<const Begun> all,
                                             std::span<const RegionId> missing, Tick t, Ahead& ahead,
                                             Measure* measured);
-  void pack_region(const Region& region, Tick t);
   void fill_outside(Block& block);
   void fill_initial(const Query& cells);
   void fill_initial(Block& block, const Query& cells);
@@ -262,6 +261,7 @@ class GridStore final : public Store {
   [[nodiscard]] std::int64_t chosen_slice() const;
   void step_slice(RegionId region, Tick t, const Slice& slice, Measure& measured);
   void publish(const Region& region, Tick t, const Slice& slice);
+  void pack_region(const Region& region, Tick t, const Slice& slice);
   void publish_fixed(const Region& region);
   template <std::size_t kN, class Array>
   void show(const Region& region, const Array& array, const Slice& slice);

@@ -42,8 +42,8 @@ template <int D>
 struct GridShape {
   Index<D> extent{};  // cells, x first
   std::array<bool, D> periodic{};
-  // Boxes along each dimension that the world is cut into, one a node; 0: chosen so that borders
-  // are short.
+  // Boxes along each dimension that the world is cut into, one a node; 0: chosen, as
+  // GridModel::wanted_parts() says.
   Index<D> parts{};
   const char* parts_option = "";  // what people say `parts` with, for messages
 };

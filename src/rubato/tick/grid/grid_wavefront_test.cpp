@@ -57,16 +57,16 @@ typename GridModel<User>::Wavefront random_wavefront(RandomStream& random) {
   typename GridModel<User>::Wavefront result;
   result.tile_cells = random.between(1, 60);
   result.n_ticks = random.between(1, 9);
-  result.n_abreast = static_cast<std::uint32_t>(random.between(2, 7));
-  result.slice = random.between(1, 12);
+  result.slices.n_abreast = static_cast<std::uint32_t>(random.between(2, 7));
+  result.slices.size = random.between(1, 12);
   return result;
 }
 
 template <class User>
 std::string describe(const typename GridModel<User>::Wavefront& w) {
   return "tiles of " + std::to_string(w.tile_cells) + ", " + std::to_string(w.n_ticks) +
-         " ticks, " + std::to_string(w.n_abreast) + " abreast, slices of " +
-         std::to_string(w.slice);
+         " ticks, " + std::to_string(w.slices.n_abreast) + " abreast, slices of " +
+         std::to_string(w.slices.size);
 }
 
 template <class User>
@@ -123,6 +123,82 @@ TEST(GridWavefront, goes_on_from_what_it_has_saved) {
   }
 }
 
+// Counts the jobs that go down several diagonals.
+class JobWatch final : public core::WrappedEngine {
+ public:
+  JobWatch(Dataflow& flow, const Plan& plan, WavefrontCounts& counts)
+      : WrappedEngine(flow), skew_(static_cast<std::size_t>(plan.skew)), counts_(counts) {}
+
+  [[nodiscard]] bool next_work(std::uint32_t core, core::Work& work) override {
+    if (!WrappedEngine::next_work(core, work)) return false;
+    if (work.kind != step_own) return true;
+    ++counts_.jobs;
+    if (Dataflow::stepped_by(work).size() > skew_) ++counts_.abreast;
+    return true;
+  }
+
+ private:
+  std::size_t skew_;
+  WavefrontCounts& counts_;
+};
+
+template <class User>
+void check_nodes(const User& user, std::uint64_t seed, RandomStream& random,
+                 WavefrontCounts& counts) {
+  using Model = GridModel<User>;
+  const auto wavefront = random_wavefront<User>(random);
+  const Model model(user, random.between(1, 60), random.between(2, 9), wavefront);
+  testing::RunCase c = testing::random_run(random);
+  c.n_nodes = static_cast<std::uint32_t>(random.between(2, 5));
+  SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe<User>(wavefront) + ", " +
+               testing::describe(c));
+  Cut<typename Model::Query> cut;
+  try {
+    cut.queries = model.part(c.n_nodes);
+  } catch (const Error&) {
+    return;  // a shape may not have that many boxes
+  }
+  const auto reference = run_reference(model, model.everything(), c.ticks);
+  std::vector<std::unique_ptr<TypedPlan<typename Model::Query>>> plans;
+  std::vector<std::unique_ptr<GridStore<User>>> stores;
+  std::vector<std::unique_ptr<Dataflow>> flows;
+  std::vector<std::unique_ptr<JobWatch>> watches;
+  std::vector<core::Engine*> engines;
+  for (std::uint32_t node = 0; node < c.n_nodes; ++node) {
+    plans.push_back(
+        std::make_unique<TypedPlan<typename Model::Query>>(build_plan(model, cut, node, c.policy)));
+    stores.push_back(std::make_unique<GridStore<User>>(model, *plans.back()));
+    flows.push_back(std::make_unique<Dataflow>(plans.back()->plan, *stores.back(),
+                                               Dataflow::Options{c.ticks, c.n_cores}));
+    watches.push_back(std::make_unique<JobWatch>(*flows.back(), plans.back()->plan, counts));
+    engines.push_back(watches.back().get());
+  }
+  ASSERT_NO_THROW(testing::ShuffleDriver(engines, c.n_cores, seed).run());
+  typename Model::State state;
+  for (std::uint32_t node = 0; node < c.n_nodes; ++node) {
+    EXPECT_EQ(flows[node]->end(), reference.ticks);
+    model.merge(state, stores[node]->own_state(flows[node]->end()));
+  }
+  EXPECT_TRUE(state == reference.state);
+}
+
+// Nodes that wait for each other: rounds are packed from what slices make, and jobs reach as far as
+// rounds have come.
+TEST(GridWavefront, with_neighbours_equals_the_reference) {
+  WavefrontCounts counts;
+  for (std::uint64_t seed = 0; seed < n_seeds() && !HasFailure(); ++seed) {
+    RandomStream random(seed, 22);
+    check_nodes(random_grid<MixingGrid<2, 1, 1>>(random), seed, random, counts);
+    auto wide = random_grid<MixingGrid<2, 1, 1, true>>(random);
+    wide.grid.extent = {random.between(40, 120), random.between(30, 90)};
+    check_nodes(wide, seed, random, counts);
+    if (seed % 2 == 0)
+      check_nodes(random_grid<MixingGrid<3, 1, 1, true>>(random), seed, random, counts);
+    if (seed % 4 == 1) check_nodes(random_grid<MixingGrid<2, 2, 2>>(random), seed, random, counts);
+  }
+  EXPECT_GT(counts.abreast, counts.jobs / 200);
+}
+
 TEST(GridWavefront, on_real_cores_equals_the_reference) {
   using User = MixingGrid<2, 1, 1, true>;
   for (std::uint64_t seed = 0; seed < 20 && !HasFailure(); ++seed) {
@@ -130,7 +206,7 @@ TEST(GridWavefront, on_real_cores_equals_the_reference) {
     User user = random_grid<User>(random);
     user.grid = {{random.between(40, 160), random.between(40, 90)}, {false, seed % 2 == 0}};
     const ProblemOf<GridModel<User>, GridStore<User>> problem(
-        GridModel<User>(user, 0, 1, {user.grid.extent[0], 6, 5, 24}));
+        GridModel<User>(user, 0, 1, {user.grid.extent[0], 6, {5, 24}}));
     const auto& model = problem.model();
     const auto reference = run_reference(model, model.everything(), 40);
     const auto n_cores = static_cast<std::uint32_t>(random.between(2, 4));
@@ -226,35 +302,35 @@ typename GridModel<MixingGrid<D, 1, 1>>::Wavefront chosen(std::array<std::int64_
 
 TEST(GridWavefront, rows_and_planes_that_are_too_long_are_cut) {
   const auto narrow = chosen<2>({1'000, 4'000});
-  EXPECT_EQ(narrow.n_abreast, 1U);
-  EXPECT_EQ(narrow.slice, 0);
+  EXPECT_EQ(narrow.slices.n_abreast, 1U);
+  EXPECT_EQ(narrow.slices.size, 0);
   EXPECT_EQ(narrow.n_ticks, kSkew);
   const std::int64_t room = std::max<std::int64_t>(
       static_cast<std::int64_t>(second_level_cache()) / 4, std::int64_t{1} << 18);
   const auto wide = chosen<2>({200'000, 1'000});
   EXPECT_EQ(wide.n_ticks, kSkew);
-  EXPECT_GT(wide.n_abreast, 8U);
-  EXPECT_GE(wide.slice, 64);
+  EXPECT_GT(wide.slices.n_abreast, 8U);
+  EXPECT_GE(wide.slices.size, 64);
   const auto bytes_of = [](const auto& w, std::int64_t row_bytes) {
-    return 2 * (w.n_ticks + Tick{w.n_abreast}) * w.slice * row_bytes;
+    return 2 * (w.n_ticks + Tick{w.slices.n_abreast}) * w.slices.size * row_bytes;
   };
   constexpr std::int64_t kCell = 2 * sizeof(double);  // of which one is fixed
-  EXPECT_LE(bytes_of(wide, kCell), room + bytes_of(wide, kCell) / wide.slice * 64);
+  EXPECT_LE(bytes_of(wide, kCell), room + bytes_of(wide, kCell) / wide.slices.size * 64);
   const auto deep = chosen<3>({150, 200, 200});
-  EXPECT_GT(deep.n_abreast, 1U);
+  EXPECT_GT(deep.slices.n_abreast, 1U);
   EXPECT_LE(bytes_of(deep, 150 * kCell), room);
   // Very long planes: their slices are a row, and a few ticks behind each other.
   const auto huge = chosen<3>({100'000, 200, 200});
-  EXPECT_EQ(huge.slice, 1);
+  EXPECT_EQ(huge.slices.size, 1);
   EXPECT_LT(huge.n_ticks, kSkew);
   // A margin shows the other side of a whole row.
-  EXPECT_EQ(chosen<2>({200'000, 1'000}, {true, false}).slice, 0);
-  EXPECT_GT(chosen<2>({200'000, 1'000}, {false, true}).slice, 0);
-  EXPECT_EQ(chosen<3>({150, 200, 200}, {false, true, false}).slice, 0);
-  EXPECT_GT(chosen<3>({150, 200, 200}, {true, false, true}).slice, 0);
+  EXPECT_EQ(chosen<2>({200'000, 1'000}, {true, false}).slices.size, 0);
+  EXPECT_GT(chosen<2>({200'000, 1'000}, {false, true}).slices.size, 0);
+  EXPECT_EQ(chosen<3>({150, 200, 200}, {false, true, false}).slices.size, 0);
+  EXPECT_GT(chosen<3>({150, 200, 200}, {true, false, true}).slices.size, 0);
   // Few planes are few jobs.
-  EXPECT_EQ(chosen<2>({200'000, 32}).n_abreast, 2U);
-  EXPECT_EQ(chosen<3>({600, 600, 31}).n_abreast, 1U);
+  EXPECT_EQ(chosen<2>({200'000, 32}).slices.n_abreast, 2U);
+  EXPECT_EQ(chosen<3>({600, 600, 31}).slices.n_abreast, 1U);
   EXPECT_EQ(chosen<3>({600, 600, 31}).n_ticks, kSkew);
 }
 

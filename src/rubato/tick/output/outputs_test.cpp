@@ -15,6 +15,7 @@
 #include "rubato/io/csv.hpp"
 #include "rubato/io/image.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/reference.hpp"
 #include "rubato/tick/testing/grid_worlds.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"

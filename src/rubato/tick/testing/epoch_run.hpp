@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rubato/tick/epoch/epoch_engine.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/random_sharing.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "rubato/net/profile.hpp"
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/random_sharing.hpp"

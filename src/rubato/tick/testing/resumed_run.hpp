@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/testing/property.hpp"
 #include "rubato/tick/testing/shuffle_driver.hpp"
 

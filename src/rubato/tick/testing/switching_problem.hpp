@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rubato/tick/problem.hpp"
+#include "rubato/tick/problem_of.hpp"
 
 namespace rubato::tick::testing {
 

@@ -10,6 +10,7 @@
 #include "rubato/net/latency.hpp"
 #include "rubato/tick/points/points_store.hpp"
 #include "rubato/tick/points/testing/swarm.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/run.hpp"
 
 namespace rubato::tick {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rubato/models/apps.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/testing/piece_swarm.hpp"
 #include "rubato/tick/testing/swarm_model.hpp"
 #include "rubato/tools/command_line.hpp"

@@ -7,6 +7,7 @@
 #include "rubato/base/random.hpp"
 #include "rubato/models/apps.hpp"
 #include "rubato/tick/grid/grid_store.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tools/costs/record_costs.hpp"
 #include "rubato/tools/run/program_test.hpp"
 

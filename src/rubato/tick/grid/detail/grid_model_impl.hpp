@@ -61,9 +61,8 @@ auto GridModel<U>::part(std::uint32_t n, const Samples& loads) const -> std::vec
   const Load& slowest = *std::ranges::max_element(loads, {}, &Load::busy);
   if (slowest.busy < (1 - kWaiting) * slowest.passed) return {};
   const std::vector<std::int64_t> extent(space_.world.high.begin(), space_.world.high.end());
-  const auto shape = user_.shape();
-  const std::vector<std::int64_t> factors =
-      grid_factors(n, extent, {shape.parts.begin(), shape.parts.end()});
+  const Index<kD> parts = wanted_parts(n);
+  const std::vector<std::int64_t> factors = grid_factors(n, extent, {parts.begin(), parts.end()});
   const auto boxes = cut_by_weights<kD>(space_.world, factors, speeds,
                                         [this](const CellBox& box) { return work_of(box); });
   double then_slowest = 0;
@@ -345,27 +344,51 @@ auto GridModel<U>::wavefront() const -> Wavefront {
     if (second_level >= kLarge && n_ticks >= kFewest) result.n_ticks = std::min(n_ticks, kSkew);
     return result;
   }
-  constexpr std::int64_t kAbreastMost = 16;
-  constexpr std::int64_t kJobs = 16;  // of a block, at least
-  const std::int64_t n_abreast = std::min(world.width(kD - 1) / kJobs, kAbreastMost);
-  if (n_abreast < 2) return result;
-  constexpr std::int64_t kLeast = 1
-                                  << 20;  // of a second-level cache, if nobody says how large it is
-  const std::int64_t row_bytes = slab / world.width(kAcross) * kCellBytes;
-  const auto slice_of = [&](Tick n_ticks) {
-    const std::int64_t n = std::max(second_level, kLeast) / 8 / ((n_ticks + n_abreast) * row_bytes);
-    constexpr std::int64_t kUnit = kAcross == 0 ? 64 : 1;
-    return std::max((n + kUnit - 1) / kUnit, std::int64_t{1}) * kUnit;
-  };
+  result.slices = slices_of(space_.world, result.n_ticks);
   // What lies between the slices of the first and the last tick has to stay there as well.
   constexpr std::int64_t kSlicesMost = 3;
-  while (result.n_ticks > 3 &&
-         result.n_ticks * kSliceShift > kSlicesMost * slice_of(result.n_ticks)) {
+  while (result.slices.size > 0 && result.n_ticks > 3 &&
+         result.n_ticks * kSliceShift > kSlicesMost * result.slices.size) {
     result.n_ticks /= 2;
+    result.slices = slices_of(space_.world, result.n_ticks);
   }
-  result.n_abreast = static_cast<std::uint32_t>(n_abreast);
-  result.slice = slice_of(result.n_ticks);
   return result;
+}
+
+// None where there are too few rows, or planes, for some jobs of such a block.
+template <GridUser U>
+auto GridModel<U>::slices_of(const CellBox& box, Tick n_ticks) const -> Slices {
+  constexpr std::int64_t kAbreastMost = 16;
+  constexpr std::int64_t kJobs = 16;  // of a block, at least
+  const std::int64_t n_abreast = std::min(box.width(kD - 1) / kJobs, kAbreastMost);
+  if (n_abreast < 2 || space_.periodic[kAcross]) return {};
+  constexpr std::int64_t kLeast = 1
+                                  << 20;  // of a second-level cache, if nobody says how large it is
+  const auto second_level = static_cast<std::int64_t>(second_level_cache());
+  const std::int64_t row_bytes = box.volume() / box.width(kD - 1) / box.width(kAcross) * kCellBytes;
+  const std::int64_t n = std::max(second_level, kLeast) / 8 / ((n_ticks + n_abreast) * row_bytes);
+  constexpr std::int64_t kUnit = kAcross == 0 ? 64 : 1;
+  return {static_cast<std::uint32_t>(n_abreast),
+          std::max((n + kUnit - 1) / kUnit, std::int64_t{1}) * kUnit};
+}
+
+template <GridUser U>
+auto GridModel<U>::slices(const Query& own, const Policy& policy) const -> Slices {
+  if (tile_cells_ > 0 || alone_.tile_cells > 0) return alone_.slices;
+  const Tick n_ticks = skew(own, policy);
+  const CellBox& box = own.boxes().front();
+  if (n_ticks == 1 || box.volume() / box.width(kD - 1) <= tile_cells_of(own, policy)) return {};
+  return slices_of(box, n_ticks);
+}
+
+template <GridUser U>
+auto GridModel<U>::wanted_parts(std::uint32_t n) const -> Index<kD> {
+  Index<kD> parts = user_.shape().parts;
+  if (parts == Index<kD>{} && space_.world.width(kD - 1) / n >= kSlab) {
+    parts.fill(1);
+    parts[kD - 1] = n;
+  }
+  return parts;
 }
 
 // Where a message may have to wait for the tiles of a wavefront, they take half a megabyte. Without one

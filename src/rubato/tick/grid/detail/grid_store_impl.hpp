@@ -297,7 +297,7 @@ void GridStore<U>::step(RegionId region, Tick t, std::uint32_t /*core*/) {
   }
   if (in_part) leave(ahead_[region], {});
   publish(regions_[region], t + 1, Slice());
-  if ((t + 1) % typed_.plan.policy.period == 0) pack_region(regions_[region], t + 1);
+  if ((t + 1) % typed_.plan.policy.period == 0) pack_region(regions_[region], t + 1, Slice());
   if (wanted || (t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1, Slice());
   if (wanted) {
     const std::lock_guard lock(measures_mutex_);

@@ -29,7 +29,8 @@ template <GridUser U>
 std::int64_t GridStore<U>::chosen_slice() const {
   if (kD < 2 || typed_.plan.n_abreast == 1 || !ahead_.empty()) return 0;
   if (model_.space().periodic[Model::kAcross]) return 0;
-  return model_.wavefront().slice;
+  if (typed_.plan.neighbours.empty()) return model_.wavefront().slices.size;
+  return model_.slices(typed_.own, typed_.plan.policy).size;
 }
 
 template <GridUser U>
@@ -76,6 +77,7 @@ void GridStore<U>::step_slice(RegionId region, Tick t, const Slice& slice, Measu
     if (!box.empty()) step_box(piece, box, t, wanted ? &measured : nullptr);
   }
   publish(regions_[region], t + 1, slice);
+  if ((t + 1) % typed_.plan.policy.period == 0) pack_region(regions_[region], t + 1, slice);
   if (wanted || (t + 1) % kNumbersInterval == 0) check_numbers(region, t + 1, slice);
 }
 

@@ -1,0 +1,97 @@
+#pragma once
+// The NodeShape of a node of a model that has sizes.
+
+#include <concepts>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "rubato/tick/plan_builder.hpp"
+#include "rubato/tick/tune/node_shape.hpp"
+
+namespace rubato::tick {
+
+// Optional: how large a query is: about the number of tuples that it selects, or what stepping them
+// costs, in any unit that is the same for all. Policy auto needs it. The second one tells of
+// replicas: without it no policy that has some is forecast.
+//   size(q)                 >= 0
+//   intersection(a, b)      selects what both do
+template <class M>
+concept HasSize = requires(const M& m, const typename M::Query& q) {
+  { m.size(q) } -> std::convertible_to<double>;
+};
+template <class M>
+concept HasIntersection = requires(const M& m, const typename M::Query& q) {
+  { m.intersection(q, q) } -> std::convertible_to<typename M::Query>;
+};
+
+// Fills LinkShape::with.
+template <class M>
+void find_common_sides(const M& model, const Cut<typename M::Query>& cut, NodeId self,
+                       NodeShape& shape) {
+  std::vector<typename M::Query> sides;
+  if constexpr (HasIntersection<M>) {
+    for (const LinkShape& link : shape.links) {
+      const auto reach = model.write_dependencies(model.read_dependencies(cut.queries[link.node]));
+      sides.push_back(model.intersection(reach, cut.queries[self]));
+    }
+  }
+  for (std::uint32_t a = 0; a < shape.links.size(); ++a) {
+    for (std::uint32_t b = 0; b < shape.links.size(); ++b) {
+      if (a == b || (!sides.empty() && model.disjoint(sides[a], sides[b]))) continue;
+      shape.links[a].with.push_back(b);
+    }
+  }
+}
+
+// Layers of replicas that are larger than this times the own query are not looked at.
+inline constexpr double kMostOutside = 4;
+
+// Of node `self`, for at most so many replica layers and ticks ahead.
+template <class M>
+requires Model<M> && HasSize<M>
+[[nodiscard]] NodeShape node_shape(const M& model, const Cut<typename M::Query>& cut, NodeId self,
+                                   int layers_most, Tick depth_most) {
+  using Query = typename M::Query;
+  NodeShape shape;
+  const Query& own = cut.queries[self];
+  shape.size = model.size(own);
+  Query inner = own;
+  for (Tick depth = 0; depth < depth_most && shape.size > 0; ++depth) {
+    inner = model.read_exclusive(model.write_exclusive(inner));
+    shape.inside.push_back(model.size(inner));
+    if (shape.inside.back() == 0) break;
+  }
+
+  std::vector<std::vector<double>> within(cut.n_nodes());  // [node][j - 1] of L_j
+  std::vector<bool> sends(cut.n_nodes());
+  Query outer = own;
+  double outside = 0;
+  for (int layer = 1; layer <= layers_most + 1; ++layer) {
+    outer = model.write_dependencies(model.read_dependencies(outer));
+    outside = 0;
+    for (NodeId node = 0; node < cut.n_nodes(); ++node) {
+      double size = 0;
+      const bool meets = node != self && !model.disjoint(cut.queries[node], outer);
+      if (meets) sends[node] = true;
+      if constexpr (HasIntersection<M>) {
+        if (meets) size = model.size(model.intersection(outer, cut.queries[node]));
+      }
+      within[node].push_back(size);
+      outside += size;
+    }
+    shape.layers = layer - 1;
+    if (!HasIntersection<M> || outside > kMostOutside * shape.size) break;
+  }
+  for (NodeId node = 0; node < cut.n_nodes(); ++node) {
+    if (!sends[node]) continue;
+    LinkShape link{node, within[node]};
+    for (std::size_t j = link.layers.size(); j-- > 1;)
+      link.layers[j] -= link.layers[j - 1];
+    shape.links.push_back(std::move(link));
+  }
+  find_common_sides(model, cut, self, shape);
+  return shape;
+}
+
+}  // namespace rubato::tick
