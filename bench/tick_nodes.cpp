@@ -47,9 +47,10 @@ Outcome run_world(const World& world, int ticks, bool two_nodes) {
 }
 
 Report run(const Options& options) {
+  const std::int64_t high = options.quick ? 2048 : 4096;
   const std::vector<World> worlds{
-      {"square", 4096, 4096}, {"flat", 4096, 2048}, {"long-rows", 16'384, 2048}};
-  const int ticks = options.quick ? 12 : 200;
+      {"square", 4096, high}, {"flat", 4096, high / 2}, {"long-rows", 16'384, high / 2}};
+  const int ticks = options.quick ? 4 : 200;
   const int n_rounds = options.quick ? 1 : 5;
   Report report;
   report.nodes = 2;

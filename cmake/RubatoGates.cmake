@@ -25,7 +25,7 @@ rubato_gate(promises)
 rubato_gate(format)
 rubato_gate(headers ARGS ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} TIMEOUT 300)
 # clang-tidy on all files takes longer than CI may: see docs/decisions/0002.
-rubato_gate(tidy ARGS ${PROJECT_BINARY_DIR} --budget 150 TIMEOUT 400)
+rubato_gate(tidy ARGS ${PROJECT_BINARY_DIR} --budget 100 TIMEOUT 400)
 add_test(NAME tidy.tidy_all COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_tidy.py
                                     ${PROJECT_BINARY_DIR})
 set_tests_properties(tidy.tidy_all PROPERTIES LABELS "tidy;slow" TIMEOUT 7200 PROCESSORS 2)

@@ -6,9 +6,13 @@
 #include <array>
 #include <cstdint>
 
-// Not its wrappers of vectors: no header of intrinsics where words are drawn.
+// Not its wrappers of vectors, nor what needs them (who wants <Random123/ars.h> includes it before this):
+// no header of intrinsics where words are drawn.
 #ifndef R123_USE_SSE
 #define R123_USE_SSE 0
+#endif
+#ifndef R123_USE_AES_NI
+#define R123_USE_AES_NI 0
 #endif
 #ifndef R123_USE_X86INTRIN_H
 #define R123_USE_X86INTRIN_H 0

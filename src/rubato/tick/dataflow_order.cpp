@@ -251,7 +251,7 @@ void Dataflow::add_diagonals_beside(Job& job, const Ready& unit, Tick last) {
   constexpr std::size_t kJobsOfALane = 4;
   std::size_t n_most =
       std::min<std::size_t>(plan_.n_abreast, plan_.n_own / lanes_.size() / kJobsOfALane);
-  // A message may have to wait for a quarter of a tick.
+  // Others may wait for what the first of them makes: a quarter of the own units at most.
   if (!plan_.neighbours.empty())
     n_most = std::min(n_most, plan_.n_own / 4 / static_cast<std::size_t>(last - unit.tick + 1));
   while (job.diagonals.size() < n_most && !lane.ready.empty()) {

@@ -101,7 +101,7 @@ struct Plan {
     return neighbours.empty() ? kSkew : policy.depth;
   }
   [[nodiscard]] Tick block_end(Tick t) const noexcept { return t - t % skew + skew; }
-  // Units of a wavefront that run in one go: with neighbours an eighth of a tick at most, for which
+  // Units of one diagonal that run in one go: with neighbours an eighth of a tick at most, for which
   // a message may have to wait.
   [[nodiscard]] Tick chain_most() const noexcept {
     return neighbours.empty() ? kSkew : 1 + static_cast<Tick>(n_own / 8);

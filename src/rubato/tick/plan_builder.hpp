@@ -221,7 +221,7 @@ class PlanBuilder {
         }
       }
     } else if constexpr (HasTiles<M> && requires { model_.slices(typed_.own, policy_); }) {
-      if (!policy_.pieces) typed_.plan.n_abreast = model_.slices(typed_.own, policy_).n_abreast;
+      if (cut_.pieces.empty()) typed_.plan.n_abreast = model_.slices(typed_.own, policy_).n_abreast;
     }
     add_inputs();
     add_sources();

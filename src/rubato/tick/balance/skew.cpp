@@ -240,6 +240,15 @@ void SkewObserver::hold_against_barriers(const NodeTimes& nodes, SkewFigures& fi
   figures.span_s = static_cast<double>(span) * kSecond;
 }
 
+bool SkewFigures::tells_ticks(Nanos clock_error) const {
+  if (clock_error == 0) return true;
+  constexpr double kOfATick = 0.1;
+  constexpr double kDrift = 20e-6;
+  const double span = span_s * 1e9;
+  return 2 * (static_cast<double>(clock_error) + kDrift * span) * static_cast<double>(n_ticks) <=
+         kOfATick * span;
+}
+
 std::optional<double> SkewFigures::absorbed() const {
   // Less than that is no skew: what is left of sums that are rounded.
   constexpr double kLeast = 1e-6;

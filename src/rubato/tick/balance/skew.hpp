@@ -54,6 +54,10 @@ struct SkewFigures {
   // held against its own loads, and all that it lost otherwise (to messages, to single pieces that
   // are dear) counts as not absorbed.
   [[nodiscard]] std::optional<double> absorbed() const;
+  // Whether clocks of nodes tell what of a tick was done at a moment: those of two of them, each
+  // measured against a third to within `clock_error` and adrift since the run began, leave no more than
+  // a tenth of a tick in doubt. 0: one clock for all.
+  [[nodiscard]] bool tells_ticks(Nanos clock_error) const;
 };
 
 class SkewObserver final : public core::ChainedObserver {

@@ -147,6 +147,23 @@ TEST(Skew, completion_is_told_after_a_tick_of_which_all_nodes_have_kept_all) {
   EXPECT_TRUE(told(none).completion.empty());
 }
 
+TEST(Skew, clocks_tell_ticks_where_they_leave_a_tenth_of_one_in_doubt) {
+  SkewFigures figures;
+  figures.n_ticks = 100;
+  figures.span_s = 1;  // ticks of 10 ms, in which clocks have gone apart by 20 us each
+  EXPECT_TRUE(figures.tells_ticks(0));
+  EXPECT_TRUE(figures.tells_ticks(480 * kMicrosecond));
+  EXPECT_FALSE(figures.tells_ticks(481 * kMicrosecond));
+  // A long run of the same ticks: what the clocks drift apart is more than a tenth of one.
+  figures.n_ticks *= 100;
+  figures.span_s *= 100;
+  EXPECT_FALSE(figures.tells_ticks(1));
+  EXPECT_TRUE(figures.tells_ticks(0));
+  // Of a run that took no time.
+  figures.span_s = 0;
+  EXPECT_FALSE(figures.tells_ticks(1));
+}
+
 TEST(Skew, the_worst_tick_has_five_after_it_if_any_has) {
   SkewObserver skew({2, 1, 0, true});
   for (Tick t = 0; t < 7; ++t) {

@@ -144,32 +144,37 @@ Policy random_grid_policy(RandomStream& random) {
                                    : testing::random_policy(random);
 }
 
+template <class Model>
+Model random_model(RandomStream& random) {
+  auto user = testing::random_grid<typename Model::User>(random);
+  const std::int64_t tile_cells = random.between(1, 60);
+  const Tick skew = random.between(1, 5);
+  return Model(std::move(user), tile_cells, skew, testing::random_slices<Model>(random));
+}
+
 // Of all numbers of dimensions; cut anew by chance, or by how fast nodes are.
 TEST_F(KillsProperty, grids_end_as_the_reference_however_often_they_are_killed) {
   using testing::CutAnew;
-  using testing::random_grid;
   for_all_seeds(400'000, 60, [&](std::uint64_t seed, RandomStream& random) {
     const Tick ticks = random.between(4, 30);
-    const std::int64_t tile_cells = random.between(1, 60);
-    const Tick skew = random.between(1, 5);
     const auto check = [&](const auto& problem) {
       expect_equal(problem, ticks, random, random_grid_policy);
     };
     if (seed % 8 == 0) {
       using User = testing::MixingGrid<3, 1, 1, false>;
-      check(OwnGrid<User>(GridModel<User>(random_grid<User>(random), tile_cells, skew)));
+      check(OwnGrid<User>(random_model<GridModel<User>>(random)));
     } else if (seed % 4 == 1) {
       using User = testing::MixingGrid<1, 1, 2, false>;
-      check(AnewGrid<User>(CutAnew<User>(random_grid<User>(random), tile_cells, skew)));
+      check(AnewGrid<User>(random_model<CutAnew<User>>(random)));
     } else if (seed % 4 == 2) {
       using User = testing::MixingGrid<2, 2, 1, true>;
-      check(OwnGrid<User>(GridModel<User>(random_grid<User>(random), tile_cells, skew)));
+      check(OwnGrid<User>(random_model<GridModel<User>>(random)));
     } else if (seed % 8 == 3) {
       using User = testing::MixingGridInParts<2, 1, 1, testing::Stencil::star>;
-      check(OwnGrid<User>(GridModel<User>(random_grid<User>(random), tile_cells, skew)));
+      check(OwnGrid<User>(random_model<GridModel<User>>(random)));
     } else {
       using User = testing::MixingGrid<2, 1, 1, false>;
-      check(AnewGrid<User>(CutAnew<User>(random_grid<User>(random), tile_cells, skew)));
+      check(AnewGrid<User>(random_model<CutAnew<User>>(random)));
     }
   });
 }

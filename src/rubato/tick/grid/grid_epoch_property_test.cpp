@@ -61,7 +61,9 @@ std::vector<Policy> random_policies(RandomStream& random) {
 template <GridUser U>
 std::int64_t check_switches(const U& user, RandomStream& random, std::uint64_t seed) {
   using P = ProblemOf<CutAnew<U>, GridStore<U>, GridStoreOptions>;
-  const P problem(CutAnew<U>(user, random.between(1, 60), random.between(1, 5)));
+  const std::int64_t tile_cells = random.between(1, 60);
+  const Tick skew = random.between(1, 5);
+  const P problem(CutAnew<U>(user, tile_cells, skew, testing::random_slices<GridModel<U>>(random)));
   const testing::SwitchingProblem<P> switching(problem, random_policies(random));
   const auto& model = problem.model();
   testing::RunCase c = testing::random_run(random);

@@ -239,7 +239,7 @@ class GridModel : public detail::GridParts<U> {
   // much as kSlab along the last one, that alone is cut, unless the user wants others: rows stay whole,
   // and a wavefront has no sides where it would have to wait each tick for what is beyond.
   [[nodiscard]] Index<kD> wanted_parts(std::uint32_t n) const;
-  static constexpr std::int64_t kSlab = 256;
+  static constexpr std::int64_t kSlab = kD == 3 ? 256 : 512;
   [[nodiscard]] std::vector<Query> replica_tiles(const RegionQuery<Query>& region) const;
   // What of a node's own cells is more than a radius from those of others.
   [[nodiscard]] Query without_border(const Query& own) const;

@@ -32,8 +32,11 @@ template <class User>
 std::int64_t check(std::uint64_t seed,
                    testing::RunCase (*random_case)(RandomStream&) = testing::random_run) {
   RandomStream random(seed, 11);
-  const GridModel<User> model(random_grid<User>(random), random.between(1, 60),
-                              random.between(1, 5));
+  auto user = random_grid<User>(random);
+  const std::int64_t tile_cells = random.between(1, 60);
+  const Tick skew = random.between(1, 5);
+  const GridModel<User> model(std::move(user), tile_cells, skew,
+                              testing::random_slices<GridModel<User>>(random));
   testing::RunCase c = random_case(random);
   std::string text = "seed " + std::to_string(seed) + ", " + std::to_string(User::kDimensions) +
                      "D, radius " + std::to_string(User::kRadius) + ", " + testing::describe(c) +

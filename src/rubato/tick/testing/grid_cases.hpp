@@ -75,6 +75,12 @@ void cut_at_random(const Box<std::int64_t, D>& box, std::uint32_t n, RandomStrea
   cut_at_random<D>(high, n - n_low, random, parts);
 }
 
+// Tiles and ticks are given; its slices are of any size, or none.
+template <class Model>
+[[nodiscard]] typename Model::Wavefront random_slices(RandomStream& random) {
+  return {0, kSkew, {static_cast<std::uint32_t>(random.between(1, 5)), random.between(1, 12)}};
+}
+
 // Cut again by a hash of all cells: at some epochs elsewhere, at others as it was at the start or
 // at an earlier epoch.
 template <GridUser U>

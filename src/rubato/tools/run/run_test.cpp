@@ -442,6 +442,19 @@ TEST_P(RunAsJob, EachPolicyHasTheBitsOfOneNode) {
   }
 }
 
+// Cores beside each other, of two nodes that wait for each other, go through rows that are too long for
+// a cache.
+TEST_P(RunAsJob, LongRowsInSlicesHaveTheBitsOfOneNode) {
+  const std::vector<std::string> heat{"run",      "heat", "--width", "6000",
+                                      "--height", "1024", "--ticks", "13"};
+  const std::string one = checksum_of(with(heat, {"--cores", "1", "--policy", "bulk"}));
+  ASSERT_EQ(one.size(), 16U) << one;
+  const Answer answer =
+      call(job("2", with(heat, {"--policy", "k2m1d10", "--cores", "2", "--json"})));
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(nlohmann::json::parse(answer.out).at("checksum"), one);
+}
+
 TEST_P(RunAsJob, AModelThatCannotBeBuiltIsSaidOnce) {
   const Answer answer = call(job("3", {"run", "heat", "--width", "0"}));
   EXPECT_EQ(answer.code, 2) << answer.err;

@@ -184,18 +184,6 @@ struct RealRun {
   std::unique_ptr<tick::Problem> problem;
 };
 
-// Whether the clocks of all nodes are known well enough to tell what of a tick was done at a moment: by
-// two nodes, each of which is known against node 0, after the run.
-bool tells_ticks(const std::vector<core::ClockOffset>& clocks, const tick::SkewFigures& figures) {
-  constexpr double kOfATick = 0.1;
-  constexpr double kDrift = 20e-6;
-  const double span = figures.span_s * 1e9;
-  const double most = kOfATick * span / static_cast<double>(figures.n_ticks);
-  return std::ranges::all_of(clocks, [&](const core::ClockOffset& clock) {
-    return clock.error == 0 || 2 * (static_cast<double>(clock.error) + kDrift * span) <= most;
-  });
-}
-
 // What each node has seen of itself, at node 0, and then of its steps around the worst tick. Collective.
 void gather_skew(const RunRequest& request, const RealRun& run, RunOutcome& outcome) {
   if (!run.skew) return;
@@ -215,7 +203,10 @@ void gather_skew(const RunRequest& request, const RealRun& run, RunOutcome& outc
       host.gather(run.skew->pack_units(Reader(asked).get<tick::Tick>()));
   const std::vector<core::ClockOffset> clocks = core::measure_clocks(host);
   host.agree([&] {
-    if (outcome.node != 0 || !tells_ticks(clocks, *outcome.skew)) return;
+    const auto tells = [&](const core::ClockOffset& clock) {
+      return outcome.skew->tells_ticks(clock.error);
+    };
+    if (outcome.node != 0 || !std::ranges::all_of(clocks, tells)) return;
     for (std::size_t node = 0; node < units.size(); ++node)
       all.add_units(units[node], clocks[node].ahead);
     outcome.skew = all.figures();

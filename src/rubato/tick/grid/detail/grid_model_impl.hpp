@@ -384,7 +384,7 @@ auto GridModel<U>::slices(const Query& own, const Policy& policy) const -> Slice
 template <GridUser U>
 auto GridModel<U>::wanted_parts(std::uint32_t n) const -> Index<kD> {
   Index<kD> parts = user_.shape().parts;
-  if (parts == Index<kD>{} && space_.world.width(kD - 1) / n >= kSlab) {
+  if (n > 0 && parts == Index<kD>{} && space_.world.width(kD - 1) / n >= kSlab) {
     parts.fill(1);
     parts[kD - 1] = n;
   }

@@ -84,11 +84,13 @@ std::byte* GridStore<U>::round_of(std::uint32_t channel, Tick t) {
 template <GridUser U>
 void GridStore<U>::pack_region(const Region& region, Tick t, const Slice& slice) {
   for (const Packing& packing : region.packings) {
+    const CellBox box = slice.of(packing.box);
+    if (box.empty()) continue;
     std::byte* const to = round_of(packing.channel, t) + packing.to_byte;
     const Block& block = blocks_[packing.block];
     for (std::size_t f = 0; f < U::kFields; ++f) {
       const Value* from = values(block, t, f);
-      tick::for_each_row(slice.of(packing.box), [&](const Index<kD>& at, std::int64_t n) {
+      tick::for_each_row(box, [&](const Index<kD>& at, std::int64_t n) {
         const auto cell = static_cast<std::size_t>(packing.shape.offset(at));
         std::memcpy(to + f * packing.field_bytes + cell * sizeof(Value),
                     from + block.shape.offset(at), static_cast<std::size_t>(n) * sizeof(Value));
