@@ -320,7 +320,7 @@ TEST(GridWavefront, thick_slabs_are_cut_and_their_long_rows_in_slices) {
   const auto loads = [](double first, double second) {
     using Load = GridModel<MixingGrid<2, 1, 1>>::Load;
     std::vector<Load> samples(2);
-    samples[0].work = samples[1].work = 100;
+    samples[0].work = samples[1].work = 40'000 * 512;
     samples[0].busy = first;
     samples[1].busy = second;
     samples[0].passed = samples[1].passed = std::max(first, second);
