@@ -9,6 +9,7 @@
 // is complete when the fragments of all B that meet W_D(A) are there. Nobody waits for more: the
 // step of A from E needs those regions at E anyway.
 
+#include <cstddef>
 #include <span>
 #include <vector>
 

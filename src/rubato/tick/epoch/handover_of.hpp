@@ -1,7 +1,9 @@
 #pragma once
 // HandoverOf: a Handover found by a model's functions.
 
+#include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "rubato/tick/epoch/handover.hpp"

@@ -1,5 +1,5 @@
-// A node alone: its wavefront goes block by block of ticks, diagonals beside each other run in one go,
-// slice by slice, and the state is that of the serial reference bit for bit.
+// Wavefronts: that of a node alone goes block by block of ticks; diagonals beside each other run in one
+// go, slice by slice, with neighbours too; and the state is that of the serial reference bit for bit.
 
 #include <algorithm>
 #include <limits>
