@@ -5,9 +5,15 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "bench/harness.hpp"
 
 namespace rubato::bench {
+
+// The line of JSON with `field` that `words` print. Blocks. Throws Error (failed) if they print
+// something else.
+[[nodiscard]] nlohmann::json run_for_json(const std::vector<std::string>& words, const char* field);
 
 struct JobResult {
   double rate = 0;

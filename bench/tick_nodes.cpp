@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/harness.hpp"
+#include "bench/job.hpp"
 #include "rubato/base/error.hpp"
 #include "rubato/tools/process.hpp"
 
@@ -33,14 +34,7 @@ Outcome run_world(const World& world, int ticks, bool two_nodes) {
   words.insert(words.end(), {"run", "heat", "--width", std::to_string(world.width), "--height",
                              std::to_string(world.height), "--ticks", std::to_string(ticks)});
   words.insert(words.end(), {"--cores", two_nodes ? "1" : "2", "--policy", "k1m0d10", "--json"});
-  const tools::Finished run = tools::run_program(words);
-  const auto json = nlohmann::json::parse(run.out, nullptr, false);
-  if (json.is_discarded() || !json.contains("ticks_per_second")) {
-    throw Error("expected a line of JSON from a run on " + std::string(two_nodes ? "two" : "one") +
-                    " nodes; found \"" + run.out.substr(0, 200) + "\", exit code " +
-                    std::to_string(run.code) + "; the benchmark needs Open MPI (`rubato doctor`)",
-                ExitCode::failed);
-  }
+  const nlohmann::json json = run_for_json(words, "ticks_per_second");
   const double cells = static_cast<double>(world.width) * static_cast<double>(world.height);
   return {json["ticks_per_second"].get<double>() * cells / 1e9,
           json["checksum"].get<std::string>()};
