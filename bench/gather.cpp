@@ -10,6 +10,7 @@
 #include "rubato/base/time.hpp"
 #include "rubato/core/job.hpp"
 #include "rubato/global/array.hpp"
+#include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/net/local.hpp"
 
@@ -21,7 +22,8 @@ constexpr std::uint32_t kCores = 2;
 struct Rates {
   double fetched = 0;
   double blocking = 0;
-  Counters counters{};  // of both
+  double awaited = 0;
+  Counters counters{};  // of all
 };
 
 constexpr std::uint64_t kLineWords = 8;
@@ -33,7 +35,7 @@ std::uint64_t expected_sum(std::uint64_t n, std::uint64_t mask) {
   return sum;
 }
 
-// The value of word w is w. A function that gets the value, and tasks that wait for it.
+// The value of word w is w. A function that gets the value, tasks that wait for it, and coroutines.
 Rates gather_rates(core::NodeHost& host, std::uint32_t log2_words, std::uint64_t n_reads) {
   Rates rates;
   const std::uint64_t mask = (std::uint64_t{1} << log2_words) - 1;
@@ -68,6 +70,15 @@ Rates gather_rates(core::NodeHost& host, std::uint32_t log2_words, std::uint64_t
         static_cast<double>(n_blocking) / static_cast<double>(steady_now() - begin) * 1e3;
     sum = total();
     RUBATO_REQUIRE(sum == expected_sum(n_blocking, mask), sum);
+    begin = steady_now();
+    global::forall(0, n_blocking, [=](std::uint64_t i) -> global::Coroutine {
+      const std::uint64_t value = co_await global::awaited_read(table[gups_word(i, mask)]);
+      *sums.local() += value;
+    });
+    rates.awaited =
+        static_cast<double>(n_blocking) / static_cast<double>(steady_now() - begin) * 1e3;
+    sum = total();
+    RUBATO_REQUIRE(sum == expected_sum(n_blocking, mask), sum);
   });
   return rates;
 }
@@ -81,6 +92,7 @@ Report run(const Options& options) {
   core::Job job(std::make_unique<net::LocalFabric>(), config);
   std::vector<double> fetched;
   std::vector<double> blocking;
+  std::vector<double> awaited;
   std::vector<double> limits;
   Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
@@ -88,6 +100,7 @@ Report run(const Options& options) {
     const Rates rates = gather_rates(job.host(), log2_words, n_reads);
     fetched.push_back(rates.fetched);
     blocking.push_back(rates.blocking);
+    awaited.push_back(rates.awaited);
     limits.push_back(gather_in_place(log2_words, n_reads));
     counters = rates.counters;
   }
@@ -96,6 +109,8 @@ Report run(const Options& options) {
   report.rows = {compare_row("reads", "million/s", fetched, "2 threads in place, prefetched",
                              limits, "value >= 60"),
                  compare_row("blocking-reads", "million/s", blocking,
+                             "2 threads in place, prefetched", limits, "reported"),
+                 compare_row("awaited-reads", "million/s", awaited,
                              "2 threads in place, prefetched", limits, "reported")};
   report.rows.front().counters = counters;
   return report;

@@ -193,11 +193,11 @@ struct OwnerLoop {
   CoreId core;
   T* elements;
   [[no_unique_address]] Body body;
-  void operator()(std::uint64_t k) const {
+  decltype(auto) operator()(std::uint64_t k) const {
     if constexpr (std::is_invocable_v<const Body&, std::uint64_t, T&>) {
-      body(array.index_of(core, k), elements[k]);
+      return body(array.index_of(core, k), elements[k]);
     } else {
-      body(elements[k]);
+      return body(elements[k]);
     }
   }
 };

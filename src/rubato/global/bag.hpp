@@ -143,7 +143,7 @@ void async_forall(const GlobalBag<T>& bag, const Body& body, LoopOptions options
   async_on_all_cores(
       [bag, body, options, place = PortablePlace(at)] {
         const auto one = [values = detail::first_of(bag.local()), body](std::uint64_t i) {
-          body(values[i]);
+          return body(values[i]);
         };
         detail::start_range<true>(CoreContext::here(), 0, bag.local().size(), one, options, place);
       },

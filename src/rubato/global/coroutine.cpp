@@ -8,6 +8,7 @@ void CoroutineEvent::set() {
     Awaiter& next = *std::exchange(first_, first_->next_);
     CoreContext& here = CoreContext::here();
     const auto waiter = next.waiter_;
+    const detail::BetweenWaits running(here);
     const CoreContext::RunningScope inside(here, waiter.promise().scope);
     waiter.resume();
   }

@@ -5,10 +5,12 @@
 //     while (p) p = (co_await awaited_read(p)).next;
 //   }
 //   finish([&] { for (..) start(walk(p)); });
+//   forall(0, n, [=](std::uint64_t i) -> Coroutine { co_await awaited_fetch_add(words[i], 1); });
 //
 // A coroutine takes its frame, some 200 bytes, where a task with a stack takes a page; it waits at
-// co_await alone, so whatever it calls must not wait. It runs on the core that started it, in the
-// scope of who did, between the messages of that core. Made on that core. One may wait for another,
+// co_await alone: whatever it calls must not wait, which ends the job. It runs on the core that started it, in
+// the scope of who did, between the messages of that core. Made on that core. Loops and tasks whose body is
+// one start it, and keep what it has captured until its end. One may wait for another,
 // `co_await walk(p)`, which it starts so, and which throws there what it threw. (GCC 12 loses the whole
 // body of a coroutine with `if (co_await ..)`: name the result before.)
 
@@ -19,19 +21,77 @@
 #include <optional>
 #include <utility>
 
+#include "rubato/global/body.hpp"
 #include "rubato/global/delegate.hpp"
 
 namespace rubato::global {
 
+namespace detail {
+
+// What lies among the frames of the core that makes it, and goes with them where a run fails.
+struct OnFrames {
+  // In front of it stands the pool that it is of: it may end when no core runs.
+  static void* operator new(std::size_t n_bytes) {
+    core::detail::FramePool& pool = CoreContext::here().frames();
+    auto* const frame = static_cast<std::byte*>(pool.allocate(n_bytes + kPrefix));
+    ::new (static_cast<void*>(frame)) core::detail::FramePool*(&pool);
+    return frame + kPrefix;
+  }
+  static void operator delete(void* at, std::size_t n_bytes) noexcept {
+    std::byte* const frame = static_cast<std::byte*>(at) - kPrefix;
+    (*std::launder(reinterpret_cast<core::detail::FramePool**>(frame)))
+        ->deallocate(frame, n_bytes + kPrefix);
+  }
+  static constexpr std::size_t kPrefix = 16;
+};
+
+// A body whose coroutines run on one core. `n_users`: they, and who starts them.
+class KeptBody : public OnFrames {
+ public:
+  KeptBody() = default;
+  KeptBody(const KeptBody&) = delete;
+  KeptBody& operator=(const KeptBody&) = delete;
+  virtual ~KeptBody() = default;
+  void use() noexcept { ++n_users_; }
+  // Frees it with the last use.
+  void let_go() noexcept {
+    if (--n_users_ == 0) delete this;
+  }
+
+ private:
+  std::uint64_t n_users_ = 1;
+};
+
+// While a coroutine runs, which waits at co_await alone: not what it calls.
+class BetweenWaits {
+ public:
+  explicit BetweenWaits(CoreContext& here) : here_((make_way(here), here)) {}
+
+ private:
+  static void make_way(CoreContext& here) {
+    if (here.may_wait()) here.ready_for_delegate();
+  }
+  CoreContext::InPlace here_;
+};
+
+}  // namespace detail
+
 // What a coroutine returns to whoever makes it; start() runs it. One that is not started does nothing.
 class [[nodiscard]] Coroutine {
  public:
-  struct promise_type {  // NOLINT(readability-identifier-naming): the standard's name
+  struct promise_type : detail::OnFrames {  // NOLINT(readability-identifier-naming): the standard's
     core::FinishId scope = 0;
     core::detail::StacklessTasks::OfPlace* of_place = nullptr;  // where it was started
     std::coroutine_handle<promise_type> outer;                  // which waits for its end, or null
     std::exception_ptr error;                                   // for that one
+    detail::KeptBody* body = nullptr;                           // whose lambda this is, or null
 
+    promise_type() = default;
+    promise_type(const promise_type&) = delete;
+    promise_type& operator=(const promise_type&) = delete;
+    ~promise_type() {
+      if (body != nullptr) body->let_go();
+    }
     Coroutine get_return_object() noexcept {
       return Coroutine(std::coroutine_handle<promise_type>::from_promise(*this));
     }
@@ -68,23 +128,10 @@ class [[nodiscard]] Coroutine {
     }
     void end() const {
       CoreContext& here = CoreContext::here();
+      if (outer) --of_place->n_nested;
       here.stackless().end(*of_place);
       here.end_in_scope(scope);
     }
-
-    // In front of each frame stands the pool that it is of: it may end when no core runs.
-    static void* operator new(std::size_t n_bytes) {
-      core::detail::FramePool& pool = CoreContext::here().frames();
-      auto* const frame = static_cast<std::byte*>(pool.allocate(n_bytes + kPrefix));
-      ::new (static_cast<void*>(frame)) core::detail::FramePool*(&pool);
-      return frame + kPrefix;
-    }
-    static void operator delete(void* at, std::size_t n_bytes) noexcept {
-      std::byte* const frame = static_cast<std::byte*>(at) - kPrefix;
-      (*std::launder(reinterpret_cast<core::detail::FramePool**>(frame)))
-          ->deallocate(frame, n_bytes + kPrefix);
-    }
-    static constexpr std::size_t kPrefix = 16;
   };
 
   Coroutine(Coroutine&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
@@ -99,6 +146,8 @@ class [[nodiscard]] Coroutine {
 
  private:
   friend void start(Coroutine&& coroutine, SourcePlace at);
+  template <class Body, class Result>
+  friend class detail::Bodies;
   explicit Coroutine(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
 
   std::coroutine_handle<promise_type> handle_;
@@ -112,6 +161,7 @@ class Coroutine::Awaiter {
     promise_type& promise = inner_.handle_.promise();
     promise.begin(CoreContext::here(), outer.promise().of_place->at);
     promise.outer = outer;
+    ++promise.of_place->n_nested;
     return inner_.handle_;
   }
   void await_resume() const {
@@ -129,10 +179,12 @@ inline Coroutine::Awaiter Coroutine::operator co_await() && noexcept {
 
 // Runs it until it waits for the first time, in the scope of the caller. Called by tasks, by
 // coroutines and by what delegates run. A run does not end before it has: where nothing wakes it any
-// more, that is a deadlock, and told with its place.
+// more, that is a deadlock, and told with its place and what it waits for.
 inline void start(Coroutine&& coroutine, SourcePlace at = SourcePlace::here()) {
+  CoreContext& here = CoreContext::here();
   const auto handle = std::exchange(coroutine.handle_, nullptr);
-  handle.promise().begin(CoreContext::here(), at);
+  handle.promise().begin(here, at);
+  const detail::BetweenWaits running(here);
   try {
     handle.resume();
   } catch (...) {
@@ -179,6 +231,34 @@ class CoroutineEvent {
 
 namespace detail {
 
+template <class Body>
+class Bodies<Body, Coroutine> {
+ public:
+  template <class... Args>
+  static constexpr bool kTakes = std::is_invocable_v<const Body&, Args...>;
+
+  Bodies(Body body, SourcePlace at) : kept_(new Kept(std::move(body))), at_(at) {}
+  Bodies(const Bodies&) = delete;
+  Bodies& operator=(const Bodies&) = delete;
+  ~Bodies() { kept_->let_go(); }
+  template <class... Args>
+  void operator()(Args&&... args) const {
+    Coroutine coroutine = kept_->body(std::forward<Args>(args)...);
+    kept_->use();
+    coroutine.handle_.promise().body = kept_;
+    start(std::move(coroutine), at_);
+  }
+
+ private:
+  struct Kept final : KeptBody {
+    static_assert(alignof(Body) <= OnFrames::kPrefix, "frames are aligned for 16 bytes");
+    explicit Kept(Body&& of) : body(std::move(of)) {}
+    [[no_unique_address]] Body body;
+  };
+  Kept* kept_;
+  SourcePlace at_;
+};
+
 // The result of a delegate for a coroutine; lies in its frame.
 template <class R>
 struct CoroutineReply {
@@ -187,6 +267,7 @@ struct CoroutineReply {
 
   void take(CoreContext& here, R result) {
     value.emplace(std::move(result));
+    --waiter.promise().of_place->n_asking;
     const CoreContext::RunningScope inside(here, waiter.promise().scope);
     waiter.resume();
   }
@@ -203,6 +284,7 @@ struct CallAwaiter {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<Coroutine::promise_type> waiter) {
     reply.waiter = waiter;
+    ++waiter.promise().of_place->n_asking;
     CoreContext& here = CoreContext::here();
     check_travels(here, f);
     here.post(p.core(), CallRecord<T, F, CoroutineReply>{p.place(), Place::at_address(&reply), f});

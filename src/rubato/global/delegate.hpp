@@ -24,6 +24,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "rubato/global/body.hpp"
 #include "rubato/global/pointer.hpp"
 #include "rubato/global/travel.hpp"
 
@@ -113,6 +114,9 @@ struct CallRecord {
 
 template <class T, class F>
 struct AsyncRecord {
+  static_assert(!std::is_same_v<std::invoke_result_t<const F&, T&>, Coroutine>,
+                "this delegate returns a coroutine, which nobody would start: call start(walk(x)) "
+                "in it, walk being a function, or a lambda that captures nothing");
   Place place;
   [[no_unique_address]] Carried<F> f;
   const void* touches(CoreContext& here) const { return place.resolve(here); }

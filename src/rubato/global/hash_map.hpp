@@ -374,7 +374,7 @@ void async_forall(const GlobalHashMap<K, V>& map, const Body& body, LoopOptions 
         auto* const shard = &map.local();
         const auto one = [shard, body](std::uint64_t i) {
           auto& entry = shard->entry(i);
-          body(std::as_const(entry.key), entry.value);
+          return body(std::as_const(entry.key), entry.value);
         };
         detail::start_range<true>(CoreContext::here(), 0, shard->size(), one, options, place);
       },

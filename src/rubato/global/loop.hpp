@@ -13,12 +13,13 @@
 // Each core gets its share of the iterations, and halves it until a task has `threshold` of them;
 // cores that have nothing left take from others. Without a threshold a task whose iterations take long
 // leaves the rest to whoever has time. A body may wait in each iteration: meanwhile its core runs the
-// next ones.
+// next ones. One that is a coroutine (coroutine.hpp) takes no stack while it waits, and may capture.
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
+#include "rubato/global/body.hpp"
 #include "rubato/global/pointer.hpp"
 #include "rubato/global/travel.hpp"
 
@@ -56,19 +57,22 @@ struct RangeTask {
       upper.spawn(here);
     }
     here.tasks().label_running("forall", at.place());
-    if (!kBound && mine.is_given == 0 && mine.end - mine.begin > 1) return mine.run_in_turn(here);
+    const BodiesOf<Body, std::uint64_t> bodies(mine.body, at.place());
+    if (!kBound && mine.is_given == 0 && mine.end - mine.begin > 1) {
+      return mine.run_in_turn(here, bodies);
+    }
     for (std::uint64_t i = mine.begin; i < mine.end; ++i)
-      mine.body(i);
+      bodies(i);
   }
   // Until that takes long: the rest are tasks again. Others get none of a task that runs, and nobody is
   // answered meanwhile; but while a body waits.
-  void run_in_turn(CoreContext& here) const {
+  void run_in_turn(CoreContext& here, const BodiesOf<Body, std::uint64_t>& bodies) const {
     const Nanos from = here.clock();
     std::uint64_t n = std::max<std::uint64_t>((end - begin) / kFirstLook, 1);
     std::uint64_t i = begin;
     while (true) {
       for (const std::uint64_t stop = i + std::min(end - i, n); i < stop; ++i)
-        body(i);
+        bodies(i);
       if (i == end) return;
       n = (i - begin) * (kLooks - 1);
       if (here.clock() - std::max(from, here.now()) >= kTaskLong) break;
@@ -94,7 +98,7 @@ struct PooledCall {
   [[no_unique_address]] F f;
   void run(CoreContext& here) const {
     here.tasks().label_running(kBound ? "from another core" : "task of any core", at.place());
-    f();
+    BodiesOf<F>(f, at.place())();
   }
 };
 
@@ -152,7 +156,8 @@ struct SpawnRecord {
     if constexpr (sizeof(PooledCall<F, true>) <= core::kPooledBytesMost) {
       here.spawn_sent(PooledCall<F, true>{at, f});
     } else {
-      here.spawn([call = f] { call(); }, {"from another core"}, at.place());
+      here.spawn([call = f, place = at] { BodiesOf<F>(call, place.place())(); },
+                 {"from another core"}, at.place());
     }
   }
 };
@@ -165,7 +170,6 @@ void async_forall(std::uint64_t begin, std::uint64_t end, const Body& body,
   static_assert(
       std::is_trivially_copyable_v<Body>,
       "the body of a loop is copied to all cores by its bytes: it must capture plain values");
-  static_assert(detail::check_body<std::invoke_result_t<const Body&, std::uint64_t>>());
   if (begin >= end) return;
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, body);
@@ -192,7 +196,6 @@ void async_on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(
       std::is_trivially_copyable_v<F>,
       "what runs on all cores is copied there by its bytes: it must capture plain values");
-  static_assert(detail::check_body<std::invoke_result_t<const F&>>());
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, f);
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
@@ -209,7 +212,6 @@ void spawn_on(CoreId core, const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(
       std::is_trivially_copyable_v<F>,
       "a task of another core is copied there by its bytes: it must capture plain values");
-  static_assert(detail::check_body<std::invoke_result_t<const F&>>());
   CoreContext& here = CoreContext::here();
   RUBATO_REQUIRE(core < here.shape().n_cores_total(), core, here.shape().n_cores_total());
   detail::check_travels(here, f);
@@ -221,7 +223,6 @@ template <class F>
 void spawn_anywhere(const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(std::is_trivially_copyable_v<F>,
                 "a task of any core is copied there by its bytes: it must capture plain values");
-  static_assert(detail::check_body<std::invoke_result_t<const F&>>());
   CoreContext& here = CoreContext::here();
   detail::check_travels(here, f);
   here.spawn_pooled(detail::PooledCall<F, false>{PortablePlace(at), f});

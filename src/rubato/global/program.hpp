@@ -13,6 +13,7 @@
 
 #include "rubato/core/message/message_engine.hpp"
 #include "rubato/core/node_host.hpp"
+#include "rubato/global/body.hpp"
 #include "rubato/global/heap.hpp"
 #include "rubato/global/travel.hpp"
 
@@ -63,8 +64,34 @@ void finish(F&& f) {
 }
 template <class F>
 void spawn(F&& f, core::TaskOptions options = {}, SourcePlace at = SourcePlace::here()) {
-  static_assert(detail::check_body<std::invoke_result_t<F&>>());
-  CoreContext::here().spawn(std::forward<F>(f), options, at);
+  if constexpr (std::is_same_v<std::invoke_result_t<F&>, Coroutine>) {
+    auto run = [call = std::remove_cvref_t<F>(std::forward<F>(f)), at]() mutable {
+      detail::run_body(call, at);
+    };
+    CoreContext::here().spawn(std::move(run), options, at);
+  } else {
+    CoreContext::here().spawn(std::forward<F>(f), options, at);
+  }
+}
+// A task of this core, in the scope of the caller, when that time has passed (ns). f can be copied.
+template <class F>
+void spawn_after(Nanos delay, F&& f, SourcePlace at = SourcePlace::here()) {
+  CoreContext& here = CoreContext::here();
+  const core::FinishId scope = here.scope();
+  here.begin_in_scope(scope);
+  here.tasks().spawn_at(
+      here.clock() + delay,
+      [&here, scope, call = std::remove_cvref_t<F>(std::forward<F>(f)), at]() mutable {
+        const CoreContext::TaskScope inside(here, scope);
+        detail::run_body(call, at);
+      },
+      {"after a time"}, at);
+}
+// The calling task waits for so long (ns); others of its core go on.
+inline void sleep_for(Nanos duration, SourcePlace at = SourcePlace::here()) {
+  CoreContext& here = CoreContext::here();
+  here.check_may_block(at);
+  here.tasks().wait_until(here.clock() + duration);
 }
 [[nodiscard]] inline CoreId this_core() {
   return CoreContext::here().core();

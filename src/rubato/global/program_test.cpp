@@ -42,6 +42,33 @@ TEST(Program, ALoopIsCutIntoEnoughTasksIfNobodySaysHowLargeTheyAre) {
   EXPECT_LE(n_tasks_of_loop(6'400, {6'400}), 2U);
 }
 
+// Which their scope waits for; with a task of the core that goes on meanwhile.
+TEST(Program, TasksOfATimeAndThoseThatSleepBelongToTheirScope) {
+  std::vector<std::string> order;
+  std::vector<Nanos> when;
+  simulate_seed(1, 1, 1, [&] {
+    const auto note = [&](const char* what) {
+      order.emplace_back(what);
+      when.push_back(CoreContext::here().clock());
+    };
+    const Nanos begin = CoreContext::here().clock();
+    finish([&] {
+      spawn_after(30 * kMillisecond, [&] { note("late"); });
+      spawn_after(10 * kMillisecond, [&] { spawn([&] { note("early"); }); });
+      spawn([&] {
+        sleep_for(20 * kMillisecond);
+        note("slept");
+      });
+      spawn([&] { note("now"); });
+    });
+    note("end");
+    for (Nanos& time : when)
+      time = (time - begin) / kMillisecond;
+  });
+  EXPECT_EQ(order, (std::vector<std::string>{"now", "early", "slept", "late", "end"}));
+  EXPECT_EQ(when, (std::vector<Nanos>{0, 10, 20, 30, 30}));
+}
+
 TEST(Program, ADeadlockOfTasksOnRealCoresIsToldByTheirNames) {
   core::FullEmpty<int> never;
   std::string text = "no deadlock";

@@ -23,8 +23,6 @@
 
 namespace rubato::global {
 
-class Coroutine;  // coroutine.hpp
-
 namespace detail {
 
 // Ends the job, with the place of the lambda, if a word of it is the address of memory that is in
@@ -71,16 +69,6 @@ consteval bool check_result() {
   static_assert(
       TravelsWhole<R> || Encoded<R>,
       "the result of a delegate travels as its bytes, or as those of its codec (codec.hpp)");
-  return true;
-}
-
-// A coroutine that nobody starts does nothing; and one that is a lambda reads what it has captured
-// after the task has gone.
-template <class R>
-consteval bool check_body() {
-  static_assert(!std::is_same_v<R, Coroutine>,
-                "this returns a coroutine, which nobody would start: call start(walk(p)) in the "
-                "body, walk being a function, or a lambda that captures nothing");
   return true;
 }
 

@@ -383,23 +383,30 @@ std::optional<T> GlobalVector<T>::get(std::uint64_t i) const {
 
 namespace detail {
 
+// Bodies that take a value, or its index and it.
+template <class Body, class T>
+using BodiesOverVector =
+    Bodies<Body, typename std::conditional_t<std::is_invocable_v<const Body&, std::uint64_t, T&>,
+                                             std::invoke_result<const Body&, std::uint64_t, T&>,
+                                             std::invoke_result<const Body&, T&>>::type>;
+
 // A loop over the values of this core, by place in its chunks; some have none.
-template <class T, class Body>
+template <class T, class Bodies>
 struct ChunkLoop {
   static constexpr std::uint64_t kChunk = TicketStore<T>::kChunk;
   typename TicketStore<T>::Chunk* const* chunks;
-  const Body* body;
+  const Bodies* bodies;
   const TicketPositions* positions;
   std::uint64_t n_cores;
   void operator()(std::uint64_t i) const {
     auto& chunk = *chunks[i / kChunk];
     if ((chunk.there >> i % kChunk & 1) == 0) return;
-    if constexpr (std::is_invocable_v<const Body&, std::uint64_t, T&>) {
+    if constexpr (Bodies::template kTakes<std::uint64_t, T&>) {
       const std::uint64_t ticket =
           (chunk.first + i % kChunk) * n_cores + CoreContext::here().core();
-      (*body)(positions->of(ticket), chunk.value(i % kChunk));
+      (*bodies)(positions->of(ticket), chunk.value(i % kChunk));
     } else {
-      (*body)(chunk.value(i % kChunk));
+      (*bodies)(chunk.value(i % kChunk));
     }
   }
 };
@@ -431,7 +438,8 @@ void GlobalVector<T>::loop_here(const Body& body, LoopOptions options, Team team
   const detail::TicketPositions positions(ranges);
   CoreContext& here = CoreContext::here();
   const std::vector<Chunk*> chunks = shard.store.chunks();
-  const detail::ChunkLoop<T, Body> one{chunks.data(), &body, &positions, n_cores_};
+  const detail::BodiesOverVector<Body, T> bodies(body, at.place());
+  const detail::ChunkLoop<T, decltype(bodies)> one{chunks.data(), &bodies, &positions, n_cores_};
   here.finish(
       [&] { detail::start_range<true>(here, 0, chunks.size() * Store::kChunk, one, options, at); });
 }

@@ -226,8 +226,9 @@ std::string CoreContext::who_runs() const {
 void CoreContext::refuse_to_wait(const SourcePlace& at) const {
   const std::string place = at.line > 0 ? at.text() : user_caller();
   const std::string what = who_runs() + (place.empty() ? "" : " at " + place);
-  RUBATO_REQUIRE(!"a delegate, and what else a message does, must not wait: it runs between two "
-                  "others of its core; spawn a task in it that waits",
+  RUBATO_REQUIRE(!"a delegate, and what else a message does, and a coroutine but at co_await, "
+                  "must not wait: it runs between two others of its core; spawn a task in it that "
+                  "waits",
                  what, core_);
 }
 

@@ -232,6 +232,19 @@ class CoreContext {
     FinishId& scope_;
     FinishId outer_;
   };
+  // A task that was spawned in a scope; it ends in the one that it is in then.
+  class TaskScope {
+   public:
+    TaskScope(CoreContext& core, FinishId finish) noexcept : core_(core) {
+      core.tasks_.running().scope = finish;
+    }
+    TaskScope(const TaskScope&) = delete;
+    TaskScope& operator=(const TaskScope&) = delete;
+    ~TaskScope() { core_.end_in_scope(std::exchange(core_.tasks_.running().scope, 0)); }
+
+   private:
+    CoreContext& core_;
+  };
   // While a task runs a delegate in place: as if it were applied, so that it does not wait.
   struct InPlace : Scheduler::MustNotWait {
     explicit InPlace(CoreContext& core) noexcept : MustNotWait(core.tasks_) {}
@@ -345,19 +358,6 @@ class CoreContext {
    private:
     CoreContext& core_;
     FinishId outer_;
-  };
-  // A task that was spawned in a scope; it ends in the one that it is in then.
-  class TaskScope {
-   public:
-    TaskScope(CoreContext& core, FinishId finish) noexcept : core_(core) {
-      core.tasks_.running().scope = finish;
-    }
-    TaskScope(const TaskScope&) = delete;
-    TaskScope& operator=(const TaskScope&) = delete;
-    ~TaskScope() { core_.end_in_scope(std::exchange(core_.tasks_.running().scope, 0)); }
-
-   private:
-    CoreContext& core_;
   };
   class HereScope;  // core_context.cpp
   using Incoming = detail::Incoming;

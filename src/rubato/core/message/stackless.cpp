@@ -1,6 +1,20 @@
 #include "rubato/core/message/stackless.hpp"
 
 namespace rubato::core::detail {
+namespace {
+
+std::string waits_for(const StacklessTasks::OfPlace& of_place) {
+  std::string text;
+  const auto add = [&text](std::uint64_t n, const char* what) {
+    if (n > 0) text += (text.empty() ? "" : ", ") + std::to_string(n) + what;
+  };
+  add(of_place.n_asking, " for delegates");
+  add(of_place.n_nested, " for others that they have begun");
+  add(of_place.n - of_place.n_asking - of_place.n_nested, " for events");
+  return " (" + text + ")";
+}
+
+}  // namespace
 
 std::string StacklessTasks::text(CoreId core, std::size_t n_most) const {
   std::string text;
@@ -14,7 +28,7 @@ std::string StacklessTasks::text(CoreId core, std::size_t n_most) const {
     text += "; " + std::to_string(of_place.n) +
             (of_place.n == 1 ? " coroutine of core " : " coroutines of core ") +
             std::to_string(core) + ", started at " + of_place.at.text() + ", " +
-            (of_place.n == 1 ? "waits" : "wait");
+            (of_place.n == 1 ? "waits" : "wait") + waits_for(of_place);
   }
   return text;
 }

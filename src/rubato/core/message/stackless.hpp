@@ -19,12 +19,14 @@ class StacklessTasks {
   struct OfPlace {
     SourcePlace at;
     std::uint64_t n = 0;
+    std::uint64_t n_asking = 0;  // of them, for what a delegate returns
+    std::uint64_t n_nested = 0;  // for another of this place, which they have begun
   };
 
   // One more; whoever it is keeps the result, of 8 bytes where a place has 16, until end().
   [[nodiscard]] OfPlace& begin(SourcePlace at) {
     if (last_ == nullptr || last_->at.file != at.file || last_->at.line != at.line) {
-      last_ = &places_.try_emplace({at.file, at.line}, OfPlace{at, 0}).first->second;
+      last_ = &places_.try_emplace({at.file, at.line}, OfPlace{.at = at}).first->second;
     }
     ++last_->n;
     ++n_;
@@ -36,7 +38,8 @@ class StacklessTasks {
   }
 
   [[nodiscard]] std::uint64_t n() const noexcept { return n_; }
-  // "; 3 coroutines of core 1, started at file:line, wait", for each of at most `n_most` places.
+  // "; 3 coroutines of core 1, started at file:line, wait (2 for delegates, 1 for events)", for each of
+  // at most `n_most` places.
   [[nodiscard]] std::string text(CoreId core, std::size_t n_most) const;
 
  private:

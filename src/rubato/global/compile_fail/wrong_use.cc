@@ -29,6 +29,8 @@ void use(GlobalPtr<Vertex> p) {
   static_cast<void>(call(p, [](Vertex& v) { return v.degree; }));
   static_cast<void>(read(GlobalPtr<const std::uint64_t>(p.member(&Vertex::degree))));
   forall(0, 1, [p](std::uint64_t) { start(walk(p)); });
+  forall(0, 1, [p](std::uint64_t) { return walk(p); });
+  async_call(p, [p](Vertex&) { start(walk(p)); });
 #elif CASE == 1
   static_cast<void>(call(p, [](Vertex& v) { return v.name; }));
 #elif CASE == 2
@@ -36,18 +38,12 @@ void use(GlobalPtr<Vertex> p) {
 #elif CASE == 3
   fetch_call(p, [](Vertex& v) { return &v; }, [](Vertex*) {});
 #elif CASE == 4
-  forall(0, 1, [p](std::uint64_t) { return walk(p); });
+  async_call(p, [p](Vertex&) { return walk(p); });
 #elif CASE == 5
-  spawn([p] { return walk(p); });
-#elif CASE == 6
-  spawn_on(0, [p] { return walk(p); });
-#elif CASE == 7
-  on_all_cores([p] { return walk(p); });
-#elif CASE == 8
   static_cast<void>(GlobalHashMap<std::uint64_t, const char*>::make());
-#elif CASE == 9
+#elif CASE == 6
   static_cast<void>(GlobalHashMap<Padded, int>::make());
-#elif CASE == 10
+#elif CASE == 7
   static_cast<void>(GlobalVector<std::string_view>::make());
 #endif
 }
