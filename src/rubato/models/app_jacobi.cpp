@@ -71,8 +71,14 @@ class JacobiApp final : public tick::App {
 
   [[nodiscard]] std::vector<std::string> warnings() const override {
     const JacobiDominance found = find_jacobi_dominance(solver_->system());
-    if (found.n_rows_without == 0) return {};
     const std::string of = input_.empty() ? "the trial matrix" : input_;
+    if (found.n_rows_without == 0 && found.is_strict) return {};
+    if (found.n_rows_without == 0) {
+      return {
+          of +
+          ": in each row the diagonal is as large as all others together, and in none larger, so "
+          "the iteration may not converge"};
+    }
     return {of + ": the diagonal does not dominate in " + std::to_string(found.n_rows_without) +
             " of " + std::to_string(solver_->system().diagonal->size()) +
             " rows, so the iteration may not converge; the first is row " +

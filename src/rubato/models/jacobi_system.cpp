@@ -216,6 +216,7 @@ JacobiDominance find_jacobi_dominance(const JacobiSystem& system) {
     for (std::size_t i = 0; i < system.graph->in_degree(v); ++i)
       others += weights == nullptr ? 1 : std::abs(weights[i]);
     const double diagonal = std::abs((*system.diagonal)[v]);
+    if (diagonal > others) found.is_strict = true;
     if (diagonal >= others) continue;
     if (found.n_rows_without++ == 0) {
       found.first = v;

@@ -48,6 +48,7 @@ struct JacobiDominance {
   tick::VertexId first = 0;  // of them
   double diagonal = 0;       // its |a_ii|
   double others = 0;         // its sum of |a_ij|
+  bool is_strict = false;    // somewhere the diagonal outweighs the others
 };
 [[nodiscard]] JacobiDominance find_jacobi_dominance(const JacobiSystem& system);
 

@@ -341,6 +341,18 @@ TEST(JacobiApp, rows_that_the_diagonal_does_not_dominate_are_a_warning) {
   expect_in(Built(Settings{{"rows", "200"}, {"dominance", "0.9"}}).app->warnings()[0],
             {"the trial matrix", "of 200 rows"});
 }
+// As of the Laplacian of a ring, which is singular.
+TEST(JacobiApp, rows_none_of_which_the_diagonal_dominates_strictly_are_a_warning) {
+  const char* const head =
+      "%%MatrixMarket matrix coordinate real symmetric\n3 3 6\n2 1 -1\n3 2 -1\n3 1 -1\n2 2 2\n3 3 "
+      "2\n";
+  const TextFile ring(std::string(head) + "1 1 2\n");
+  const Built weak({{"input", ring.path()}});
+  ASSERT_EQ(weak.app->warnings().size(), 1U);
+  expect_in(weak.app->warnings()[0], {ring.path(), "in none larger"});
+  const TextFile held(std::string(head) + "1 1 2.5\n");
+  EXPECT_TRUE(Built({{"input", held.path()}}).app->warnings().empty());
+}
 
 TEST(JacobiApp, tells_the_same_residual_on_any_number_of_nodes) {
   const auto findings = [](std::uint32_t n_nodes, const char* policy) {
