@@ -10,6 +10,12 @@ namespace rubato::tick {
 using detail::MessageHeader;
 using detail::MessageType;
 
+namespace {
+
+constexpr Nanos kOfTicks = 8;  // that what a tick takes is a mean of, about
+
+}  // namespace
+
 Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     : plan_(plan),
       store_(store),
@@ -381,7 +387,7 @@ Nanos Dataflow::message_cost(std::size_t n_bytes) const {
 void Dataflow::on_finished(core::Port& port, const core::Work& work) {
   --n_running_;
   now_ = port.now();
-  if (lending_.on && work.kind == step_own) count_step(work);
+  if (plan_.policy.pieces && work.kind == step_own) count_step(work);
   if (is_loan(work)) {
     finish_loan(port, work);
     advance_floor();
@@ -502,7 +508,7 @@ void Dataflow::advance_own(core::Port& port) {
     const Nanos took = port.now() - own_min_since_;
     own_min_since_ += took;
     // Before the first tick a segment may have waited for the one before it.
-    if (own_min_ > begin_ + 1) tick_time_ += (took - tick_time_) / 8;
+    if (own_min_ > begin_ + 1) shared_->pace.tick += (took - shared_->pace.tick) / kOfTicks;
     for (Link& link : links_) {
       while (!link.rounds.empty() && link.rounds.front() <= own_min_) {
         link.base = link.rounds.front();
