@@ -109,6 +109,8 @@ concept HasStateOperations = requires(const M& m, typename M::State& into,
 //   using Samples = ..;                             copyable
 //   Samples sample(state) const                     of the tuples that one node owns, or:
 //   Samples sample(const NodeLoad<Query>&) const    of what these have taken to be stepped
+//   void weigh(samples, double cost) const          optional, of the first form: its tuples take so
+//                                                   long to be stepped (ns); else all are alike
 //   void merge_samples(Samples& into, from) const   into those of more nodes
 //   write_samples(writer, samples), read_samples(reader)
 //   part(n, samples)                                PART, from the samples of all nodes; it depends
@@ -131,6 +133,10 @@ concept HasStateSamples = requires(const M& m, const typename M::State& s) {
 template <class M>
 concept HasLoadSamples = requires(const M& m, const NodeLoad<typename M::Query>& load) {
   { m.sample(load) } -> std::convertible_to<typename M::Samples>;
+};
+template <class M>
+concept HasWeighedSamples = requires(const M& m, typename M::Samples& samples, double cost) {
+  m.weigh(samples, cost);
 };
 template <class M>
 concept HasRepartition = HasStateAndQuery<M> &&

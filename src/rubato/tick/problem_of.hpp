@@ -224,17 +224,22 @@ class ProblemOf final : public Problem {
         return nullptr;
       }
     }
-    void merge_samples(Bytes& into, ByteView from) const override {
+    void merge_samples(Bytes& into, ByteView from, double cost) const override {
       if constexpr (HasRepartition<M>) {
-        if (into.empty()) {
+        if (into.empty() && cost <= 0) {
           into.assign(from.begin(), from.end());
           return;
         }
         const M& model = problem_.model_;
-        Reader ours(into);
         Reader theirs(from);
-        typename M::Samples sum = model.read_samples(ours);
-        model.merge_samples(sum, model.read_samples(theirs));
+        typename M::Samples sum = model.read_samples(theirs);
+        if constexpr (HasWeighedSamples<M>) {
+          if (cost > 0) model.weigh(sum, cost);
+        }
+        if (!into.empty()) {
+          Reader ours(into);
+          model.merge_samples(sum, model.read_samples(ours));
+        }
         Writer out;
         model.write_samples(out, sum);
         into = out.take();

@@ -126,7 +126,7 @@ void EpochEngine::follow(Leg& leg) {
     const Bytes samples = leg.node->sample(region, t);
     if (samples.empty()) return;
     const std::lock_guard lock(samples_mutex_);
-    leg.partition->merge_samples(own_samples_, samples);
+    own_samples_.emplace_back(region, samples);
   });
 }
 
@@ -214,21 +214,33 @@ void EpochEngine::report(core::Port& port) {
       indivisible = std::max(indivisible, cost);
     told.loads.back().shape = leg.shape;
   }
+  const Bytes samples = take_samples(leg, costs);
+  if (!load.empty()) leg.partition->merge_samples(load, samples, 0);
+  told.samples = load.empty() ? samples : load;
   Writer out;
+  detail::write_report(out, told);
+  add_report(port, out.take());
+}
+
+// Those of its own regions, by what these cost, put together. Where nothing costs anything, they count
+// alike.
+Bytes EpochEngine::take_samples(const Leg& leg, std::span<const PersistentCost::Mean> costs) {
+  std::vector<std::pair<RegionId, Bytes>> taken;
   {
     const std::lock_guard lock(samples_mutex_);
-    if (!load.empty()) leg.partition->merge_samples(own_samples_, load);
-    told.samples = own_samples_;
-    detail::write_report(out, told);
-    own_samples_.clear();
+    taken.swap(own_samples_);
   }
-  add_report(port, out.take());
+  const bool known = std::ranges::any_of(costs, [](const auto& cost) { return cost.stays > 0; });
+  Bytes all;
+  for (const auto& [region, samples] : taken)
+    leg.partition->merge_samples(all, samples, known ? std::max(costs[region].stays, 1.0) : 0);
+  return all;
 }
 
 // One's own, or a child's for its part of the tree.
 void EpochEngine::add_report(core::Port& port, ByteView bytes) {
   const Report more = detail::read_report(bytes);
-  if (!more.samples.empty()) newest().partition->merge_samples(samples_, more.samples);
+  if (!more.samples.empty()) newest().partition->merge_samples(samples_, more.samples, 0);
   all_.costs.insert(all_.costs.end(), more.costs.begin(), more.costs.end());
   all_.passes += more.passes;
   all_.loads.insert(all_.loads.end(), more.loads.begin(), more.loads.end());

@@ -3,7 +3,7 @@
 // segments, each a NodeRun with a cut of its own, of which two and more live at once.
 //
 //   1 report    at tick R = E - N/2, N ticks being an epoch, each node tells what its pieces, or
-//               all that it owns, have cost since the last one, or samples of its state at R; the
+//               all that it owns, have cost since the last one, or samples of its state at R by it; the
 //               reports climb a tree
 //   2 decide    all of them come down it; every node computes the same new owners and, in a run that
 //               is tuned (tick/tune/), the same policy and the same next epoch. No unit of tick E or
@@ -23,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -170,6 +171,7 @@ class EpochEngine final : public TickEngine {
   void handle(core::Port& port, NodeId from, Bytes bytes);
   void look(core::Port& port);
   void report(core::Port& port);
+  [[nodiscard]] Bytes take_samples(const Leg& leg, std::span<const PersistentCost::Mean> costs);
   void add_report(core::Port& port, ByteView bytes);
   void decided(core::Port& port, Bytes reports);
   void plan(Job& job);
@@ -221,7 +223,7 @@ class EpochEngine final : public TickEngine {
   detail::Report all_;
   std::atomic<Tick> sample_tick_{kNoTick};  // at which own steps take samples
   std::mutex samples_mutex_;
-  Bytes own_samples_;
+  std::vector<std::pair<RegionId, Bytes>> own_samples_;
 
   std::list<Job> jobs_;
   Job* plan_ = nullptr;                         // to be run

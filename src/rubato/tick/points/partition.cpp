@@ -1,6 +1,7 @@
 #include "rubato/tick/points/partition.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,7 @@
 namespace rubato::tick::points {
 
 template <int D>
-CellCounts<D>::CellCounts(const Index<D>& n_cells) {
+CellWeights<D>::CellWeights(const Index<D>& n_cells) {
   constexpr std::int64_t kMost = std::int64_t{1} << (D == 2 ? 10 : 6);  // along one dimension
   std::int64_t total = 1;
   for (std::size_t d = 0; d < D; ++d) {
@@ -20,55 +21,63 @@ CellCounts<D>::CellCounts(const Index<D>& n_cells) {
     n_[d] = (n_cells[d] + block_[d] - 1) / block_[d];
     total *= n_[d];
   }
-  counts_.resize(static_cast<std::size_t>(total));
+  weights_.resize(static_cast<std::size_t>(total));
 }
 
 template <int D>
-void CellCounts<D>::add(const CellCounts& other) {
-  RUBATO_REQUIRE(n_ == other.n_ && block_ == other.block_, counts_.size(), other.counts_.size());
-  for (std::size_t i = 0; i < counts_.size(); ++i)
-    counts_[i] += other.counts_[i];
+void CellWeights<D>::add(const CellWeights& other) {
+  RUBATO_REQUIRE(n_ == other.n_ && block_ == other.block_, weights_.size(), other.weights_.size());
+  for (std::size_t i = 0; i < weights_.size(); ++i)
+    weights_[i] += other.weights_[i];
 }
 
 template <int D>
-void CellCounts<D>::write(Writer& writer) const {
-  for (std::size_t i = 0; i < counts_.size();) {
+void CellWeights<D>::scale_to(double total) noexcept {
+  const double now = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  if (now <= 0) return;
+  for (double& weight : weights_)
+    weight *= total / now;
+}
+
+template <int D>
+void CellWeights<D>::write(Writer& writer) const {
+  for (std::size_t i = 0; i < weights_.size();) {
     std::size_t end = i;
-    while (end < counts_.size() && counts_[end] != 0)
+    while (end < weights_.size() && weights_[end] != 0)
       ++end;
     if (end > i) {
       writer.put(static_cast<std::uint32_t>(i));
       writer.put(static_cast<std::uint32_t>(end - i));
-      writer.put_span(std::span(counts_).subspan(i, end - i));
+      writer.put_span(std::span(weights_).subspan(i, end - i));
     }
     i = end + 1;
   }
-  writer.put(static_cast<std::uint32_t>(counts_.size()));  // where a stretch would begin
+  writer.put(static_cast<std::uint32_t>(weights_.size()));  // where a stretch would begin
 }
 
 template <int D>
-CellCounts<D> CellCounts<D>::read(Reader& reader, const Index<D>& n_cells) {
-  CellCounts result(n_cells);
-  const std::size_t n = result.counts_.size();
+CellWeights<D> CellWeights<D>::read(Reader& reader, const Index<D>& n_cells) {
+  CellWeights result(n_cells);
+  const std::size_t n = result.weights_.size();
   std::size_t last = 0;
   while (true) {
     const std::size_t begin = reader.get<std::uint32_t>();
     if (begin == n) return result;
     const std::size_t length = reader.get<std::uint32_t>();
     if (begin < last || begin > n || length > n - begin) {
-      throw Error("counts of " + std::to_string(n) +
+      throw Error("weights of " + std::to_string(n) +
                       " blocks of cells: expected stretches within "
                       "them in ascending order, found one of " +
                       std::to_string(length) + " from " + std::to_string(begin) + " on",
                   ExitCode::failed);
     }
-    reader.get_span(std::span(result.counts_).subspan(begin, length));
+    reader.get_span(std::span(result.weights_).subspan(begin, length));
     last = begin + length;
   }
 }
 
 template <int D>
-std::vector<double> CellCounts<D>::profile(const UnitBox<D>& box, std::size_t axis) const {
+std::vector<double> CellWeights<D>::profile(const UnitBox<D>& box, std::size_t axis) const {
   Index<D> first{};
   Index<D> size{};
   for (std::size_t d = 0; d < D; ++d) {
@@ -88,7 +97,7 @@ std::vector<double> CellCounts<D>::profile(const UnitBox<D>& box, std::size_t ax
       if (d != axis) share *= static_cast<double>(high - low) / static_cast<double>(width);
     }
     by_block[static_cast<std::size_t>(at[axis])] +=
-        share * static_cast<double>(counts_[static_cast<std::size_t>(number)]);
+        share * weights_[static_cast<std::size_t>(number)];
   };
   detail::for_each_row<D>(size, [&](Index<D> at) {
     for (at[0] = 0; at[0] < size[0]; ++at[0])
@@ -134,7 +143,7 @@ struct Cut {
 };
 
 template <int D>
-Cut find_cut(const UnitBox<D>& box, const CellCounts<D>& counts, std::uint32_t n) {
+Cut find_cut(const UnitBox<D>& box, const CellWeights<D>& weights, std::uint32_t n) {
   Cut cut;
   for (std::size_t d = 1; d < D; ++d) {
     if (box.width(d) > box.width(cut.axis)) cut.axis = d;
@@ -151,7 +160,7 @@ Cut find_cut(const UnitBox<D>& box, const CellCounts<D>& counts, std::uint32_t n
                     std::to_string(n) + " parts; use fewer nodes or a smaller cell_size",
                 ExitCode::usage);
   }
-  const std::vector<double> profile = counts.profile(box, cut.axis);
+  const std::vector<double> profile = weights.profile(box, cut.axis);
   double total = 0;
   for (const double value : profile)
     total += value;
@@ -166,7 +175,7 @@ Cut find_cut(const UnitBox<D>& box, const CellCounts<D>& counts, std::uint32_t n
     // An empty box is cut by its size.
     const double share =
         total > 0 ? below / total : static_cast<double>(i) / static_cast<double>(width);
-    // Among cuts with equal counts, as in wide empty space, the middle one.
+    // Among cuts with equal weights, as in wide empty space, the middle one.
     const double middle = std::abs(static_cast<double>(i) / static_cast<double>(width) - wanted);
     const double badness = std::abs(share - wanted) + 1e-6 * middle;
     if (badness < best) {
@@ -179,27 +188,27 @@ Cut find_cut(const UnitBox<D>& box, const CellCounts<D>& counts, std::uint32_t n
 }
 
 template <int D>
-void split(const UnitBox<D>& box, const CellCounts<D>& counts, std::uint32_t n,
+void split(const UnitBox<D>& box, const CellWeights<D>& weights, std::uint32_t n,
            std::vector<UnitBox<D>>& leaves) {
   if (n == 1) {
     leaves.push_back(box);
     return;
   }
-  const Cut cut = find_cut(box, counts, n);
+  const Cut cut = find_cut(box, weights, n);
   UnitBox<D> low = box;
   UnitBox<D> high = box;
   low.high[cut.axis] = high.low[cut.axis] = cut.at;
-  split(low, counts, cut.n_low, leaves);
-  split(high, counts, n - cut.n_low, leaves);
+  split(low, weights, cut.n_low, leaves);
+  split(high, weights, n - cut.n_low, leaves);
 }
 
 }  // namespace
 
 template <int D>
-std::vector<UnitBox<D>> part_by_counts(const UnitBox<D>& units, const CellCounts<D>& counts,
-                                       std::uint32_t n) {
+std::vector<UnitBox<D>> part_by_weights(const UnitBox<D>& units, const CellWeights<D>& weights,
+                                        std::uint32_t n) {
   std::vector<UnitBox<D>> leaves;
-  split(units, counts, n, leaves);
+  split(units, weights, n, leaves);
   return leaves;
 }
 
@@ -310,15 +319,15 @@ std::vector<UnitBox<D>> pieces_of(const UnitBox<D>& units, std::uint32_t n) {
   return boxes;
 }
 
-#define RUBATO_POINTS_INSTANTIATE(D)                                                             \
-  template class CellCounts<(D)>;                                                                \
-  template std::vector<UnitBox<(D)>> part_by_grid<(D)>(const UnitBox<(D)>&, std::uint32_t);      \
-  template std::vector<UnitBox<(D)>> part_by_counts<(D)>(const UnitBox<(D)>&,                    \
-                                                         const CellCounts<(D)>&, std::uint32_t); \
-  template std::vector<UnitBox<(D)>> pieces_of<(D)>(const UnitBox<(D)>&, std::uint32_t);         \
-  template void cut_tiles<(D)>(const UnitBox<(D)>&, const Index<(D)>&,                           \
-                               std::vector<UnitBox<(D)>>&);                                      \
-  template std::vector<UnitBox<(D)>> own_tiles<(D)>(                                             \
+#define RUBATO_POINTS_INSTANTIATE(D)                                                               \
+  template class CellWeights<(D)>;                                                                 \
+  template std::vector<UnitBox<(D)>> part_by_grid<(D)>(const UnitBox<(D)>&, std::uint32_t);        \
+  template std::vector<UnitBox<(D)>> part_by_weights<(D)>(const UnitBox<(D)>&,                     \
+                                                          const CellWeights<(D)>&, std::uint32_t); \
+  template std::vector<UnitBox<(D)>> pieces_of<(D)>(const UnitBox<(D)>&, std::uint32_t);           \
+  template void cut_tiles<(D)>(const UnitBox<(D)>&, const Index<(D)>&,                             \
+                               std::vector<UnitBox<(D)>>&);                                        \
+  template std::vector<UnitBox<(D)>> own_tiles<(D)>(                                               \
       const Space<std::int64_t, (D)>&, const UnitSet<(D)>&, const Policy&, const TileOptions&);
 RUBATO_POINTS_INSTANTIATE(2)
 RUBATO_POINTS_INSTANTIATE(3)

@@ -1,10 +1,10 @@
 #pragma once
-// PART for points: the lattice cut into n boxes, evenly or by counts of sampled tuples, and a
+// PART for points: the lattice cut into n boxes, evenly or by weights of sampled tuples, and a
 // node's box cut into tiles.
 //
 // The paper's quadtree [Ticks 4.1] splits a square into four at its middle and cannot have any
 // number of leaves. Differs from the paper: a split is two cuts (three in 3D), each of them at the
-// cell border where the counts on its sides come nearest to the numbers of leaves there; so n may
+// cell border where the weights of its sides come nearest to the numbers of leaves there; so n may
 // be any number and the leaves hold about the same number of tuples.
 
 #include <array>
@@ -17,37 +17,39 @@
 
 namespace rubato::tick::points {
 
-// How many sampled tuples lie in each cell. Large worlds are counted in blocks of cells, so that it
-// never has more than 2^20 numbers.
+// What lies in each cell: sampled tuples, each with a weight. Large worlds are counted in blocks of
+// cells, so that it never has more than 2^20 numbers.
 template <int D>
-class CellCounts {
+class CellWeights {
  public:
-  explicit CellCounts(const Index<D>& n_cells);
+  explicit CellWeights(const Index<D>& n_cells);
 
   void add(const Index<D>& cell) noexcept {
     std::int64_t number = 0;
     for (std::size_t d = D; d-- > 0;)
       number = number * n_[d] + cell[d] / block_[d];
-    ++counts_[static_cast<std::size_t>(number)];
+    ++weights_[static_cast<std::size_t>(number)];
   }
 
-  // Adds the counts of other tuples. REQUIRES: of the same world.
-  void add(const CellCounts& other);
+  // All of it shall be `total`; nothing if nothing lies anywhere.
+  void scale_to(double total) noexcept;
+  // Adds the weights of other tuples. REQUIRES: of the same world.
+  void add(const CellWeights& other);
   // Stretches of numbers that are not 0 only: a node's own tuples are in few of the cells.
   void write(Writer& writer) const;
-  // Throws Error if the bytes are no counts of a world of that many cells.
-  [[nodiscard]] static CellCounts read(Reader& reader, const Index<D>& n_cells);
+  // Throws Error if the bytes are no weights of a world of that many cells.
+  [[nodiscard]] static CellWeights read(Reader& reader, const Index<D>& n_cells);
 
-  bool operator==(const CellCounts&) const = default;
+  bool operator==(const CellWeights&) const = default;
 
-  // [width of the box] the counts by unit along dimension `axis`, blocks that the box meets in part
+  // [width of the box] the weights by unit along dimension `axis`, blocks that the box meets in part
   // counted in proportion.
   [[nodiscard]] std::vector<double> profile(const UnitBox<D>& box, std::size_t axis) const;
 
  private:
   Index<D> block_{};  // cells a block
   Index<D> n_{};      // blocks
-  std::vector<std::uint32_t> counts_;
+  std::vector<double> weights_;
 };
 
 // n boxes that are disjoint and cover `units`, of nearly the same size, with short borders; cut at
@@ -55,11 +57,12 @@ class CellCounts {
 template <int D>
 [[nodiscard]] std::vector<UnitBox<D>> part_by_grid(const UnitBox<D>& units, std::uint32_t n);
 
-// n boxes that are disjoint and cover `units`, with about the same counts; cut at cell borders
+// n boxes that are disjoint and cover `units`, of about the same weight; cut at cell borders
 // where a box still has some. Throws Error if there are fewer units than n.
 template <int D>
-[[nodiscard]] std::vector<UnitBox<D>> part_by_counts(const UnitBox<D>& units,
-                                                     const CellCounts<D>& counts, std::uint32_t n);
+[[nodiscard]] std::vector<UnitBox<D>> part_by_weights(const UnitBox<D>& units,
+                                                      const CellWeights<D>& weights,
+                                                      std::uint32_t n);
 
 // Appends the parts of `box`, about `edge` units wide each, cut at cell borders where possible.
 template <int D>

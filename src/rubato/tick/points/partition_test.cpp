@@ -35,19 +35,19 @@ UnitBox<D> random_world(RandomStream& random) {
 }
 
 template <int D>
-CellCounts<D> random_counts(const UnitBox<D>& units, RandomStream& random) {
+CellWeights<D> random_weights(const UnitBox<D>& units, RandomStream& random) {
   Index<D> n_cells;
   for (std::size_t d = 0; d < D; ++d)
     n_cells[d] = units.high[d] / kUnitsPerCell;
-  CellCounts<D> counts(n_cells);
+  CellWeights<D> weights(n_cells);
   const std::int64_t n = random.between(0, 300);
   for (std::int64_t i = 0; i < n; ++i) {
     Index<D> cell;
     for (std::size_t d = 0; d < D; ++d)
       cell[d] = random.between(0, random.between(0, n_cells[d] - 1));
-    counts.add(cell);
+    weights.add(cell);
   }
-  return counts;
+  return weights;
 }
 
 template <int D>
@@ -56,13 +56,13 @@ void expect_parts_cover() {
     SCOPED_TRACE(seed);
     RandomStream random(seed);
     const UnitBox<D> units = random_world<D>(random);
-    const CellCounts<D> counts = random_counts<D>(units, random);
+    const CellWeights<D> weights = random_weights<D>(units, random);
     for (const std::uint32_t n : {1U, 2U, 3U, 5U, 7U, 16U, 50U}) {
       if (units.volume() / 64 < std::int64_t{n}) continue;
       const UnitSet<D> world(units);
-      const auto by_counts = part_by_counts<D>(units, counts, n);
-      EXPECT_EQ(by_counts.size(), n);
-      expect_exact_cover<D>(world, by_counts);
+      const auto by_weights = part_by_weights<D>(units, weights, n);
+      EXPECT_EQ(by_weights.size(), n);
+      expect_exact_cover<D>(world, by_weights);
       const auto by_grid = part_by_grid<D>(units, n);
       EXPECT_EQ(by_grid.size(), n);
       expect_exact_cover<D>(world, by_grid);
@@ -77,19 +77,19 @@ TEST(Partition, parts_of_3d_worlds_are_disjoint_and_cover) {
   expect_parts_cover<3>();
 }
 
-TEST(Partition, parts_by_counts_hold_about_the_same_counts) {
+TEST(Partition, parts_by_weights_are_of_about_the_same_weight) {
   // Nine tenths of the tuples in one tenth of the world, as schools are.
   const UnitBox<2> units{{0, 0}, {200 * kUnitsPerCell, 100 * kUnitsPerCell}};
-  CellCounts<2> counts({200, 100});
+  CellWeights<2> weights({200, 100});
   std::vector<Index<2>> cells;
   RandomStream random(7);
   for (int i = 0; i < 100'000; ++i) {
     const bool school = i % 10 != 0;
     cells.push_back({random.between(0, school ? 59 : 199), random.between(0, school ? 33 : 99)});
-    counts.add(cells.back());
+    weights.add(cells.back());
   }
   for (const std::uint32_t n : {2U, 3U, 5U, 7U, 16U}) {
-    for (const auto& part : part_by_counts<2>(units, counts, n)) {
+    for (const auto& part : part_by_weights<2>(units, weights, n)) {
       std::int64_t held = 0;
       for (const auto& cell : cells)
         held += part.contains(Index<2>{cell[0] * kUnitsPerCell, cell[1] * kUnitsPerCell}) ? 1 : 0;
@@ -100,19 +100,19 @@ TEST(Partition, parts_by_counts_hold_about_the_same_counts) {
 
 TEST(Partition, large_worlds_are_counted_in_blocks) {
   const UnitBox<2> units{{0, 0}, {5000 * kUnitsPerCell, 3000 * kUnitsPerCell}};
-  CellCounts<2> counts({5000, 3000});
-  counts.add({4999, 2999});
-  counts.add({0, 0});
+  CellWeights<2> weights({5000, 3000});
+  weights.add({4999, 2999});
+  weights.add({0, 0});
   double total = 0;
-  for (const double value : counts.profile(units, 0))
+  for (const double value : weights.profile(units, 0))
     total += value;
   // The last block sticks out of the world, with a part of its count.
   EXPECT_NEAR(total, 2.0, 0.5);
-  expect_exact_cover<2>(UnitSet<2>(units), part_by_counts<2>(units, counts, 7));
+  expect_exact_cover<2>(UnitSet<2>(units), part_by_weights<2>(units, weights, 7));
 }
 
 template <int D>
-void expect_counts_travel() {
+void expect_weights_travel() {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed, 4);
@@ -120,53 +120,77 @@ void expect_counts_travel() {
     Index<D> n_cells;
     for (std::size_t d = 0; d < D; ++d)
       n_cells[d] = units.high[d] / kUnitsPerCell;
-    CellCounts<D> counts = random_counts<D>(units, random);
-    const CellCounts<D> others = random_counts<D>(units, random);
+    CellWeights<D> weights = random_weights<D>(units, random);
+    const CellWeights<D> others = random_weights<D>(units, random);
     Writer writer;
-    counts.write(writer);
+    weights.write(writer);
     others.write(writer);
     const Bytes bytes = writer.take();
     Reader reader(bytes);
-    EXPECT_EQ(CellCounts<D>::read(reader, n_cells), counts);
-    EXPECT_EQ(CellCounts<D>::read(reader, n_cells), others);
+    EXPECT_EQ(CellWeights<D>::read(reader, n_cells), weights);
+    EXPECT_EQ(CellWeights<D>::read(reader, n_cells), others);
     EXPECT_TRUE(reader.at_end());
-    const std::vector<double> one = counts.profile(units, 0);
+    const std::vector<double> one = weights.profile(units, 0);
     const std::vector<double> two = others.profile(units, 0);
-    counts.add(others);
-    const std::vector<double> sum = counts.profile(units, 0);
+    weights.add(others);
+    const std::vector<double> sum = weights.profile(units, 0);
     for (std::size_t i = 0; i < sum.size(); ++i)
       ASSERT_NEAR(sum[i], one[i] + two[i], 1e-9);
   }
 }
 
-TEST(Partition, counts_of_2d_worlds_travel_as_bytes_and_add_up) {
-  expect_counts_travel<2>();
+TEST(Partition, weights_of_2d_worlds_travel_as_bytes_and_add_up) {
+  expect_weights_travel<2>();
 }
-TEST(Partition, counts_of_3d_worlds_travel_as_bytes_and_add_up) {
-  expect_counts_travel<3>();
+TEST(Partition, weights_of_3d_worlds_travel_as_bytes_and_add_up) {
+  expect_weights_travel<3>();
 }
 
-TEST(Partition, counts_in_few_cells_travel_in_few_bytes) {
-  CellCounts<2> counts({1024, 1024});
-  counts.add({17, 1000});
-  counts.add({17, 1000});
-  counts.add({18, 1000});
+TEST(Partition, weights_in_few_cells_travel_in_few_bytes) {
+  CellWeights<2> weights({1024, 1024});
+  weights.add({17, 1000});
+  weights.add({17, 1000});
+  weights.add({18, 1000});
   Writer writer;
-  counts.write(writer);
+  weights.write(writer);
   EXPECT_EQ(writer.size(), 5 * sizeof(std::uint32_t));
 }
 
-TEST(Partition, counts_that_lie_outside_of_the_world_are_an_error_that_names_them) {
+// Samples of two regions, one of which takes as long as the other with a ninth of its tuples.
+TEST(Partition, weights_are_scaled_to_what_tuples_cost) {
+  const UnitBox<2> units{{0, 0}, {20 * kUnitsPerCell, 10 * kUnitsPerCell}};
+  const auto cut = [&](double left, double right) {
+    CellWeights<2> all({20, 10});
+    for (const auto& [first, n, cost] : {std::tuple{0, 9, left}, std::tuple{10, 1, right}}) {
+      CellWeights<2> region({20, 10});
+      for (std::int64_t x = first; x < first + 10; ++x) {
+        for (int i = 0; i < n; ++i)
+          region.add({x, 5});
+      }
+      if (cost > 0) region.scale_to(cost);
+      all.add(region);
+    }
+    return part_by_weights<2>(units, all, 2)[0].high[0] / kUnitsPerCell;
+  };
+  EXPECT_EQ(cut(0, 0), 6);  // of 100 tuples 54
+  EXPECT_EQ(cut(10, 10), 10);
+  EXPECT_EQ(cut(2, 10), 14);
+  CellWeights<2> none({20, 10});
+  none.scale_to(7);
+  EXPECT_EQ(none, CellWeights<2>({20, 10}));
+}
+
+TEST(Partition, weights_that_lie_outside_of_the_world_are_an_error_that_names_them) {
   Writer writer;
   for (const std::uint32_t word : {90U, 20U})
     writer.put(word);
   const Bytes bytes = writer.take();
   Reader reader(bytes);
   try {
-    (void)CellCounts<2>::read(reader, {10, 10});
+    (void)CellWeights<2>::read(reader, {10, 10});
     FAIL() << "expected an error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("counts of 100 blocks"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("weights of 100 blocks"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("one of 20 from 90 on"), std::string::npos)
         << error.what();
   }
@@ -174,9 +198,9 @@ TEST(Partition, counts_that_lie_outside_of_the_world_are_an_error_that_names_the
 
 TEST(Partition, more_parts_than_units_is_an_error_with_both_numbers) {
   const UnitBox<2> units{{0, 0}, {kUnitsPerCell, kUnitsPerCell}};
-  const CellCounts<2> counts({1, 1});
+  const CellWeights<2> weights({1, 1});
   try {
-    (void)part_by_counts<2>(units, counts, 257);
+    (void)part_by_weights<2>(units, weights, 257);
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("257"), std::string::npos) << error.what();
@@ -193,7 +217,7 @@ void expect_tiles_cover() {
     Space<std::int64_t, D> space{units, {}};
     for (std::size_t d = 0; d < D; ++d)
       space.periodic[d] = units.high[d] >= 3 * kUnitsPerCell && random.between(0, 1) != 0;
-    const CellCounts<D> counts = random_counts<D>(units, random);
+    const CellWeights<D> weights = random_weights<D>(units, random);
     Policy policy;
     policy.replica_layers = static_cast<int>(random.between(0, 5));
     policy.depth = static_cast<int>(random.between(0, 5));
@@ -201,7 +225,7 @@ void expect_tiles_cover() {
     options.edge = random.between(1, 8) * kUnitsPerCell;
     options.ring = random.between(1, 40);
     options.tiles_least = random.between(1, 30);
-    for (const auto& part : part_by_counts<D>(units, counts, 3)) {
+    for (const auto& part : part_by_weights<D>(units, weights, 3)) {
       const UnitSet<D> own(part);
       expect_exact_cover<D>(own, own_tiles<D>(space, own, policy, options));
     }

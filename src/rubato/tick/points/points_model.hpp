@@ -62,22 +62,23 @@ class PointsModel {
     return part(n, count_start());
   }
 
-  // For repartitioning: from counts of the tuples that there are then, whatever options.partition
-  // says, since an epoch is there to balance them.
-  using Samples = points::CellCounts<kD>;
+  // For repartitioning: by what the tuples that there are then take to be stepped, whatever
+  // options.partition says, since an epoch is there to balance them.
+  using Samples = points::CellWeights<kD>;
   [[nodiscard]] Samples sample(const State& state) const {
     Samples counts(lattice_.n_cells());
     for (const Tuple& tuple : state)
       counts.add(cell_of(tuple.position));
     return counts;
   }
+  void weigh(Samples& weights, double cost) const { weights.scale_to(cost); }
   void merge_samples(Samples& into, const Samples& from) const { into.add(from); }
-  void write_samples(Writer& writer, const Samples& counts) const { counts.write(writer); }
+  void write_samples(Writer& writer, const Samples& weights) const { weights.write(writer); }
   [[nodiscard]] Samples read_samples(Reader& reader) const {
     return Samples::read(reader, lattice_.n_cells());
   }
-  [[nodiscard]] std::vector<Query> part(std::uint32_t n, const Samples& counts) const {
-    return queries(points::part_by_counts<kD>(lattice_.space().world, counts, n));
+  [[nodiscard]] std::vector<Query> part(std::uint32_t n, const Samples& weights) const {
+    return queries(points::part_by_weights<kD>(lattice_.space().world, weights, n));
   }
 
   // Boxes of whole cells, along a curve.
@@ -233,7 +234,7 @@ class PointsModel {
       c = points::cell_of_unit(c);
     return cell;
   }
-  [[nodiscard]] auto count_start() const -> points::CellCounts<kD>;
+  [[nodiscard]] auto count_start() const -> points::CellWeights<kD>;
   void refuse_more_than_memory(std::uint32_t n_nodes) const;
   [[nodiscard]] std::int64_t tile_edge() const;
 
@@ -378,8 +379,8 @@ void PointsModel<U>::refuse_more_than_memory(std::uint32_t n_nodes) const {
 }
 
 template <points::PointsUser U>
-auto PointsModel<U>::count_start() const -> points::CellCounts<kD> {
-  points::CellCounts<kD> counts(lattice_.n_cells());
+auto PointsModel<U>::count_start() const -> points::CellWeights<kD> {
+  points::CellWeights<kD> counts(lattice_.n_cells());
   const auto add = [&](const std::array<Scalar, kD>& position) {
     if (!lattice_.contains(position)) return;  // init says so, with the id
     counts.add(cell_of(position));
