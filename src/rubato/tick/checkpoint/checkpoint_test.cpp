@@ -3,7 +3,6 @@
 // whole, or of another run.
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -320,34 +319,6 @@ TEST_F(CheckpointFiles, parts_of_another_checkpoint_or_node_are_refused) {
   replace(part, content(other));
   EXPECT_NE(said().find(part + ": expected part 0 of the checkpoint of tick 8"), std::string::npos)
       << said();
-}
-
-TEST_F(CheckpointFiles, a_manifest_has_its_job_and_settings_and_older_versions_have_fewer) {
-  const std::string path = manifest_path(path_);
-  Manifest manifest = read_manifest(path);
-  EXPECT_EQ(manifest.job, "");
-  EXPECT_TRUE(manifest.settings.empty());
-  manifest.job = "20261121-231459-0a1b2c";
-  manifest.settings = {{"policy", "asytick-plb"}, {"pieces", "64"}};
-  write_manifest(path, manifest);
-  EXPECT_EQ(read_manifest(path), manifest);
-  // docs/formats.md: the settings are the last field, the job the one before, and the version is the
-  // seed of the checksum.
-  std::string bytes = content(path);
-  const auto cut_to = [&](std::uint32_t version, std::size_t n_less) {
-    bytes.resize(bytes.size() - n_less);
-    std::memcpy(bytes.data() + 8, &version, sizeof version);
-    const std::uint64_t checksum = tuple_hash(version, std::as_bytes(std::span(bytes)).subspan(24));
-    std::memcpy(bytes.data() + 16, &checksum, sizeof checksum);
-    replace(path, bytes);
-  };
-  cut_to(2, 5 * sizeof(std::uint64_t) + std::string("policyasytick-plbpieces64").size());
-  manifest.settings.clear();
-  EXPECT_EQ(read_manifest(path), manifest);
-  cut_to(1, sizeof(std::uint64_t) + manifest.job.size());
-  manifest.job = "";
-  EXPECT_EQ(read_manifest(path), manifest);
-  EXPECT_EQ(said(), "nothing");
 }
 
 TEST_F(CheckpointFiles, the_hash_of_a_file_is_that_of_its_bytes_however_many) {

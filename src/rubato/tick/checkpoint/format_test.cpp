@@ -163,6 +163,7 @@ TEST_F(CheckpointFormat, a_manifest_and_its_parts_stand_where_the_documents_say)
   about_.parameters = {{"visibility", "3", 0}, {"map", "a.csv", 0x4142434445464748}};
   about_.job = "20261121-231459-0a1b2c";
   about_.settings = {{"policy", "local"}, {"pieces", "64"}};
+  about_.branch_tick = 3;
   SwarmModel::Options world;
   world.stop_interval = 5;
   world.stop_lag = 2;
@@ -171,9 +172,9 @@ TEST_F(CheckpointFormat, a_manifest_and_its_parts_stand_where_the_documents_say)
 
   Raw file = manifest();
   EXPECT_EQ(file.bytes(0, 8), "rubatoCM");
-  EXPECT_EQ(file.at<std::uint32_t>(8), 3U);
+  EXPECT_EQ(file.at<std::uint32_t>(8), 4U);
   EXPECT_EQ(file.at<std::uint32_t>(12), 0U);
-  EXPECT_EQ(file.at<std::uint64_t>(16), file.checksum(24, file.size() - 24, 3));
+  EXPECT_EQ(file.at<std::uint64_t>(16), file.checksum(24, file.size() - 24, 4));
   EXPECT_EQ(file.at<std::int64_t>(24), 4);
   EXPECT_EQ(file.at<std::int64_t>(32), 7);
   EXPECT_EQ(file.at<std::int64_t>(40), INT64_MAX);  // no test has decided that it ends
@@ -212,6 +213,7 @@ TEST_F(CheckpointFormat, a_manifest_and_its_parts_stand_where_the_documents_say)
     EXPECT_EQ(file.text(), setting.name);
     EXPECT_EQ(file.text(), setting.text);
   }
+  EXPECT_EQ(file.u64(), 3U);
   EXPECT_EQ(file.next(), file.size());
 }
 

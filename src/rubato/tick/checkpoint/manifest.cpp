@@ -16,7 +16,8 @@ namespace rubato::tick {
 namespace {
 
 constexpr std::string_view kMagic = "rubatoCM";
-constexpr std::uint32_t kVersion = 3;  // of the format
+constexpr std::uint32_t kVersion = 4;  // of the format
+constexpr std::uint32_t kVersionWithoutBranch = 3;
 constexpr std::uint32_t kVersionWithoutSettings = 2;
 constexpr std::uint32_t kVersionWithoutJob = 1;
 
@@ -41,6 +42,17 @@ void put(Writer& out, const Manifest& m) {
     out.put_string(setting.name);
     out.put_string(setting.text);
   }
+  out.put(m.branch_tick);
+}
+
+// A checkpoint is later than the tick that its run began with, so a branch began before all of its own.
+Tick get_branch_tick(Reader& in, Tick tick) {
+  const auto branch_tick = in.get<Tick>();
+  if (branch_tick != 0 && (branch_tick < 0 || branch_tick >= tick)) {
+    throw Error("branch tick: expected 0, for none, or a tick before " + std::to_string(tick) +
+                ", that of the checkpoint; found " + std::to_string(branch_tick));
+  }
+  return branch_tick;
 }
 
 Manifest get_manifest(Reader& in, std::uint32_t version) {
@@ -68,6 +80,7 @@ Manifest get_manifest(Reader& in, std::uint32_t version) {
     setting.name = in.get_string();
     setting.text = in.get_string();
   }
+  if (version > kVersionWithoutBranch) m.branch_tick = get_branch_tick(in, m.tick);
   return m;
 }
 

@@ -46,10 +46,13 @@ struct CheckpointPart {
 
 struct Manifest {
   Tick tick = 0;
-  Tick ticks = 0;                  // at which the run was to end
-  Tick ends_at = kNoTick;          // a decision of the stop condition was known; kNoTick: none
-  Tick stop_interval = 0;          // of the stop condition; 0: it was not tested
-  Tick stop_lag = 0;               // ticks from a test to its effect
+  Tick ticks = 0;          // at which the run was to end
+  Tick ends_at = kNoTick;  // a decision of the stop condition was known; kNoTick: none
+  Tick stop_interval = 0;  // of the stop condition; 0: it was not tested
+  Tick stop_lag = 0;       // ticks from a test to its effect
+  // The tick since which the run has had its parameters: a branch went on there from what others had
+  // made, and all that goes on from it is of that branch. 0: all along.
+  Tick branch_tick = 0;
   std::uint64_t run_id = 0;        // different for each run
   std::uint64_t build = 0;         // core::Identity of the executable
   std::uint64_t instructions = 0;  // and of the processor
@@ -68,8 +71,9 @@ struct Manifest {
 
 // Writes the file durably; it appears whole. Throws Error that names it if it cannot be written.
 void write_manifest(const std::string& path, const Manifest& manifest);
-// Reads those of version 1 too, which have no job, and of version 2: neither has settings. Throws Error that names the file: it is not there,
-// no manifest, of another version of the format, cut or changed.
+// Reads those of versions 1 to 3 too: they have no branch_tick, 1 and 2 no settings, 1 no job. Throws
+// Error that names the file: it is not there, no manifest, of another version of the format, cut or
+// changed, or its branch_tick is not before its tick.
 [[nodiscard]] Manifest read_manifest(const std::string& path);
 
 // CheckpointParameter::file_hash of the file at `path`, which is read block by block; 0 if there is no
