@@ -128,8 +128,8 @@ class App {
   // Binds parameters to members; called once, before build().
   virtual void declare(Parameters& parameters) = 0;
   [[nodiscard]] virtual Tick default_ticks() const { return 100; }
-  // Optional: the run goes on from a checkpoint of tick `begin` with other parameters than were saved,
-  // so what it tells of its start is of that tick. Called before build().
+  // Optional: the run has had its parameters since tick `begin`, where it, or one that it goes on from,
+  // left what was saved with others; what it tells of its start is of that tick. Called before build().
   virtual void begin_branch(Tick /*begin*/) {}
   // Reads input files and checks the parameters; throws Error. Called on every node. The App
   // outlives the problem.

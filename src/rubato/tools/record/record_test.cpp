@@ -311,12 +311,12 @@ TEST_F(Record, a_run_goes_on_in_its_own_folder_or_in_a_new_one) {
   ASSERT_EQ(call({"run", "heat", "--resume", a, "--ticks", ticks, "--record", b}).code, 0);
   EXPECT_EQ(file_of(b).at("begin"), tick);
   EXPECT_EQ(file_of(b).at("checkpoint").get<std::string>().find(a + "/checkpoints/tick-"), 0U);
-  EXPECT_EQ(file_of(b).at("branch"), false);
+  EXPECT_EQ(file_of(b).at("branch_tick"), 0);
   const std::string c = at("c");
   ASSERT_EQ(
       call({"run", "heat", "--resume", a, "--ticks", ticks, "--edge", "30", "--record", c}).code,
       0);
-  EXPECT_EQ(file_of(c).at("branch"), true);
+  EXPECT_EQ(file_of(c).at("branch_tick"), tick);
   EXPECT_EQ(call({"runs", "diff", b, c}).code, 0) << "other parameters, other bits";
 
   ASSERT_EQ(call({"run", "heat", "--resume", a, "--ticks", ticks, "--record", a}).code, 0);
@@ -330,6 +330,29 @@ TEST_F(Record, a_run_goes_on_in_its_own_folder_or_in_a_new_one) {
   EXPECT_EQ(same.code, 0) << same.out;
   EXPECT_NE(same.out.find("checksums: the same"), std::string::npos) << same.out;
   EXPECT_NE(call({"runs", "show", a}).out.find("start 1"), std::string::npos);
+}
+
+TEST_F(Record,
+       what_goes_on_from_a_branch_is_not_held_against_a_run_that_had_its_parameters_all_along) {
+  const std::string saved = at("saved");
+  const std::string branch = at("branch");
+  ASSERT_EQ(
+      call(with(kHeat, {"--edge", "20", "--checkpoint-every", "10", "--checkpoint", saved})).code,
+      0);
+  ASSERT_EQ(call({"run", "heat", "--resume", saved + "/tick-00000020", "--edge", "30",
+                  "--checkpoint-every", "5", "--checkpoint", branch})
+                .code,
+            0);
+  ASSERT_EQ(call({"run", "heat", "--resume", branch + "/tick-00000025", "--record", at("on")}).code,
+            0);
+  ASSERT_EQ(call(with(kHeat, {"--edge", "30", "--record", at("whole")})).code, 0);
+  EXPECT_EQ(file_of(at("on")).at("begin"), 25);
+  EXPECT_EQ(file_of(at("on")).at("branch_tick"), 20);
+  EXPECT_NE(call({"runs", "show", at("on")}).out.find("since tick 20"), std::string::npos);
+  const Answer diff = call({"runs", "diff", at("on"), at("whole")});
+  EXPECT_EQ(diff.code, 0) << diff.out;
+  EXPECT_NE(diff.out.find("since tick 20"), std::string::npos) << diff.out;
+  EXPECT_NE(diff.out.find(", of other states"), std::string::npos) << diff.out;
 }
 
 TEST_F(Record, diff_tells_configuration_figures_and_checksums) {

@@ -32,9 +32,11 @@ bool is_same(const RecordedParameter& a, const RecordedParameter& b) {
   return a.name == b.name && a.file_hash == b.file_hash && (a.file_hash != 0 || a.text == b.text);
 }
 
-// At some start it took up a state that other parameters had made.
+// Other parameters have had a part in its state. Which is not known, so two branches of one tick need
+// not agree either. Checkpoints of older programs do not tell the next start of it.
 bool is_branch(const RunFile& run) {
-  return run.start.is_branch || std::ranges::any_of(run.earlier, &RunStart::is_branch);
+  const auto is_of_branch = [](const RunStart& start) { return start.branch_tick > 0; };
+  return is_of_branch(run.start) || std::ranges::any_of(run.earlier, is_of_branch);
 }
 
 bool must_agree(const RecordedRun& a, const RecordedRun& b) {

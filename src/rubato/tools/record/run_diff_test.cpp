@@ -85,9 +85,20 @@ TEST(RunDiff, other_states_need_not_agree) {
   EXPECT_TRUE(differs([](RecordedRun& b) { b.file.parameters[0].text = "61"; }));
   EXPECT_TRUE(differs([](RecordedRun& b) { b.file.parameters.pop_back(); }));
   EXPECT_TRUE(differs([](RecordedRun& b) { b.figures->ticks = 31; }));
-  EXPECT_TRUE(differs([](RecordedRun& b) { b.file.start.is_branch = true; }));
-  EXPECT_TRUE(differs([](RecordedRun& b) { b.file.earlier.emplace_back().is_branch = true; }));
+  EXPECT_TRUE(differs([](RecordedRun& b) { b.file.start.branch_tick = 20; }));
+  EXPECT_TRUE(differs([](RecordedRun& b) { b.file.earlier.emplace_back().branch_tick = 20; }));
   EXPECT_FALSE(differs([](RecordedRun& b) { b.file.start.begin = 20; }));
+}
+
+// What they had before may have differed.
+TEST(RunDiff, branches_need_not_agree_and_their_ticks_are_shown) {
+  RecordedRun a = run_of("a", "f0");
+  RecordedRun b = run_of("b", "f1");
+  a.file.start.begin = b.file.start.begin = 20;
+  a.file.start.branch_tick = b.file.start.branch_tick = 10;
+  EXPECT_FALSE(diff_runs(a, b).must_agree);
+  b.file.start.branch_tick = 20;
+  EXPECT_EQ(what_differs(diff_runs(a, b)), "branch=since tick 10|since tick 20;");
 }
 
 TEST(RunDiff, figures_change_by_a_share_and_shares_by_a_difference) {

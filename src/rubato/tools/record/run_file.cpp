@@ -35,7 +35,7 @@ void put_start(io::JsonWriter& out, const RunStart& start) {
       .field("ended", start.ended)
       .field("checkpoint", start.checkpoint)
       .field("begin", start.begin)
-      .field("branch", start.is_branch)
+      .field("branch_tick", start.branch_tick)
       .field("status", to_string(start.status))
       .field("exit_code", start.exit_code)
       .field("error", start.error);
@@ -179,13 +179,24 @@ RunStatus get_status(const json& object) {
               did_you_mean(text, names));
 }
 
+// Older files tell in place of it whether a branch began at `begin`.
+tick::Tick get_branch_tick(const json& object, tick::Tick begin) {
+  if (object.contains("branch")) return get<bool>(object, "branch") ? begin : 0;
+  const auto branch_tick = get<tick::Tick>(object, "branch_tick");
+  if (branch_tick < 0 || branch_tick > begin) {
+    throw Error(fmt::format("\"branch_tick\": expected 0 to {}, with which it began, found {}",
+                            begin, branch_tick));
+  }
+  return branch_tick;
+}
+
 RunStart get_start(const json& object) {
   RunStart start;
   start.began = get<std::string>(object, "began");
   start.ended = get<std::string>(object, "ended");
   start.checkpoint = get<std::string>(object, "checkpoint");
   start.begin = get<tick::Tick>(object, "begin");
-  start.is_branch = get<bool>(object, "branch");
+  start.branch_tick = get_branch_tick(object, start.begin);
   start.status = get_status(object);
   start.exit_code = get<int>(object, "exit_code");
   start.error = get<std::string>(object, "error");

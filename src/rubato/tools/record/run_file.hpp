@@ -61,11 +61,11 @@ struct RecordedHost {
 
 // How one start of the run has gone. A run that goes on in its own folder has several.
 struct RunStart {
-  std::string began;       // utc_now()
-  std::string ended;       // "" while it runs, and of a lost one
-  std::string checkpoint;  // that it began with; "": at tick 0
-  tick::Tick begin = 0;    // the tick of that
-  bool is_branch = false;  // with other parameters than the run that was saved
+  std::string began;           // utc_now()
+  std::string ended;           // "" while it runs, and of a lost one
+  std::string checkpoint;      // that it began with; "": at tick 0
+  tick::Tick begin = 0;        // the tick of that
+  tick::Tick branch_tick = 0;  // Manifest::branch_tick of the run
   RunStatus status = RunStatus::running;
   int exit_code = 0;
   std::string error;  // what has ended it, or ""

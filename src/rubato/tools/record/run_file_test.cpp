@@ -13,7 +13,7 @@ RunStart start_of(RunStatus status, const std::string& checkpoint) {
   start.ended = "2026-11-21T23:16:00Z";
   start.checkpoint = checkpoint;
   start.begin = checkpoint.empty() ? 0 : 120;
-  start.is_branch = !checkpoint.empty();
+  start.branch_tick = checkpoint.empty() ? 0 : 110;
   start.status = status;
   start.exit_code = 75;
   start.error = "node 2 (\"c\n3\") was lost";
@@ -96,6 +96,19 @@ TEST(RunFile, fields_that_came_later_may_be_missing) {
   EXPECT_EQ(parse_run_file(text, "a/run.json"), before);
 }
 
+TEST(RunFile, older_files_say_of_a_start_whether_a_branch_began_with_it) {
+  RunFile before = sample();
+  before.earlier.clear();
+  std::string text = to_json(before);
+  const std::string field = "\"branch_tick\":110";
+  text.replace(text.find(field), field.size(), "\"branch\":true");
+  before.start.branch_tick = before.start.begin;
+  EXPECT_EQ(parse_run_file(text, "a/run.json"), before);
+  text.replace(text.find("\"branch\":true"), 13, "\"branch\":false");
+  before.start.branch_tick = 0;
+  EXPECT_EQ(parse_run_file(text, "a/run.json"), before);
+}
+
 TEST(RunFile, every_status_has_a_word_that_is_read_back) {
   for (const RunStatus status :
        {RunStatus::running, RunStatus::done, RunStatus::failed, RunStatus::interrupted,
@@ -131,6 +144,10 @@ TEST(RunFile, what_is_wrong_is_named_with_the_file_and_the_field) {
       message_of(changed("\"status\":\"running\"", "\"status\":\"runing\"")),
       "a/run.json: \"status\": expected the word for a status, found \"runing\" (did you mean "
       "\"running\"?)");
+  EXPECT_EQ(message_of(changed("\"branch_tick\":110", "\"branch_tick\":121")),
+            "a/run.json: \"branch_tick\": expected 0 to 120, with which it began, found 121");
+  EXPECT_EQ(message_of(changed("\"branch_tick\":110", "\"branch_tic\":110")),
+            "a/run.json: \"branch_tick\": expected a whole number, found nothing");
   EXPECT_EQ(message_of(changed("fedcba9876543210", "fedc")),
             "a/run.json: \"file_hash\": expected 16 hexadecimal digits, found \"fedc\"");
   EXPECT_EQ(message_of(changed("\"nodes\":[0,1]", "\"nodes\":[0,\"1\"]")),

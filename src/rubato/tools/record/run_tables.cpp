@@ -49,12 +49,17 @@ std::string shown_ranges(const std::vector<std::uint32_t>& nodes) {
   return text;
 }
 
+// Of what branch it is; "": of none.
+std::string shown_branch(const RunStart& start) {
+  return start.branch_tick > 0 ? fmt::format("since tick {}", start.branch_tick) : "";
+}
+
 std::string shown_start(const RunStart& start) {
   std::string text = std::string(to_string(start.status)) + ", began " + shown_time(start.began);
   if (!start.ended.empty()) text += ", ended " + shown_time(start.ended);
   if (!start.checkpoint.empty())
     text += fmt::format(", from tick {} of {}", start.begin, start.checkpoint);
-  if (start.is_branch) text += " with other parameters";
+  if (start.branch_tick > 0) text += ", a branch " + shown_branch(start);
   if (!start.error.empty()) text += ": " + start.error;
   return text;
 }
@@ -86,8 +91,7 @@ io::Table summary_table(const RecordedRun& run) {
   row("began (UTC)", shown_time(file.start.began));
   row("ended (UTC)", shown_time(file.start.ended));
   if (!file.start.checkpoint.empty())
-    row("resumed", fmt::format("at tick {}, from {}{}", file.start.begin, file.start.checkpoint,
-                               file.start.is_branch ? ", with other parameters" : ""));
+    row("resumed", fmt::format("at tick {}, from {}", file.start.begin, file.start.checkpoint));
   for (std::size_t i = 0; i < file.earlier.size(); ++i)
     row(fmt::format("start {}", i + 1), shown_start(file.earlier[i]));
   row("folder", run.folder);
@@ -193,6 +197,7 @@ std::vector<RunFact> facts_of(const RunFile& run) {
   add("slow nodes", run.slow_nodes);
   add("paced", run.is_paced ? "yes" : "");
   add("first tick", std::to_string(run.start.begin));
+  add("branch", shown_branch(run.start));
   add("build", shown_build(run.build));
   add("compiler", run.build.compiler);
   add("instruction sets", joined(run.build.instruction_sets, " "));

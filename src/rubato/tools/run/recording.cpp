@@ -77,7 +77,7 @@ RunFile file_of(const ChosenModel& model, const RunRequest& request, const Resum
   file.build = this_build();
   file.start.checkpoint = resumed.path;
   file.start.begin = resumed.source ? resumed.source->tick() : 0;
-  file.start.is_branch = resumed.is_branch;
+  file.start.branch_tick = resumed.branch_tick();
   return file;
 }
 

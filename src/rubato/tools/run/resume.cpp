@@ -302,16 +302,17 @@ Resumed resume_run(ResumedOptions options, ChosenModel& model, GivenOptions give
       throw error.in("--resume " + resumed.path);
     }
   }
-  resumed.is_branch = !changes.empty();
-  if (resumed.is_branch) {
+  const bool is_branch = !changes.empty();
+  if (is_branch) {
     saved.ends_at = tick::kNoTick;  // another condition, or another state, may decide otherwise
+    saved.branch_tick = saved.tick;
     resumed.warnings.push_back("a branch of " + resumed.path + ", from tick " +
                                std::to_string(saved.tick) + " on:" + changes);
   } else {
     check_tests(saved, options.ticks);
   }
   // The very checkpoint is one to begin with more than once: two newer ones would take its place.
-  const bool goes_on_there = !resumed.is_branch && resumed.path != from;
+  const bool goes_on_there = !is_branch && resumed.path != from;
   const bool has_folder = !words.folder.empty() || !words.record.empty();
   take_run(saved, resumed, options, given.policy, !is_never_saved && (has_folder || goes_on_there));
   warn_of_others(saved, resumed);
@@ -327,7 +328,7 @@ tick::CheckpointOptions checkpoint_options(const CheckpointWords& words, const C
   tick::CheckpointOptions options;
   options.folder = folder_of(words, model, resumed.path);
   if (options.folder.empty()) return options;
-  if (resumed.is_branch && words.folder.empty() && words.record.empty()) {
+  if (resumed.begins_branch() && words.folder.empty() && words.record.empty()) {
     throw Error("--checkpoint: expected a folder for the checkpoints of this branch: in " +
                     options.folder + " those of the run that it leaves would go",
                 ExitCode::usage);
@@ -346,6 +347,7 @@ tick::CheckpointOptions checkpoint_options(const CheckpointWords& words, const C
   about.instructions = here.instructions;
   about.job = id_of_job();
   about.parameters = parameters_of(model);
+  about.branch_tick = resumed.branch_tick();
   about.settings = resumed.settings;
   return options;
 }

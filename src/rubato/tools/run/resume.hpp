@@ -26,12 +26,21 @@ void add_checkpoint_options(CLI::App& parser, CheckpointWords& words);
 
 // What a run goes on from, and how it differs from the run that was saved.
 struct Resumed {
-  std::unique_ptr<tick::CheckpointSource> source;  // null: the run begins at tick 0
-  std::string path;                                // of the checkpoint
-  bool is_branch = false;                          // a parameter differs
-  std::vector<std::string> warnings{};             // lines for people
+  // null: the run begins at tick 0. What its manifest says of the end and of a branch is of this run.
+  std::unique_ptr<tick::CheckpointSource> source;
+  std::string path;                     // of the checkpoint
+  std::vector<std::string> warnings{};  // lines for people
   // What a checkpoint of it keeps of how it is run.
   std::vector<tick::CheckpointSetting> settings{};
+
+  // The tick since which the run has had its parameters; 0: all along.
+  [[nodiscard]] tick::Tick branch_tick() const noexcept {
+    return source ? source->manifest().branch_tick : 0;
+  }
+  // With it a branch begins: a parameter differs. One that was saved is older than its checkpoints.
+  [[nodiscard]] bool begins_branch() const noexcept {
+    return source && branch_tick() == source->tick();
+  }
 };
 
 // Which options people have set themselves.

@@ -94,6 +94,41 @@ TEST_F(ResumeOptions, a_branch_says_so_and_its_energy_is_compared_with_where_it_
   EXPECT_TRUE(has_energy) << json.at("findings");
 }
 
+TEST_F(ResumeOptions, a_branch_that_was_saved_and_goes_on_is_the_same_branch) {
+  ASSERT_EQ(run({"nbody", "--bodies", "400", "--ticks", "40", "--checkpoint-every", "10",
+                 "--checkpoint", folder_ + "/first"})
+                .code,
+            0);
+  // Each has the newest two of its checkpoints.
+  const auto from = [&](const std::string& name,
+                        const std::string& tick) -> std::vector<std::string> {
+    return {"nbody", "--resume", folder_ + "/" + name + "/tick-000000" + tick};
+  };
+  const auto saved_to = [&](const std::string& name) -> std::vector<std::string> {
+    return {"--ticks", "60", "--checkpoint-every", "10", "--checkpoint", folder_ + "/" + name};
+  };
+  const auto whole = json_of(
+      with(with({"run"}, from("first", "30")), with(saved_to("branch"), {"--gravity", "0.5"})));
+  ASSERT_EQ(whole.at("findings").at(2).at("quantity"), "energy since tick 30");
+  // What goes on says so to what goes on from it.
+  const auto expect_the_same = [&](const std::vector<std::string>& words) {
+    const auto on = json_of(with({"run"}, words));
+    EXPECT_EQ(on.at("findings"), whole.at("findings"));
+    EXPECT_EQ(on.at("checksum"), whole.at("checksum"));
+  };
+  expect_the_same(with(from("branch", "50"), {"--simulate", "3"}));
+  EXPECT_EQ(run(from("branch", "50"),
+                {"--ticks", "75", "--checkpoint-every", "5", "--checkpoint", folder_ + "/second"})
+                .code,
+            0);
+  const tick::Manifest again =
+      tick::read_manifest(tick::manifest_path(folder_ + "/second/tick-00000070"));
+  EXPECT_EQ(again.branch_tick, 30);
+  // Other parameters once more make another branch.
+  const Answer other = run(from("second", "70"), {"--gravity", "0.1"});
+  EXPECT_NE(other.out.find("energy since tick 70"), std::string::npos) << other.out;
+}
+
 TEST_F(ResumeOptions, goes_on_as_the_run_was_run_unless_others_are_given) {
   const std::vector<std::string> fish = {"fish", "--fish", "600", "--ticks", "40"};
   const std::string whole = checksum_of(run(fish));

@@ -136,7 +136,7 @@ ExitCode run(RunOptions& options, ChosenModel& model, const Context& context) {
   if (wants_checkpoints(options.checkpoint) && !signal) signal.emplace();
   set_system(options.request, choose_system(options.system));
   if (!resumed.source && model.has("seed")) model.set("seed", std::to_string(options.seed));
-  if (resumed.is_branch) model.app().begin_branch(resumed.source->tick());
+  if (resumed.branch_tick() > 0) model.app().begin_branch(resumed.branch_tick());
   options.request.start = resumed.source.get();
   if (resumed.source) {
     options.request.start_path = resumed.path;
