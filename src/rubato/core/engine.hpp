@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "rubato/base/bytes.hpp"
 #include "rubato/base/error.hpp"
@@ -33,6 +34,12 @@ struct Work {
   std::int64_t tick = 0;
   void* detail = nullptr;
   Nanos took = 0;  // on its core: set by the host before on_finished()
+};
+
+// Something that runs beside the cores, on a thread that is not of the host.
+struct WorkBeside {
+  std::string name;  // what people call it, and all of its kind: "native work of task 'solve' .."
+  Nanos since = 0;   // its begin
 };
 
 // What a host offers; valid during the call that it is passed to.
@@ -106,6 +113,10 @@ class Engine {
     return "work of kind " + std::to_string(work.kind) + ", index " + std::to_string(work.index) +
            ", tick " + std::to_string(work.tick);
   }
+
+  // What has begun by then beside the cores and has not ended, but for what somebody has asked to be
+  // told of at a time that is still to come. For the watchdog.
+  [[nodiscard]] virtual std::vector<WorkBeside> work_beside(Nanos /*begun_by*/) const { return {}; }
 
   // The job ends without a result, on every node, because of `error`: take back what is half
   // written. The last call that the engine gets.

@@ -1,6 +1,7 @@
 #include "rubato/core/engine_group.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace rubato::core {
@@ -126,6 +127,15 @@ std::string EngineGroup::waiting_for() const {
 
 std::string EngineGroup::work_name(const Work& work) const {
   return engine_of(work).work_name(inner(work));
+}
+
+std::vector<WorkBeside> EngineGroup::work_beside(Nanos begun_by) const {
+  std::vector<WorkBeside> all;
+  for (const Engine* engine : engines_) {
+    std::vector<WorkBeside> some = engine->work_beside(begun_by);
+    std::ranges::move(some, std::back_inserter(all));
+  }
+  return all;
 }
 
 void EngineGroup::on_failed(const Error& error) {

@@ -41,6 +41,7 @@ class EngineGroup final : public Engine {
   [[nodiscard]] bool on_quiet(Port& port) override;
   [[nodiscard]] std::string waiting_for() const override;
   [[nodiscard]] std::string work_name(const Work& work) const override;
+  [[nodiscard]] std::vector<WorkBeside> work_beside(Nanos begun_by) const override;
   void on_failed(const Error& error) override;
 
  private:

@@ -56,7 +56,7 @@ struct NodeHostOptions {
   Nanos crowded_nap_max = 400 * kMicrosecond;
   Nanos stop_grace =
       1'500 * kMillisecond;         // after a failure, for work that is under way, everywhere
-  Nanos busy_after = 10 * kSecond;  // work of that age is reported
+  Nanos busy_after = 10 * kSecond;  // work of that age is reported, on cores and beside them
   // A node that has not finished suspects a deadlock when nothing has happened to it for so long.
   // Only then does it take part in the count that proves one, so that no run pays for the question.
   Nanos suspect_after = 50 * kMillisecond;

@@ -219,6 +219,56 @@ TEST(NodeHost, LongWorkIsReportedAsBusyAndNotAsADeadlock) {
   EXPECT_GE(figures.total().busy_total(), 500 * kMillisecond);
 }
 
+// On node 1 something goes on beside its cores until that was told, or for 5 s.
+class ThreadEngine final : public Engine {
+ public:
+  explicit ThreadEngine(NodeId node) : is_told(node != 1) {}
+  void start(Port& port) override {
+    since_ = port.now();
+    on_time(port);
+  }
+  void on_message(Port& /*port*/, NodeId /*from*/, Bytes /*bytes*/) override {}
+  void on_finished(Port& /*port*/, const Work& /*work*/) override {}
+  void on_time(Port& port) override {
+    if (port.now() - since_ > 5 * kSecond) is_told = true;
+    port.wake_at(port.now() + kMillisecond);
+  }
+  bool next_work(std::uint32_t /*core*/, Work& /*work*/) override { return false; }
+  void run(const Work& /*work*/, std::uint32_t /*core*/) override {}
+  [[nodiscard]] Nanos cost(const Work& /*work*/) const override { return 0; }
+  [[nodiscard]] bool finished() const override { return is_told; }
+  [[nodiscard]] std::string waiting_for() const override { return "a read"; }
+  [[nodiscard]] std::vector<WorkBeside> work_beside(Nanos begun_by) const override {
+    if (is_told || since_ > begun_by) return {};
+    return {{"a read", since_}};
+  }
+
+  std::atomic<bool> is_told;
+
+ private:
+  Nanos since_ = 0;
+};
+
+TEST(NodeHost, LongWorkBesideTheCoresIsReportedWithItsNode) {
+  ThreadHub hub(2);
+  std::vector<std::string> lines[2];
+  hub.run([&](NodeId node) {
+    ThreadEngine engine(node);
+    NodeHostOptions options = shared_process(1);
+    options.busy_after = 100 * kMillisecond;
+    options.suspect_after = 10 * kMillisecond;
+    options.report = [&](const std::string& line) {
+      lines[node].push_back(line);
+      engine.is_told = true;
+    };
+    NodeHost host(hub.fabric(node), options);
+    host.run(engine);
+  });
+  EXPECT_TRUE(lines[0].empty());
+  ASSERT_EQ(lines[1].size(), 1U);
+  EXPECT_EQ(lines[1][0].find("node 1, a read has run for 0."), 0U) << lines[1][0];
+}
+
 // Node 1 works long on its only core, while node 0 sends to it and waits for its answers, which its
 // service thread must see to.
 class EchoEngine final : public Engine {

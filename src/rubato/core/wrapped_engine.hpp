@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "rubato/core/engine.hpp"
 
@@ -38,6 +39,9 @@ class WrappedEngine : public Engine {
   [[nodiscard]] std::string waiting_for() const override { return engine_.waiting_for(); }
   [[nodiscard]] std::string work_name(const Work& work) const override {
     return engine_.work_name(work);
+  }
+  [[nodiscard]] std::vector<WorkBeside> work_beside(Nanos begun_by) const override {
+    return engine_.work_beside(begun_by);
   }
   void on_failed(const Error& error) override { engine_.on_failed(error); }
 

@@ -504,17 +504,24 @@ void NodeRun::show_glance(Nanos now) {
 
 void NodeRun::check_busy(Nanos now) {
   const std::lock_guard lock(link_.mutex());
+  bool cores_work = false;
   for (std::uint32_t core = 0; core < cores_.size(); ++core) {
+    cores_work = cores_work || cores_[core].since != kNever;
     const std::string line =
         watchdog_.look(core, cores_[core].since, cores_[core].work, now, engine_);
-    if (line.empty()) continue;
-    const std::string text =
-        (alone_ ? "" : "node " + std::to_string(link_.shape().node) + ", ") + line;
-    if (options_.report) {
-      options_.report(text);
-    } else {
-      std::fprintf(stderr, "rubato: %s\n", text.c_str());
-    }
+    if (!line.empty()) report(line);
+  }
+  for (const std::string& line : watchdog_.look_beside(now, cores_work, engine_))
+    report(line);
+}
+
+void NodeRun::report(const std::string& line) const {
+  const std::string text =
+      (alone_ ? "" : "node " + std::to_string(link_.shape().node) + ", ") + line;
+  if (options_.report) {
+    options_.report(text);
+  } else {
+    std::fprintf(stderr, "rubato: %s\n", text.c_str());
   }
 }
 

@@ -104,6 +104,7 @@ class NodeRun {
   [[nodiscard]] bool cores_are_deaf(Nanos now) const;
   void check_signal();
   void check_busy(Nanos now);
+  void report(const std::string& line) const;
   void show_glance(Nanos now);
   void leave_failed();
   NodeFigures figures();
