@@ -227,6 +227,9 @@ class FlowRun {
     if (shows_progress_) {
       progress_.emplace(options_, context_);
       config.host.glance = [this](const core::RunGlance& glance) { progress_->look(glance); };
+      config.host.report = [this](const std::string& line) {
+        progress_->say(stderr, "rubato: " + line + "\n");
+      };
     }
     core::Job job(std::move(fabric), std::move(config));
     job.host().agree([&] {
