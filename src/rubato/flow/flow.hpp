@@ -179,16 +179,17 @@ class Flow final : public core::Combiner {
     if (watch_ != nullptr) [[unlikely]]
       watch_->note_made(rule);
   }
-  // f() on a thread beside the cores, and its time for those who watch: CoreContext::run_native().
+  // f() on a thread beside the cores, and its time for those who watch: CoreContext::run_native(). What
+  // people are told of it is the task's place, which is theirs.
   template <class F>
   auto run_native(F&& f, core::NativeTurn turn = {}) -> std::invoke_result_t<F&> {
-    if (watch_ == nullptr) return here_.run_native(f, turn);
+    if (watch_ == nullptr) return here_.run_native(f, turn, {});
     CoreWatch::Native native(*watch_);
     const auto timed = [&]() -> std::invoke_result_t<F&> {
       const CoreWatch::Native::Timed span(native);
       return f();
     };
-    return here_.run_native(timed, turn);
+    return here_.run_native(timed, turn, {});
   }
   // The same, and here and now if the caller must not wait.
   template <class F>

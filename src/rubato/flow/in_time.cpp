@@ -31,7 +31,7 @@ EndedIn run_in_time(Flow& flow, const TimeLimit& limit, const std::string& who,
     if (seen) timed.emplace(*seen);
     f();
   };
-  core::NativeCall call(run, limit.timeout, limit.priority);
+  core::NativeCall call(run, limit.timeout, limit.priority, {});
   if (call.wait_in_time()) {
     call.wait();
     call.rethrow();

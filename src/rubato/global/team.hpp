@@ -293,7 +293,8 @@ class Team {
   // anything else of the runtime, arrays, loops and messages, the task comes back to its core and
   // stays there (core/message/beside.hpp). `told` hears when it was away. Returns what f returns.
   template <class F>
-  auto run_beside(F&& f, core::Beside::Told told = {}) const -> std::invoke_result_t<F&>;
+  auto run_beside(F&& f, core::Beside::Told told = {}, SourcePlace at = SourcePlace::here()) const
+      -> std::invoke_result_t<F&>;
 
   bool operator==(const Team&) const = default;
 
@@ -340,9 +341,10 @@ struct SpawnOnEach {
 }  // namespace detail
 
 template <class F>
-auto Team::run_beside(F&& f, core::Beside::Told told) const -> std::invoke_result_t<F&> {
+auto Team::run_beside(F&& f, core::Beside::Told told, SourcePlace at) const
+    -> std::invoke_result_t<F&> {
   const Known mine = known();
-  core::Beside beside(&mine, std::move(told));
+  core::Beside beside(&mine, std::move(told), at);
   if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
     beside.run(std::ref(f));
   } else {

@@ -31,7 +31,7 @@ thread_local constinit Beside* away_here = nullptr;
   return task->stay_home();
 }
 
-Beside::Beside(const void* about, Told told)
+Beside::Beside(const void* about, Told told, SourcePlace at)
     : core_(CoreContext::here()),
       worker_(core_.tasks().running()),
       about_(about),
@@ -39,6 +39,7 @@ Beside::Beside(const void* about, Told told)
       work_([this] { Scheduler::receive(worker_, visit_); }) {
   core_.check_may_block();
   work_.is_task = true;
+  work_.at = at;
   work_.waiter = &worker_;
   work_.local = core_.shape().local_of(core_.core());
 }

@@ -34,8 +34,9 @@ class Beside {
   // When the task was on another thread, and until when: said on its core.
   using Told = std::function<void(Nanos begin, Nanos end)>;
 
-  // `about` is for those who ask away(), and lives as long. Called by a task.
-  explicit Beside(const void* about = nullptr, Told told = {});
+  // `about` is for those who ask away(), and lives as long; `at` is for people. Called by a task.
+  explicit Beside(const void* about = nullptr, Told told = {},
+                  SourcePlace at = SourcePlace::here());
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
   ~Beside() = default;

@@ -406,12 +406,13 @@ bool CoreContext::is_quiet() const noexcept {
 // --- native work
 // --------------------------------------------------------------------------------------
 
-void CoreContext::do_native(std::function<void()> call, NativeTurn turn) {
+void CoreContext::do_native(std::function<void()> call, NativeTurn turn, const SourcePlace& at) {
   check_may_block();
   if (!native_.has_threads()) return call();
   detail::NativeWork work(std::move(call));
   work.is_brief = turn.time == NativeTime::brief;
   work.priority = turn.priority;
+  work.at = at;
   begin_native(work);
   wait_for_native(work);
   if (work.error) std::rethrow_exception(work.error);
@@ -448,6 +449,7 @@ void CoreContext::wait_for_native(detail::NativeWork& work) {
 // soon.
 void CoreContext::time_native(detail::NativeWork& work, Nanos patience) {
   work.patience = patience;
+  work.is_timed.store(patience != kNever, std::memory_order_relaxed);
   natives_.begun.push_back(&work);
 }
 
@@ -487,6 +489,7 @@ void CoreContext::wake_native() {
       continue;
     }
     work->is_due = true;
+    work->is_timed.store(false, std::memory_order_relaxed);
     work->is_late.store(true, std::memory_order_relaxed);
     wake(*work);
   }

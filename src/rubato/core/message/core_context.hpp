@@ -264,12 +264,13 @@ class CoreContext {
   // f must not use the runtime. With no such threads, as simulate() has it, it runs at once. At
   // most MessageOptions::n_native_threads run at the same time on a node, and one more that is brief.
   template <class F>
-  auto run_native(F&& f, NativeTurn turn = {}) -> std::invoke_result_t<F&> {
+  auto run_native(F&& f, NativeTurn turn = {}, SourcePlace at = SourcePlace::here())
+      -> std::invoke_result_t<F&> {
     if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
-      do_native(std::ref(f), turn);
+      do_native(std::ref(f), turn, at);
     } else {
       std::optional<std::invoke_result_t<F&>> result;
-      do_native([&] { result.emplace(f()); }, turn);
+      do_native([&] { result.emplace(f()); }, turn, at);
       return std::move(*result);
     }
   }
@@ -484,7 +485,7 @@ class CoreContext {
   [[nodiscard]] void* of_node_or_make(std::size_t slot, std::shared_ptr<void> (*make)());
   // Of a task that has left its core (beside.hpp), which comes back. Ends the job if there is none.
   static CoreContext& come_home() noexcept;
-  void do_native(std::function<void()> call, NativeTurn turn);
+  void do_native(std::function<void()> call, NativeTurn turn, const SourcePlace& at);
   void send_beside();
   void begin_native(detail::NativeWork& work);
   // Until it has ended, or is due.

@@ -24,6 +24,14 @@ constexpr Nanos kPatienceMost = 16;
 constexpr Nanos kNativePoll = 200 * kMicrosecond;
 constexpr Nanos kNativeGrace = kSecond;
 
+// For people; of each call at one line of one kind of task the same.
+std::string name_of(const detail::NativeWork& work) {
+  std::string text = work.is_task ? "work beside its core" : "native work";
+  const bool has_place = *work.at.file != '\0';
+  text += has_place ? " asked for at " + work.at.text() + " by " : " of ";
+  return text + Scheduler::name_of(*work.waiter);
+}
+
 }  // namespace
 
 MessageEngine::MessageEngine(const JobShape& shape, const MessageOptions& options)
@@ -32,7 +40,7 @@ MessageEngine::MessageEngine(const JobShape& shape, const MessageOptions& option
       running_(shape.n_cores, false),
       acknowledged_(shape.n_cores),
       arrived_(shape.n_cores),
-      native_(options.n_native_threads, shape.n_cores) {
+      native_(options.n_native_threads, shape.n_cores, options.clock) {
   for (std::uint32_t local = 0; local < shape.n_cores; ++local) {
     cores_.push_back(std::unique_ptr<CoreContext>(new CoreContext(
         shape.first_core() + local, shape_, options_, cores_, hunger_, native_, objects_)));
@@ -306,6 +314,15 @@ std::string MessageEngine::work_name(const Work& work) const {
   const std::string task = cores_[work.index]->tasks_.running_name();
   return task.empty() ? "messages of core " + std::to_string(shape_.first_core() + work.index)
                       : task;
+}
+
+std::vector<WorkBeside> MessageEngine::work_beside(Nanos begun_by) const {
+  std::vector<WorkBeside> all;
+  native_.look_at_running([&](const detail::NativeWork& work) {
+    if (work.since > begun_by || work.is_timed.load(std::memory_order_relaxed)) return;
+    all.push_back({name_of(work), work.since});
+  });
+  return all;
 }
 
 CoreCounters MessageEngine::counters() const {

@@ -47,6 +47,7 @@ class MessageEngine final : public Engine {
   [[nodiscard]] bool on_quiet(Port& port) override;
   [[nodiscard]] std::string waiting_for() const override;
   [[nodiscard]] std::string work_name(const Work& work) const override;
+  [[nodiscard]] std::vector<WorkBeside> work_beside(Nanos begun_by) const override;
 
   // When the run began on this node, on the clock of CoreContext::clock().
   [[nodiscard]] const Nanos& began() const noexcept { return began_; }

@@ -2,10 +2,13 @@
 
 namespace rubato::core {
 
-NativeCall::NativeCall(std::function<void()> f, Nanos timeout, std::int32_t priority)
+NativeCall::NativeCall(std::function<void()> f, Nanos timeout, std::int32_t priority,
+                       SourcePlace at)
     : core_(CoreContext::here()), work_(std::move(f)) {
   core_.check_may_block();
+  work_.at = at;
   work_.timeout = timeout;
+  work_.is_timed = timeout != kNever;
   work_.priority = priority;
   if (!core_.native_.has_threads()) {
     run_here();

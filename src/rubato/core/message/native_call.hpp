@@ -22,7 +22,8 @@ namespace rubato::core {
 class NativeCall {
  public:
   // Begins f, as CoreContext::run_native() does with that priority. Called by a task.
-  NativeCall(std::function<void()> f, Nanos timeout, std::int32_t priority = 0);
+  NativeCall(std::function<void()> f, Nanos timeout, std::int32_t priority = 0,
+             SourcePlace at = SourcePlace::here());
   NativeCall(const NativeCall&) = delete;
   NativeCall& operator=(const NativeCall&) = delete;
   // Waits until f has ended.

@@ -38,8 +38,8 @@ const NativeWork* NativeWork::running() noexcept {
   return running_work;
 }
 
-NativePool::NativePool(std::uint32_t n_threads, std::uint32_t n_cores)
-    : n_usual_(n_threads), n_most_(n_threads), of_cores_(n_cores) {
+NativePool::NativePool(std::uint32_t n_threads, std::uint32_t n_cores, Nanos (*clock)() noexcept)
+    : n_usual_(n_threads), clock_(clock), n_most_(n_threads), of_cores_(n_cores) {
   pthread_getaffinity_np(pthread_self(), sizeof processors_, &processors_);
 }
 
@@ -59,7 +59,8 @@ bool NativePool::close(Nanos grace) {
   for (const auto& call : calls)
     call();
   lock.lock();
-  return ended_.wait_for(lock, std::chrono::nanoseconds(grace), [this] { return n_running_ == 0; });
+  return ended_.wait_for(lock, std::chrono::nanoseconds(grace),
+                         [this] { return running_.empty(); });
 }
 
 void NativePool::drop_waiting() {
@@ -129,6 +130,12 @@ NativePool::News NativePool::take_news(std::uint32_t local) {
   return std::exchange(of_cores_[local].news, {});
 }
 
+void NativePool::look_at_running(const std::function<void(const NativeWork&)>& f) const {
+  const std::lock_guard lock(mutex_);
+  for (const NativeWork* work : running_)
+    f(*work);
+}
+
 void NativePool::run() {
   // Not on the processor of the core that happened to ask first.
   pthread_setaffinity_np(pthread_self(), sizeof processors_, &processors_);
@@ -144,7 +151,8 @@ void NativePool::run() {
     const bool is_task = work.is_task;
     const bool is_long = !work.is_brief && !is_task;
     if (is_long) ++n_long_;
-    ++n_running_;
+    work.since = clock_ == nullptr ? kNever : clock_();
+    running_.push_back(&work);
     OfCore& core = of_cores_[work.local];
     if (work.timeout != kNever) {
       core.news.begun.push_back(&work);
@@ -153,7 +161,7 @@ void NativePool::run() {
     lock.unlock();
     work.run();
     lock.lock();
-    --n_running_;
+    std::erase(running_, &work);
     if (is_long) --n_long_;
     if (is_task) --n_tasks_;
     ended_.notify_all();

@@ -4,7 +4,7 @@
 // meanwhile.
 //
 // Threads begin with the first work. Whoever asked is told at its own core: it finds what is done
-// in take_news().
+// in take_news(). What is not done for long people hear of by the watchdog, which looks at what runs.
 
 #include <atomic>
 #include <condition_variable>
@@ -18,6 +18,7 @@
 
 #include <sched.h>
 
+#include "rubato/base/source_place.hpp"
 #include "rubato/base/time.hpp"
 
 namespace rubato::core {
@@ -52,8 +53,12 @@ struct NativeWork {
   bool is_brief = false;
   std::int32_t priority = 0;
   bool is_task = false;               // a task that has left its core (beside.hpp)
+  SourcePlace at{};                   // where it was asked for; no file: that tells nobody anything
   Nanos timeout = kNever;             // from its begin
   std::atomic<bool> is_late = false;  // which is over; set by its core, read by the work
+  // Its task will be told of it at a time that is still to come; set by its core, read by the watchdog.
+  std::atomic<bool> is_timed = false;
+  Nanos since = kNever;  // on its thread, by the pool's clock; under the pool's lock
 
   // Of its core alone.
   const CoreContext* in_place = nullptr;  // which runs it, and no thread
@@ -80,7 +85,8 @@ struct CoreNative {
 
 class NativePool {
  public:
-  NativePool(std::uint32_t n_threads, std::uint32_t n_cores);
+  // `clock` tells when work has begun; null, in virtual time: that is not known.
+  NativePool(std::uint32_t n_threads, std::uint32_t n_cores, Nanos (*clock)() noexcept);
   NativePool(const NativePool&) = delete;
   NativePool& operator=(const NativePool&) = delete;
   // Blocks until all work that was begun has ended.
@@ -109,6 +115,9 @@ class NativePool {
     std::vector<NativeWork*> done;
   };
   [[nodiscard]] News take_news(std::uint32_t local);
+  // Calls f, which is brief, with all that has begun and has not ended; nothing ends meanwhile. From
+  // any thread.
+  void look_at_running(const std::function<void(const NativeWork&)>& f) const;
   // All work is to end; from any thread.
   [[nodiscard]] bool is_closing() const noexcept { return closes_.load(std::memory_order_relaxed); }
 
@@ -133,7 +142,8 @@ class NativePool {
 
   cpu_set_t processors_;  // of the process, before its cores were pinned
   const std::uint32_t n_usual_;
-  std::mutex mutex_;
+  Nanos (*const clock_)() noexcept;
+  mutable std::mutex mutex_;
   std::condition_variable more_;
   std::condition_variable ended_;
   std::uint32_t n_most_;  // that run, of those that are not brief
@@ -143,7 +153,7 @@ class NativePool {
   std::deque<NativeWork*> tasks_;  // one of a core at most, so that they need not wait for others
   std::uint32_t n_tasks_ = 0;      // those, and such that run
   std::uint32_t n_idle_ = 0;
-  std::uint32_t n_running_ = 0;
+  std::vector<const NativeWork*> running_;
   bool ends_ = false;
   std::vector<std::function<void()>> on_close_;
   std::atomic<bool> closes_{false};

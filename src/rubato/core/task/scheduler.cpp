@@ -362,7 +362,7 @@ void Scheduler::report_overflow(const void* address) noexcept {
 }
 
 std::string Scheduler::name_of(const Worker& worker) {
-  const detail::TaskLabel& label = worker.label_;
+  const detail::TaskLabel label = worker.label_.load();
   std::string text = "task ";
   if (*label.name != '\0') text.append("'").append(label.name).append("' ");
   return text.append("spawned at ").append(label.spawned.text());
@@ -377,13 +377,9 @@ Scheduler::Figures Scheduler::figures() const noexcept {
 }
 
 std::string Scheduler::running_name() const {
-  Worker* const worker =
+  const Worker* const worker =
       std::atomic_ref(const_cast<Worker*&>(running_)).load(std::memory_order_acquire);
-  if (worker == nullptr) return "";
-  const detail::TaskLabel label = worker->label_.load();
-  std::string text = "task ";
-  if (*label.name != '\0') text.append("'").append(label.name).append("' ");
-  return text.append("spawned at ").append(label.spawned.text());
+  return worker == nullptr ? "" : name_of(*worker);
 }
 
 std::vector<WaitingTask> Scheduler::waiting(std::size_t n_most) const {

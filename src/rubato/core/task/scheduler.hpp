@@ -67,7 +67,7 @@ class Worker {
 
   void* left_at_ = nullptr;  // where it was left, unless it stands in the ring
   Scheduler* home_ = nullptr;
-  detail::TaskLabel label_;
+  mutable detail::TaskLabel label_;  // mutable: it is looked at by atomic_ref
   detail::Stack stack_;
   State state_ = State::idle;
   const char* waits_for_ = "";
@@ -217,6 +217,8 @@ class Scheduler {
   // "task 'name' spawned at file:line", or "" if none runs. Called by any thread; a look at what may
   // have changed meanwhile.
   [[nodiscard]] std::string running_name() const;
+  // The same of the task that `worker` has, which is one that has run.
+  [[nodiscard]] static std::string name_of(const Worker& worker);
   // True if run_some() would run something.
   [[nodiscard]] bool is_ready() const noexcept {
     return head_ != tail_ || (!queues_[1].empty() && has_small_stack()) ||
@@ -378,7 +380,6 @@ class Scheduler {
   [[nodiscard]] Worker* new_worker(StackClass of_class);
   void take_due(Nanos now);
   void check_stack(const Worker& worker) const;
-  [[nodiscard]] static std::string name_of(const Worker& worker);
 
   [[gnu::tls_model("initial-exec")]]                                   // message/beside.hpp
   inline static thread_local constinit Scheduler* current_ = nullptr;  // NOLINT: private

@@ -130,7 +130,7 @@ void TeamTask::run_beside(Flow& flow, const std::function<void()>& f) const {
   CoreWatch* const watch = flow.watch();
   core::Beside::Told told;
   if (watch != nullptr) told = [watch](Nanos begin, Nanos end) { watch->note_beside(begin, end); };
-  team.run_beside(f, std::move(told));
+  team.run_beside(f, std::move(told), {});  // the task has the place of whoever wrote it
 }
 
 void TeamTask::wait_for_others() {
