@@ -10,12 +10,6 @@ namespace rubato::tick {
 using detail::MessageHeader;
 using detail::MessageType;
 
-namespace {
-
-constexpr Nanos kOfTicks = 8;  // that what a tick takes is a mean of, about
-
-}  // namespace
-
 Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
     : plan_(plan),
       store_(store),
@@ -387,7 +381,7 @@ Nanos Dataflow::message_cost(std::size_t n_bytes) const {
 void Dataflow::on_finished(core::Port& port, const core::Work& work) {
   --n_running_;
   now_ = port.now();
-  if (plan_.policy.pieces && work.kind == step_own) count_step(work);
+  if (lending_.on && work.kind == step_own) count_step(work);
   if (is_loan(work)) {
     finish_loan(port, work);
     advance_floor();
@@ -508,7 +502,7 @@ void Dataflow::advance_own(core::Port& port) {
     const Nanos took = port.now() - own_min_since_;
     own_min_since_ += took;
     // Before the first tick a segment may have waited for the one before it.
-    if (own_min_ > begin_ + 1) shared_->pace.tick += (took - shared_->pace.tick) / kOfTicks;
+    if (own_min_ > begin_ + 1) shared_->tick_time += (took - shared_->tick_time) / 8;
     for (Link& link : links_) {
       while (!link.rounds.empty() && link.rounds.front() <= own_min_) {
         link.base = link.rounds.front();

@@ -81,7 +81,7 @@ Nanos Dataflow::ready_time() const {
   std::size_t n_ready = 0;
   for (const Lane& lane : lanes_)
     n_ready += lane.ready.size();
-  return static_cast<Nanos>(n_ready / lanes_.size()) * shared_->pace.unit;
+  return static_cast<Nanos>(n_ready / lanes_.size()) * lending_known_.unit_time;
 }
 
 // Whether the unit that `work` steps is one to lend, if it is long: makes its Job.
@@ -248,13 +248,12 @@ Nanos Dataflow::loan_cost(const core::Work& work) const {
   return store_.copy_cost(job.bytes.size()) + (work.kind == step_lent ? job.time : 0);
 }
 
-// What own steps of policy pieces take, as it is measured.
+// What own steps take, as it is measured.
 void Dataflow::count_step(const core::Work& work) {
   const std::span<const RegionId> regions = stepped_by(work);
   if (regions.empty()) return;
   const Nanos took = work.took / static_cast<Nanos>(regions.size());
-  shared_->pace.unit += shared_->pace.unit == 0 ? took : (took - shared_->pace.unit) / kOfSteps;
-  if (!lending_.on) return;
+  lending_known_.unit_time += (took - lending_known_.unit_time) / kOfSteps;
   if (took >= lending_known_.takes) lending_known_.long_at = own_min_;
   const auto cost = static_cast<double>(store_.step_cost(regions.front(), work.tick));
   if (regions.size() != 1 || cost <= 0) return;

@@ -41,16 +41,16 @@ void Dataflow::source_is_piece(std::uint32_t link, std::uint32_t source, Tick t)
   to.outgoing.push_back({source, t});
 }
 
-// Takes what is to be sent to one neighbour: if not `all`, only what is as much as a tick has, or would
-// have waited for longer than its deadline when a core looks again, which is after a step.
+// Takes what is to be sent to one neighbour: if not `all`, only what has waited for long, or is as
+// much as a tick has. Cores look between two steps: what would be late after the next one waits for it
+// all the same, since to send it before was measured to be slower (docs/decisions/0016).
 bool Dataflow::take_pieces_out(bool all, core::Work& work) {
-  const Nanos deadline = std::max(kDeadlineLeast, shared_->pace.tick / kDeadlinesATick);
-  const Nanos looks_again = now_ + shared_->pace.unit / static_cast<Nanos>(lanes_.size());
+  const Nanos deadline = std::max(kDeadlineLeast, shared_->tick_time / kDeadlinesATick);
   return outgoing_.any_of([&](std::uint32_t i) {
     Link& link = links_[i];
     if (!link.leaving.empty()) return false;
     const bool due = link.outgoing.size() >= plan_.neighbours[i].sources.size() ||
-                     looks_again - link.outgoing_since >= deadline;
+                     now_ - link.outgoing_since >= deadline;
     if (!all && !due) return false;
     link.leaving.swap(link.outgoing);
     outgoing_.erase(i);

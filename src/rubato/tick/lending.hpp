@@ -24,6 +24,7 @@ namespace detail {
 // What a node has learnt about lending in all segments of its run.
 struct LendingFigures {
   Nanos takes = kLendingTakes;             // besides the step, about
+  Nanos unit_time = 0;                     // of own steps, about
   double scale = 0;                        // of a step's time here over its virtual time, about
   Tick long_at = 0;                        // own tick at the last step that was worth lending
   std::map<net::NodeId, Tick> quiet_till;  // neighbours that are not asked before that own tick

@@ -188,8 +188,8 @@ TEST_F(Lending, a_short_step_is_not_lent_and_leaves_the_offer_for_the_next) {
   EXPECT_EQ(run(100'000), "step 0@0");
   EXPECT_EQ(run(100'000), "step 1@0");
   receive(MessageType::offer, 1);
-  EXPECT_EQ(run(), "pack, sends pieces");
   EXPECT_EQ(run(), "step 2@0");
+  EXPECT_EQ(run(), "pack, sends pieces");
   EXPECT_EQ(run(), "step 3@0");
   EXPECT_EQ(run(), "step 1@1, sends lent");
 }

@@ -47,7 +47,6 @@ class PiecesMessages : public ::testing::Test {
     core::Work work;
     if (!flow_.next_work(0, work)) return "";
     flow_.run(work, 0);
-    if (tells_took_) work.took = took;
     const std::size_t n_sent = port_.n_fragments.size();
     port_.time += took;
     flow_.on_finished(port_, work);
@@ -86,7 +85,6 @@ class PiecesMessages : public ::testing::Test {
   testing::BookStore store_{plan_};
   Dataflow flow_{plan_, store_, {.ticks = 200}};
   Outgoing port_;
-  bool tells_took_ = false;  // what steps take is known to the engine
 };
 
 TEST_F(PiecesMessages, fragments_of_a_whole_tick_leave_together_at_once) {
@@ -111,16 +109,6 @@ TEST_F(PiecesMessages, a_fragment_waits_for_others_while_there_is_work_and_leave
   EXPECT_GE(port_.time - since, 200 * kMicrosecond);
   EXPECT_EQ(run(1), "pack 2");
   EXPECT_EQ(run(1), "step 5@2");
-}
-
-// Nor for a step after which it would have waited for longer.
-TEST_F(PiecesMessages, a_fragment_leaves_before_a_step_after_which_it_would_be_late) {
-  tells_took_ = true;
-  std::vector<std::string> done;
-  for (int i = 0; i < 6; ++i)
-    done.push_back(run(150 * kMicrosecond));
-  EXPECT_EQ(done, (std::vector<std::string>{"step 0@0", "step 1@0", "pack 2", "step 2@0",
-                                            "step 3@0", "pack 2"}));
 }
 
 // A node whose ticks are long loses less by waiting than by one more message.

@@ -114,18 +114,12 @@ class StopTest {
   std::map<Tick, Pending> pending_;  // at most lag / interval + 1 entries
 };
 
-// What ticks and own steps take, about, by those of late. Of policy pieces.
-struct Pace {
-  Nanos tick = 0;
-  Nanos unit = 0;  // a step of a region
-};
-
 // What all segments of a node's run share.
 struct Agreements {
   Barrier barrier;
   StopTest stop;
   LendingFigures lending{};
-  Pace pace{};
+  Nanos tick_time = 0;  // of late ticks, about
 };
 
 }  // namespace rubato::tick::detail
