@@ -113,8 +113,8 @@ double mean_from(tick::Tick from, const std::vector<double>& by_tick) {
 Report run(const Options& options) {
   const Ticks ticks = options.quick ? Ticks{16, 40} : Ticks{};
   const int n_rounds = options.quick ? 1 : 2;
-  const std::vector<const char*> names{"oritick", "comtick", "asytick", "asytick-plb",
-                                       "asytick-lend"};
+  const std::vector<const char*> names{"oritick",     "comtick",      "asytick",
+                                       "asytick-plb", "asytick-lend", "auto"};
   std::map<std::string, std::vector<double>> rates;  // ticks a second
   std::vector<double> bounds;
   std::vector<double> imbalances;
@@ -148,6 +148,7 @@ Report run(const Options& options) {
                   bounds, "ratio >= 0.9"),
       compare_row("plb-of-bound", "ticks/s", best, "max(work / cores, critical path)", bounds, ""),
       compare_row("lend-over-plb", "ticks/s", rates["asytick-lend"], "asytick-plb", best, ""),
+      compare_row("auto-over-plb", "ticks/s", rates["auto"], "asytick-plb", best, ""),
       compare_row("asytick", "ticks/s", rates["asytick"], "oritick", rates["oritick"], ""),
       value_row("comtick-lambda", "max / mean - 1", imbalances, "3.0 <= value <= 3.5"),
       value_row("comtick-gain", "over oritick", gains, "1.3 <= value <= 1.6")};
@@ -189,6 +190,7 @@ SkewProblem skew_nbody_problem(tick::Tick ticks, std::uint64_t seed) {
 
 tick::System skew_system(const char* name) {
   tick::System system = tick::System::parse(name);
+  if (system.sharing.tune) return system;
   system.sharing.n_pieces = kSkewPieces;
   if (system.sharing.moves()) system.sharing.epoch = kSkewEpoch;
   if (system.policy.pieces) system.policy.depth = 32;

@@ -19,7 +19,7 @@ inline constexpr tick::Tick kSkewEpoch = 32;
 
 [[nodiscard]] SkewProblem skew_nbody_problem(tick::Tick ticks, std::uint64_t seed);
 
-// One of the systems of [AsyTick 5], or asytick-lend, on these pieces.
+// One of the systems of [AsyTick 5], or asytick-lend, on these pieces; or auto, as nobody has told it anything.
 [[nodiscard]] tick::System skew_system(const char* name);
 
 // lab-over-oritick, lab-over-comtick and lab-lend-over-plb: a smaller world on four lab hosts. Throws

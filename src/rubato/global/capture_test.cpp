@@ -13,6 +13,7 @@
 #include "rubato/global/simulate_test.hpp"
 #include "rubato/global/team.hpp"
 #include "rubato/global/vector.hpp"
+#include "rubato/net/local.hpp"
 
 namespace rubato::global {
 namespace {
@@ -153,6 +154,30 @@ TEST(CaptureDeathTest, OfAReductionOverCores) {
   expect_told(
       [](auto, Word* to) { static_cast<void>(reduce_cores([to] { return *to; }, std::plus<>{})); },
       "OfAReductionOverCores");
+}
+
+// In a job of one node it means the same on all cores: people are told once of each lambda.
+TEST(Capture, OfAJobOfOneNodeIsToldOnce) {
+  net::LocalFabric fabric;
+  core::NodeHostOptions options;
+  options.n_cores = 2;
+  options.owns_process = false;
+  core::NodeHost host(fabric, options);
+  ::testing::internal::CaptureStderr();
+  Word local = 0;
+  run(host, {}, [&local] {
+    Word* const to = &local;
+    for (int i = 0; i < 3; ++i)
+      finish([to] { spawn_on(1, [to] { ++*to; }); });
+    const auto values = GlobalArray<Word>::make(100);
+    forall(values, [values, n = Word{7}](Word& x) { x = n; });
+  });
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(local, 3U);
+  const std::size_t first = text.find("captures an address");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_NE(text.find("Capture_OfAJobOfOneNode", first), std::string::npos) << text;
+  EXPECT_EQ(text.find("captures an address", first + 1), std::string::npos) << text;
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include <sys/mman.h>
@@ -26,18 +27,35 @@ bool is_in_use(std::uint64_t word) {
   return msync(page, page_bytes, MS_ASYNC) == 0 || errno != ENOMEM;
 }
 
-}  // namespace
-
-void check_addresses(const void* bytes, std::size_t n_bytes, std::string_view type) {
+// Where the first word is that is an address in use; n_bytes: nowhere.
+std::size_t find_address(const void* bytes, std::size_t n_bytes) {
   const auto* at = static_cast<const std::byte*>(bytes);
   for (std::size_t i = 0; i + sizeof(std::uint64_t) <= n_bytes; i += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     std::memcpy(&word, at + i, sizeof word);
-    RUBATO_REQUIRE(!is_in_use(word) &&
-                       "what is sent to other cores captures an address, which means nothing on "
-                       "another node: capture values and GlobalPtrs",
-                   i, type);
+    if (is_in_use(word)) return i;
   }
+  return n_bytes;
+}
+
+}  // namespace
+
+void check_addresses(const void* bytes, std::size_t n_bytes, std::string_view type) {
+  const std::size_t i = find_address(bytes, n_bytes);
+  RUBATO_REQUIRE(i == n_bytes &&
+                     "what is sent to other cores captures an address, which means nothing on "
+                     "another node: capture values and GlobalPtrs",
+                 i, type);
+}
+
+bool warn_of_addresses(const void* bytes, std::size_t n_bytes, std::string_view type) {
+  if (find_address(bytes, n_bytes) == n_bytes) return false;
+  std::fprintf(stderr,
+               "rubato: warning: what is sent to other cores captures an address; they may use it "
+               "at once, and in a job of several nodes this would end it: capture values and "
+               "GlobalPtrs: %.*s\n",
+               static_cast<int>(type.size()), type.data());
+  return true;
 }
 
 }  // namespace rubato::global::detail

@@ -1,10 +1,12 @@
 #pragma once
 // What is sent to other nodes must not hold addresses of this one. The compiler refuses references,
 // pointers among arguments and what is not trivially copyable; what a lambda has captured it cannot
-// see. So checked builds look at each word of what lambdas capture and of values that travel in a job of
-// several nodes, and end the job if it is an address in use here. GlobalPtrs and arrays hold none (pointer.hpp).
+// see. So checked builds look at each word of what lambdas capture and of values that travel, and end a job of
+// several nodes if it is an address in use here. In one of a single node, where it means the same on all cores,
+// they warn of it, once for each lambda. GlobalPtrs and arrays hold none (pointer.hpp).
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -28,6 +30,8 @@ namespace detail {
 // Ends the job, with the place of the lambda, if a word of it is the address of memory that is in
 // use.
 void check_addresses(const void* bytes, std::size_t n_bytes, std::string_view type);
+// The same of a job of one node: tells people of it. Returns whether it did.
+bool warn_of_addresses(const void* bytes, std::size_t n_bytes, std::string_view type);
 
 // A value in a record. Blocks are aligned for 8 bytes, so that what is aligned to more goes as bytes.
 template <class T, bool = (alignof(T) > 8)>
@@ -103,10 +107,13 @@ inline void check_travels([[maybe_unused]] const core::CoreContext& here,
 #if !defined(NDEBUG) && defined(RUBATO_CAN_CLEAR_PADDING)
   // A number is no address, whatever it is; and what a codec writes down is values.
   if constexpr (std::is_class_v<F> && !std::is_empty_v<F> && TravelsWhole<F>) {
-    if (here.shape().n_nodes == 1) return;
+    static std::atomic<bool> is_told{false};
+    const bool alone = here.shape().n_nodes == 1;
+    if (alone && (here.shape().n_cores == 1 || is_told.load(std::memory_order_relaxed))) return;
     F copy(f);
     __builtin_clear_padding(&copy);  // which holds what lay there before, addresses too
-    check_addresses(&copy, sizeof copy, core::detail::type_name<F>());
+    if (!alone) return check_addresses(&copy, sizeof copy, core::detail::type_name<F>());
+    if (warn_of_addresses(&copy, sizeof copy, core::detail::type_name<F>())) is_told = true;
   }
 #endif
 }

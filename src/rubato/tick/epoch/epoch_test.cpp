@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -221,6 +222,43 @@ TEST(Epochs, a_school_in_a_corner_is_shared_evenly_after_one) {
   const BugProblem problem{PointsModel(Bugs(skewed_world(2000)))};
   EXPECT_GT(largest_share(problem, 0), 0.7);
   EXPECT_LT(largest_share(problem, 4), 0.3);
+}
+
+// What the steps of ticks from `from` on take, by node.
+class StepShares final : public core::Observer {
+ public:
+  StepShares(std::uint32_t n_nodes, Tick from) : times_(n_nodes), from_(from) {}
+
+  void on_work(NodeId node, std::uint32_t /*core*/, const core::Work& work, Nanos begin,
+               Nanos end) noexcept override {
+    if (work.kind == step_own && work.tick >= from_)
+      times_[node] += static_cast<double>(end - begin);
+  }
+  void on_sent(NodeId, NodeId, std::size_t, Nanos) noexcept override {}
+  void on_taken(NodeId, NodeId, std::size_t, Nanos) noexcept override {}
+
+  [[nodiscard]] double largest() const {
+    return std::ranges::max(times_) / std::accumulate(times_.begin(), times_.end(), 0.0);
+  }
+
+ private:
+  std::vector<double> times_;
+  Tick from_;
+};
+
+// In a crowd each has more to look at: a quarter of all bugs takes more than a quarter of the time there.
+TEST(Epochs, a_school_is_shared_by_what_its_steps_take_and_not_by_heads) {
+  const PointsCosts costs{.tuple = 100, .pair = 1000};
+  const BugProblem problem{PointsModel(Bugs(skewed_world(2000))), costs};
+  const auto largest = [&](Tick epoch) {
+    StepShares shares(4, 12);
+    SimulationOptions options = simulated(4, epoch);
+    options.observer = &shares;
+    (void)simulate(problem, Policy::parse("local"), 20, options);
+    return shares.largest();
+  };
+  EXPECT_GT(largest(0), 0.7);
+  EXPECT_LT(largest(4), 0.32);
 }
 
 // When the steps of each tick began and ended, on any node.

@@ -126,7 +126,7 @@ struct SeriesPoint {
 
 struct AsytickRuns {
   std::vector<BenchmarkRuns> benchmarks;
-  std::array<double, 5> completion{};  // fish, asytick-plb: of the five ticks after a skewed one
+  std::array<double, 5> completion{};  // fish, asytick: of the five ticks after a skewed one
   std::vector<SeriesPoint> by_nodes;   // nbody, asytick-plb
   std::vector<SeriesPoint> by_size;    // x: bodies
   std::vector<SeriesPoint> by_pieces;
