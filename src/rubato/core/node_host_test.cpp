@@ -265,7 +265,7 @@ TEST(NodeHost, LongWorkBesideTheCoresIsReportedWithItsNode) {
     host.run(engine);
   });
   EXPECT_TRUE(lines[0].empty());
-  ASSERT_EQ(lines[1].size(), 1U);
+  ASSERT_GE(lines[1].size(), 1U);
   EXPECT_EQ(lines[1][0].find("node 1, a read has run for 0."), 0U) << lines[1][0];
 }
 

@@ -142,9 +142,8 @@ void async_forall(const GlobalBag<T>& bag, const Body& body, LoopOptions options
       "the body of a loop is copied to all cores by its bytes: it must capture plain values");
   async_on_all_cores(
       [bag, body, options, place = PortablePlace(at)] {
-        const auto one = [values = detail::first_of(bag.local()), body](std::uint64_t i) {
-          return body(values[i]);
-        };
+        const auto one = [values = detail::first_of(bag.local()),
+                          body](std::uint64_t i) -> decltype(auto) { return body(values[i]); };
         detail::start_range<true>(CoreContext::here(), 0, bag.local().size(), one, options, place);
       },
       at);

@@ -28,7 +28,7 @@ namespace rubato::global {
 
 namespace detail {
 
-// What lies among the frames of the core that makes it, and goes with them where a run fails.
+// What lies among the frames of the core that makes it (frame_pool.hpp).
 struct OnFrames {
   // In front of it stands the pool that it is of: it may end when no core runs.
   static void* operator new(std::size_t n_bytes) {
@@ -62,16 +62,31 @@ class KeptBody : public OnFrames {
   std::uint64_t n_users_ = 1;
 };
 
-// While a coroutine runs, which waits at co_await alone: not what it calls.
+// While a coroutine runs, which waits at co_await alone: not what it calls. A task may wait before, for
+// room for what it has sent.
 class BetweenWaits {
  public:
-  explicit BetweenWaits(CoreContext& here) : here_((make_way(here), here)) {}
+  explicit BetweenWaits(CoreContext& here) : here_((make_way(here), here)), inside_(here) {
+#ifndef NDEBUG
+    outer_ = here.swap_applied(&kKind);
+#endif
+  }
+  BetweenWaits(const BetweenWaits&) = delete;
+  BetweenWaits& operator=(const BetweenWaits&) = delete;
+  ~BetweenWaits() {
+#ifndef NDEBUG
+    static_cast<void>(here_.swap_applied(outer_));
+#endif
+  }
 
  private:
+  static constexpr core::detail::Handler kKind{"a coroutine"};
   static void make_way(CoreContext& here) {
     if (here.may_wait()) here.ready_for_delegate();
   }
-  CoreContext::InPlace here_;
+  CoreContext& here_;
+  [[maybe_unused]] const core::detail::Handler* outer_ = nullptr;
+  CoreContext::InPlace inside_;
 };
 
 }  // namespace detail
@@ -178,8 +193,9 @@ inline Coroutine::Awaiter Coroutine::operator co_await() && noexcept {
 }
 
 // Runs it until it waits for the first time, in the scope of the caller. Called by tasks, by
-// coroutines and by what delegates run. A run does not end before it has: where nothing wakes it any
-// more, that is a deadlock, and told with its place and what it waits for.
+// coroutines and by what delegates run; a task may wait for room before it runs, and others of its core go
+// on meanwhile. A run does not end before it has: where nothing wakes it any more, that is a deadlock,
+// and told with its place and what it waits for.
 inline void start(Coroutine&& coroutine, SourcePlace at = SourcePlace::here()) {
   CoreContext& here = CoreContext::here();
   const auto handle = std::exchange(coroutine.handle_, nullptr);
@@ -221,7 +237,7 @@ class CoroutineEvent {
   [[nodiscard]] Awaiter operator co_await() noexcept { return Awaiter(*this); }
   [[nodiscard]] bool is_set() const noexcept { return is_set_; }
   // From now on nobody waits; those who do go on, within this call, until they wait for something
-  // else.
+  // else. A task may wait for room between them.
   void set();
 
  private:

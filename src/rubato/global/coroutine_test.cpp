@@ -241,7 +241,7 @@ TEST(CoroutineDeathTest, WhatItCallsMustNotWaitBeforeItsFirstWaitEither) {
                                  }(array[1]));
                                });
                              }),
-               "and a coroutine but at co_await.*must not wait");
+               "and a coroutine but at co_await.*must not wait.*a coroutine.*coroutine_test.cpp");
 }
 TEST(CoroutineDeathTest, WhatItCallsMustNotWaitAfterAnEvent) {
   EXPECT_DEATH(simulate_seed(2, 1, 1,
@@ -256,7 +256,7 @@ TEST(CoroutineDeathTest, WhatItCallsMustNotWaitAfterAnEvent) {
                                  event.set();
                                });
                              }),
-               "and a coroutine but at co_await.*must not wait");
+               "and a coroutine but at co_await.*must not wait.*a coroutine.*coroutine_test.cpp");
 }
 
 Coroutine write_to(GlobalPtr<std::uint64_t> p, std::uint64_t* to) {

@@ -372,7 +372,7 @@ void async_forall(const GlobalHashMap<K, V>& map, const Body& body, LoopOptions 
   async_on_all_cores(
       [map, body, options, place = PortablePlace(at)] {
         auto* const shard = &map.local();
-        const auto one = [shard, body](std::uint64_t i) {
+        const auto one = [shard, body](std::uint64_t i) -> decltype(auto) {
           auto& entry = shard->entry(i);
           return body(std::as_const(entry.key), entry.value);
         };

@@ -73,7 +73,8 @@ class GlobalHashSet {
   friend void async_forall(const GlobalHashSet& set, const Body& body, LoopOptions options = {},
                            SourcePlace at = SourcePlace::here()) {
     async_forall(
-        set.map_, [body](const K& key, Nothing& /*value*/) { return body(key); }, options, at);
+        set.map_, [body](const K& key, Nothing& /*value*/) -> decltype(auto) { return body(key); },
+        options, at);
   }
   // The same, and waits.
   template <class Body>

@@ -73,6 +73,12 @@ void spawn(F&& f, core::TaskOptions options = {}, SourcePlace at = SourcePlace::
     CoreContext::here().spawn(std::forward<F>(f), options, at);
   }
 }
+namespace detail {
+// kNever is never.
+inline Nanos after(Nanos now, Nanos delay) noexcept {
+  return delay < kNever - now ? now + delay : kNever;
+}
+}  // namespace detail
 // A task of this core, in the scope of the caller, when that time has passed (ns). f can be copied.
 template <class F>
 void spawn_after(Nanos delay, F&& f, SourcePlace at = SourcePlace::here()) {
@@ -80,7 +86,7 @@ void spawn_after(Nanos delay, F&& f, SourcePlace at = SourcePlace::here()) {
   const core::FinishId scope = here.scope();
   here.begin_in_scope(scope);
   here.tasks().spawn_at(
-      here.clock() + delay,
+      detail::after(here.clock(), delay),
       [&here, scope, call = std::remove_cvref_t<F>(std::forward<F>(f)), at]() mutable {
         const CoreContext::TaskScope inside(here, scope);
         detail::run_body(call, at);
@@ -91,7 +97,7 @@ void spawn_after(Nanos delay, F&& f, SourcePlace at = SourcePlace::here()) {
 inline void sleep_for(Nanos duration, SourcePlace at = SourcePlace::here()) {
   CoreContext& here = CoreContext::here();
   here.check_may_block(at);
-  here.tasks().wait_until(here.clock() + duration);
+  here.tasks().wait_until(detail::after(here.clock(), duration));
 }
 [[nodiscard]] inline CoreId this_core() {
   return CoreContext::here().core();

@@ -72,7 +72,8 @@ class JacobiApp final : public tick::App {
   [[nodiscard]] std::vector<std::string> warnings() const override {
     const JacobiDominance found = find_jacobi_dominance(solver_->system());
     const std::string of = input_.empty() ? "the trial matrix" : input_;
-    if (found.n_rows_without == 0 && found.is_strict) return {};
+    const bool has_rows = !solver_->system().diagonal->empty();
+    if (found.n_rows_without == 0 && (found.is_strict || !has_rows)) return {};
     if (found.n_rows_without == 0) {
       return {
           of +

@@ -35,6 +35,7 @@
 
 #include "rubato/base/bytes.hpp"
 #include "rubato/tick/policy.hpp"
+#include "rubato/tick/samples.hpp"
 
 namespace rubato::tick {
 
@@ -109,8 +110,8 @@ concept HasStateOperations = requires(const M& m, typename M::State& into,
 //   using Samples = ..;                             copyable
 //   Samples sample(state) const                     of the tuples that one node owns, or:
 //   Samples sample(const NodeLoad<Query>&) const    of what these have taken to be stepped
-//   void weigh(samples, double cost) const          optional, of the first form: its tuples take so
-//                                                   long to be stepped (ns); else all are alike
+//   Samples gather(span<const WeighedSamples>)      optional, const: samples that were written, together,
+//                                                   by what their tuples cost (samples.hpp)
 //   void merge_samples(Samples& into, from) const   into those of more nodes
 //   write_samples(writer, samples), read_samples(reader)
 //   part(n, samples)                                PART, from the samples of all nodes; it depends
@@ -135,8 +136,8 @@ concept HasLoadSamples = requires(const M& m, const NodeLoad<typename M::Query>&
   { m.sample(load) } -> std::convertible_to<typename M::Samples>;
 };
 template <class M>
-concept HasWeighedSamples = requires(const M& m, typename M::Samples& samples, double cost) {
-  m.weigh(samples, cost);
+concept HasWeighedSamples = requires(const M& m, std::span<const WeighedSamples> all) {
+  { m.gather(all) } -> std::convertible_to<typename M::Samples>;
 };
 template <class M>
 concept HasRepartition = HasStateAndQuery<M> &&
@@ -150,6 +151,23 @@ concept HasRepartition = HasStateAndQuery<M> &&
   { m.read_samples(reader) } -> std::convertible_to<typename M::Samples>;
   { m.part(n, samples) } -> std::convertible_to<std::vector<typename M::Query>>;
 };
+
+// Samples that were written, put together.
+template <HasRepartition M>
+[[nodiscard]] typename M::Samples gather_samples(const M& model,
+                                                 std::span<const WeighedSamples> all) {
+  if constexpr (HasWeighedSamples<M>) {
+    return model.gather(all);
+  } else {
+    Reader first(all.front().samples);
+    typename M::Samples sum = model.read_samples(first);
+    for (const WeighedSamples& each : all.subspan(1)) {
+      Reader reader(each.samples);
+      model.merge_samples(sum, model.read_samples(reader));
+    }
+    return sum;
+  }
+}
 
 // Optional: a model that can be cut into pieces, many more than there are nodes, which balancing
 // moves between nodes one by one (tick/balance/) and policy pieces steps one by one.

@@ -16,6 +16,7 @@
 #include "rubato/tick/output/source.hpp"
 #include "rubato/tick/plan.hpp"
 #include "rubato/tick/policy.hpp"
+#include "rubato/tick/samples.hpp"
 #include "rubato/tick/store.hpp"
 #include "rubato/tick/tune/node_shape.hpp"
 
@@ -81,9 +82,8 @@ class Partition {
   // The model cut again by samples; null if it is to stay as it is. Throws Error if it cannot be.
   // REQUIRES: repartitions() of the problem, for both.
   [[nodiscard]] virtual std::unique_ptr<Partition> cut_again(ByteView samples) const = 0;
-  // Adds samples to those in `into`, which are none if it is empty. What they are of takes `cost` ns of
-  // a core a tick; 0: they are taken as they are.
-  virtual void merge_samples(Bytes& into, ByteView from, double cost) const = 0;
+  // Adds samples to those in `into`. Bytes that are empty are no samples.
+  virtual void merge_samples(Bytes& into, std::span<const WeighedSamples> from) const = 0;
   // What forecasts need to know of a node (tune/node_shape.hpp). REQUIRES: tunes() of the problem.
   [[nodiscard]] virtual NodeShape shape(NodeId self, int layers_most, Tick depth_most) const = 0;
 };

@@ -224,25 +224,21 @@ class ProblemOf final : public Problem {
         return nullptr;
       }
     }
-    void merge_samples(Bytes& into, ByteView from, double cost) const override {
+    void merge_samples(Bytes& into, std::span<const WeighedSamples> from) const override {
       if constexpr (HasRepartition<M>) {
-        if (into.empty() && cost <= 0) {
-          into.assign(from.begin(), from.end());
-          return;
-        }
-        const M& model = problem_.model_;
-        Reader theirs(from);
-        typename M::Samples sum = model.read_samples(theirs);
-        if constexpr (HasWeighedSamples<M>) {
-          if (cost > 0) model.weigh(sum, cost);
-        }
-        if (!into.empty()) {
-          Reader ours(into);
-          model.merge_samples(sum, model.read_samples(ours));
-        }
+        const Bytes before = std::move(into);
+        std::vector<WeighedSamples> all{{before, 0}};
+        all.insert(all.end(), from.begin(), from.end());
+        std::erase_if(all, [](const WeighedSamples& each) { return each.samples.empty(); });
         Writer out;
-        model.write_samples(out, sum);
+        if (all.size() == 1 && all.front().cost <= 0) {
+          out.append(all.front().samples.data(), all.front().samples.size());
+        } else if (!all.empty()) {
+          problem_.model_.write_samples(out, gather_samples(problem_.model_, all));
+        }
         into = out.take();
+      } else {
+        RUBATO_REQUIRE(HasRepartition<M>, from.size());
       }
     }
 

@@ -504,7 +504,12 @@ void NodeRun::show_glance(Nanos now) {
 
 void NodeRun::check_busy(Nanos now) {
   const std::lock_guard lock(link_.mutex());
-  bool cores_work = false;
+  // Also those that have worked since the last look, but for the tenth that looking for work may take.
+  const Nanos idle = idle_.load(std::memory_order_relaxed);
+  const Nanos all = (now - busy_looked_at_) * static_cast<Nanos>(cores_.size());
+  bool cores_work = busy_looked_at_ > 0 && idle - busy_idle_ < all / 10 * 9;
+  busy_looked_at_ = now;
+  busy_idle_ = idle;
   for (std::uint32_t core = 0; core < cores_.size(); ++core) {
     cores_work = cores_work || cores_[core].since != kNever;
     const std::string line =

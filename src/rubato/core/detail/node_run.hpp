@@ -140,6 +140,8 @@ class NodeRun {
   std::optional<Error> error_;
   NodeFigures counts_;  // messages and bytes
   Watchdog watchdog_;
+  Nanos busy_looked_at_ = 0;  // when it did last, and how long cores had been idle by then
+  Nanos busy_idle_ = 0;
 };
 
 }  // namespace rubato::core::detail

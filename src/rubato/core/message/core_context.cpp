@@ -489,7 +489,6 @@ void CoreContext::wake_native() {
       continue;
     }
     work->is_due = true;
-    work->is_timed.store(false, std::memory_order_relaxed);
     work->is_late.store(true, std::memory_order_relaxed);
     wake(*work);
   }

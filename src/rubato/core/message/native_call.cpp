@@ -45,6 +45,7 @@ bool NativeCall::wait_for(Nanos patience) {
 }
 
 void NativeCall::wait() {
+  work_.is_timed.store(false, std::memory_order_relaxed);  // nobody looks again
   while (!work_.is_done)
     core_.wait_for_native(work_);
 }

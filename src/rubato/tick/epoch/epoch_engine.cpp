@@ -214,33 +214,37 @@ void EpochEngine::report(core::Port& port) {
       indivisible = std::max(indivisible, cost);
     told.loads.back().shape = leg.shape;
   }
-  const Bytes samples = take_samples(leg, costs);
-  if (!load.empty()) leg.partition->merge_samples(load, samples, 0);
-  told.samples = load.empty() ? samples : load;
+  take_samples(load, leg, costs);
+  told.samples = load;
   Writer out;
   detail::write_report(out, told);
   add_report(port, out.take());
 }
 
-// Those of its own regions, by what these cost, put together. Where nothing costs anything, they count
-// alike.
-Bytes EpochEngine::take_samples(const Leg& leg, std::span<const PersistentCost::Mean> costs) {
+// Adds those of its own regions, by what these cost. On a node where nothing costs anything they count
+// as they are.
+void EpochEngine::take_samples(Bytes& into, const Leg& leg,
+                               std::span<const PersistentCost::Mean> costs) {
   std::vector<std::pair<RegionId, Bytes>> taken;
   {
     const std::lock_guard lock(samples_mutex_);
     taken.swap(own_samples_);
   }
+  if (taken.empty()) return;
+  // Cores came in any order; sums of weights depend on it.
+  std::ranges::sort(taken, {}, [](const auto& each) { return each.first; });
   const bool known = std::ranges::any_of(costs, [](const auto& cost) { return cost.stays > 0; });
-  Bytes all;
+  std::vector<WeighedSamples> all;
   for (const auto& [region, samples] : taken)
-    leg.partition->merge_samples(all, samples, known ? std::max(costs[region].stays, 1.0) : 0);
-  return all;
+    all.push_back({samples, known ? std::max(costs[region].stays, 1.0) : 0});
+  leg.partition->merge_samples(into, all);
 }
 
 // One's own, or a child's for its part of the tree.
 void EpochEngine::add_report(core::Port& port, ByteView bytes) {
   const Report more = detail::read_report(bytes);
-  if (!more.samples.empty()) newest().partition->merge_samples(samples_, more.samples, 0);
+  const WeighedSamples theirs{more.samples, 0};
+  newest().partition->merge_samples(samples_, std::span(&theirs, 1));
   all_.costs.insert(all_.costs.end(), more.costs.begin(), more.costs.end());
   all_.passes += more.passes;
   all_.loads.insert(all_.loads.end(), more.loads.begin(), more.loads.end());

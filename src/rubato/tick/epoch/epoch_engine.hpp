@@ -171,7 +171,7 @@ class EpochEngine final : public TickEngine {
   void handle(core::Port& port, NodeId from, Bytes bytes);
   void look(core::Port& port);
   void report(core::Port& port);
-  [[nodiscard]] Bytes take_samples(const Leg& leg, std::span<const PersistentCost::Mean> costs);
+  void take_samples(Bytes& into, const Leg& leg, std::span<const PersistentCost::Mean> costs);
   void add_report(core::Port& port, ByteView bytes);
   void decided(core::Port& port, Bytes reports);
   void plan(Job& job);

@@ -32,14 +32,6 @@ void CellWeights<D>::add(const CellWeights& other) {
 }
 
 template <int D>
-void CellWeights<D>::scale_to(double total) noexcept {
-  const double now = std::accumulate(weights_.begin(), weights_.end(), 0.0);
-  if (now <= 0) return;
-  for (double& weight : weights_)
-    weight *= total / now;
-}
-
-template <int D>
 void CellWeights<D>::write(Writer& writer) const {
   for (std::size_t i = 0; i < weights_.size();) {
     std::size_t end = i;
@@ -56,13 +48,13 @@ void CellWeights<D>::write(Writer& writer) const {
 }
 
 template <int D>
-CellWeights<D> CellWeights<D>::read(Reader& reader, const Index<D>& n_cells) {
-  CellWeights result(n_cells);
-  const std::size_t n = result.weights_.size();
-  std::size_t last = 0;
-  while (true) {
+void CellWeights<D>::add(Reader& reader, double total) {
+  const std::size_t n = weights_.size();
+  std::vector<std::pair<std::size_t, std::vector<double>>> stretches;
+  double sum = 0;
+  for (std::size_t last = 0;;) {
     const std::size_t begin = reader.get<std::uint32_t>();
-    if (begin == n) return result;
+    if (begin == n) break;
     const std::size_t length = reader.get<std::uint32_t>();
     if (begin < last || begin > n || length > n - begin) {
       throw Error("weights of " + std::to_string(n) +
@@ -71,8 +63,16 @@ CellWeights<D> CellWeights<D>::read(Reader& reader, const Index<D>& n_cells) {
                       std::to_string(length) + " from " + std::to_string(begin) + " on",
                   ExitCode::failed);
     }
-    reader.get_span(std::span(result.weights_).subspan(begin, length));
+    std::vector<double> weights(length);
+    reader.get_span(std::span(weights));
+    sum += std::accumulate(weights.begin(), weights.end(), 0.0);
+    stretches.emplace_back(begin, std::move(weights));
     last = begin + length;
+  }
+  const double scale = total > 0 && sum > 0 ? total / sum : 1;
+  for (const auto& [begin, weights] : stretches) {
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      weights_[begin + i] += scale * weights[i];
   }
 }
 

@@ -31,14 +31,13 @@ class CellWeights {
     ++weights_[static_cast<std::size_t>(number)];
   }
 
-  // All of it shall be `total`; nothing if nothing lies anywhere.
-  void scale_to(double total) noexcept;
   // Adds the weights of other tuples. REQUIRES: of the same world.
   void add(const CellWeights& other);
   // Stretches of numbers that are not 0 only: a node's own tuples are in few of the cells.
   void write(Writer& writer) const;
-  // Throws Error if the bytes are no weights of a world of that many cells.
-  [[nodiscard]] static CellWeights read(Reader& reader, const Index<D>& n_cells);
+  // Adds what write() has written, scaled so that it is `total` in all; 0: as it is. Throws Error if the
+  // bytes are no weights of such a world.
+  void add(Reader& reader, double total);
 
   bool operator==(const CellWeights&) const = default;
 

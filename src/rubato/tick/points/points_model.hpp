@@ -71,11 +71,20 @@ class PointsModel {
       counts.add(cell_of(tuple.position));
     return counts;
   }
-  void weigh(Samples& weights, double cost) const { weights.scale_to(cost); }
+  [[nodiscard]] Samples gather(std::span<const WeighedSamples> all) const {
+    Samples sum(lattice_.n_cells());
+    for (const WeighedSamples& each : all) {
+      Reader reader(each.samples);
+      sum.add(reader, each.cost);
+    }
+    return sum;
+  }
   void merge_samples(Samples& into, const Samples& from) const { into.add(from); }
   void write_samples(Writer& writer, const Samples& weights) const { weights.write(writer); }
   [[nodiscard]] Samples read_samples(Reader& reader) const {
-    return Samples::read(reader, lattice_.n_cells());
+    Samples weights(lattice_.n_cells());
+    weights.add(reader, 0);
+    return weights;
   }
   [[nodiscard]] std::vector<Query> part(std::uint32_t n, const Samples& weights) const {
     return queries(points::part_by_weights<kD>(lattice_.space().world, weights, n));

@@ -33,8 +33,8 @@ class SwitchingPartition final : public Partition {
   [[nodiscard]] std::unique_ptr<Partition> cut_again(ByteView samples) const override {
     return followed_by(parts_->cut_again(samples));
   }
-  void merge_samples(Bytes& into, ByteView from, double cost) const override {
-    parts_->merge_samples(into, from, cost);
+  void merge_samples(Bytes& into, std::span<const WeighedSamples> from) const override {
+    parts_->merge_samples(into, from);
   }
   [[nodiscard]] NodeShape shape(NodeId self, int layers_most, Tick depth_most) const override {
     return parts_->shape(self, layers_most, depth_most);

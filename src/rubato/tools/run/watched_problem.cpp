@@ -28,8 +28,8 @@ class WatchedProblem::Parts final : public tick::Partition {
   [[nodiscard]] std::unique_ptr<tick::Partition> cut_again(ByteView samples) const override {
     return parts_->cut_again(samples);
   }
-  void merge_samples(Bytes& into, ByteView from, double cost) const override {
-    parts_->merge_samples(into, from, cost);
+  void merge_samples(Bytes& into, std::span<const tick::WeighedSamples> from) const override {
+    parts_->merge_samples(into, from);
   }
   [[nodiscard]] tick::NodeShape shape(tick::NodeId self, int layers_most,
                                       tick::Tick depth_most) const override {
