@@ -502,7 +502,7 @@ void Dataflow::advance_own(core::Port& port) {
     const Nanos took = port.now() - own_min_since_;
     own_min_since_ += took;
     // Before the first tick a segment may have waited for the one before it.
-    if (own_min_ > begin_ + 1) shared_->tick_time += (took - shared_->tick_time) / 8;
+    if (own_min_ > begin_ + 1) tick_time_ += (took - tick_time_) / 8;
     for (Link& link : links_) {
       while (!link.rounds.empty() && link.rounds.front() <= own_min_) {
         link.base = link.rounds.front();

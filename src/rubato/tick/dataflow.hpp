@@ -393,6 +393,7 @@ class Dataflow final : public TickEngine {
   Tick floor_;
   Tick own_min_;
   Nanos own_min_since_ = 0;
+  Nanos tick_time_ = 0;  // of late ticks, about
   Tick hold_ = kNoTick;
   Tick gate_ = kNoTick;
   Tick gated_limit_ = 0;            // of own_limit() when units were last gated

@@ -45,7 +45,7 @@ void Dataflow::source_is_piece(std::uint32_t link, std::uint32_t source, Tick t)
 // much as a tick has. Cores look between two steps: what would be late after the next one waits for it
 // all the same, since to send it before was measured to be slower (docs/decisions/0016).
 bool Dataflow::take_pieces_out(bool all, core::Work& work) {
-  const Nanos deadline = std::max(kDeadlineLeast, shared_->tick_time / kDeadlinesATick);
+  const Nanos deadline = std::max(kDeadlineLeast, tick_time_ / kDeadlinesATick);
   return outgoing_.any_of([&](std::uint32_t i) {
     Link& link = links_[i];
     if (!link.leaving.empty()) return false;

@@ -119,7 +119,6 @@ struct Agreements {
   Barrier barrier;
   StopTest stop;
   LendingFigures lending{};
-  Nanos tick_time = 0;  // of late ticks, about
 };
 
 }  // namespace rubato::tick::detail

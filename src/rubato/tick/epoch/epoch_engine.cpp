@@ -243,8 +243,10 @@ void EpochEngine::take_samples(Bytes& into, const Leg& leg,
 // One's own, or a child's for its part of the tree.
 void EpochEngine::add_report(core::Port& port, ByteView bytes) {
   const Report more = detail::read_report(bytes);
-  const WeighedSamples theirs{more.samples, 0};
-  newest().partition->merge_samples(samples_, std::span(&theirs, 1));
+  if (!more.samples.empty()) {
+    const WeighedSamples theirs{more.samples, 0};
+    newest().partition->merge_samples(samples_, std::span(&theirs, 1));
+  }
   all_.costs.insert(all_.costs.end(), more.costs.begin(), more.costs.end());
   all_.passes += more.passes;
   all_.loads.insert(all_.loads.end(), more.loads.begin(), more.loads.end());

@@ -156,7 +156,7 @@ TEST(Partition, weights_in_few_cells_travel_in_few_bytes) {
   weights.add({18, 1000});
   Writer writer;
   weights.write(writer);
-  EXPECT_EQ(writer.size(), 5 * sizeof(std::uint32_t));
+  EXPECT_EQ(writer.size(), 3 * sizeof(std::uint32_t) + 2 * sizeof(double));
 }
 
 // Samples of two regions, one of which has a ninth of the other's tuples.
