@@ -19,8 +19,9 @@ WALL_CLOCK = re.compile(
     r"\b(system_clock|high_resolution_clock|gettimeofday|CLOCK_REALTIME|localtime(?:_r)?|gmtime(?:_r)?)\b"
     r"|(?<![\w.>])(?:std::)?(time)\s*\(\s*(?:nullptr|NULL|0|&\w+)\s*\)")
 CLOCK_OR_SLEEP = re.compile(
-    r"\b(using (?:namespace )?std::this_thread|(?:steady_clock|clock_gettime|steady_now|this_thread::sleep_for|"
-    r"this_thread::sleep_until|usleep|nanosleep|nap|sleep)\s*(?:\(|::now))")
+    r"\b(using (?:namespace )?std::this_thread)"
+    r"|\b(steady_clock|clock_gettime|steady_now|this_thread::sleep_for|this_thread::sleep_until|usleep|nanosleep|nap|"
+    r"sleep)\s*(?:\(|::now)")
 # Folders and files that own time: hosts, fabrics, tools and what measures.
 DRIVERS = re.compile(r"src/rubato/(base|net|tools)/|src/rubato/core/(detail/|(\w*host|watchdog|job|clocks|paced_engine)\w*\.)|bench/|examples/(06|08|09|10|11|12|13)_\w+/")
 WALL_CLOCK_FILE = "src/rubato/base/wall_clock.cpp"
