@@ -235,6 +235,7 @@ void EpochEngine::take_samples(Bytes& into, const Leg& leg,
   std::ranges::sort(taken, {}, [](const auto& each) { return each.first; });
   const bool known = std::ranges::any_of(costs, [](const auto& cost) { return cost.stays > 0; });
   std::vector<WeighedSamples> all;
+  all.reserve(taken.size());
   for (const auto& [region, samples] : taken)
     all.push_back({samples, known ? std::max(costs[region].stays, 1.0) : 0});
   leg.partition->merge_samples(into, all);
