@@ -111,7 +111,9 @@ concept HasStateOperations = requires(const M& m, typename M::State& into,
 //   Samples sample(state) const                     of the tuples that one node owns, or:
 //   Samples sample(const NodeLoad<Query>&) const    of what these have taken to be stepped
 //   Samples gather(span<const WeighedSamples>)      optional, const: samples that were written, together,
-//                                                   by what their tuples cost (samples.hpp)
+//                                                   by what their tuples cost (samples.hpp); with
+//   void spread(Samples& into, double cost) const   what comes with single ticks, now here now there:
+//                                                   ns of a core a tick, as if it lay everywhere alike
 //   void merge_samples(Samples& into, from) const   into those of more nodes
 //   write_samples(writer, samples), read_samples(reader)
 //   part(n, samples)                                PART, from the samples of all nodes; it depends
@@ -136,8 +138,10 @@ concept HasLoadSamples = requires(const M& m, const NodeLoad<typename M::Query>&
   { m.sample(load) } -> std::convertible_to<typename M::Samples>;
 };
 template <class M>
-concept HasWeighedSamples = requires(const M& m, std::span<const WeighedSamples> all) {
+concept HasWeighedSamples = requires(const M& m, std::span<const WeighedSamples> all,
+                                     typename M::Samples& into) {
   { m.gather(all) } -> std::convertible_to<typename M::Samples>;
+  m.spread(into, 1.0);
 };
 template <class M>
 concept HasRepartition = HasStateAndQuery<M> &&

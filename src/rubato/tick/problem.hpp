@@ -79,9 +79,12 @@ class Partition {
   // Error if a node has none.
   [[nodiscard]] virtual std::shared_ptr<const Partition> with_owners(
       std::vector<NodeId> owners) const = 0;
-  // The model cut again by samples; null if it is to stay as it is. Throws Error if it cannot be.
+  // The model cut again by samples, and by what comes with single ticks beside what they tell
+  // (`passes`, ns of a core a tick, of all nodes); null if it is to stay as it is. Throws Error if it
+  // cannot be.
   // REQUIRES: repartitions() of the problem, for both.
-  [[nodiscard]] virtual std::unique_ptr<Partition> cut_again(ByteView samples) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Partition> cut_again(ByteView samples,
+                                                             double passes) const = 0;
   // Adds samples to those in `into`. Bytes that are empty are no samples.
   virtual void merge_samples(Bytes& into, std::span<const WeighedSamples> from) const = 0;
   // What forecasts need to know of a node (tune/node_shape.hpp). REQUIRES: tunes() of the problem.

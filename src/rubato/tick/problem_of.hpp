@@ -205,12 +205,15 @@ class ProblemOf final : public Problem {
         return nullptr;
       }
     }
-    [[nodiscard]] std::unique_ptr<Partition> cut_again(ByteView samples) const override {
+    [[nodiscard]] std::unique_ptr<Partition> cut_again(ByteView samples,
+                                                       double passes) const override {
       if constexpr (HasRepartition<M>) {
         const M& model = problem_.model_;
         Reader reader(samples);
         Cut<Query> cut;
-        cut.queries = model.part(n_nodes(), model.read_samples(reader));
+        typename M::Samples all = model.read_samples(reader);
+        if constexpr (HasWeighedSamples<M>) model.spread(all, passes);
+        cut.queries = model.part(n_nodes(), all);
         if (cut.queries.empty()) return nullptr;
         if (cut.queries.size() != n_nodes()) {
           throw Error("part(n, samples) gave " + std::to_string(cut.queries.size()) +
@@ -220,7 +223,7 @@ class ProblemOf final : public Problem {
         return std::make_unique<Parts>(problem_,
                                        std::make_shared<const Cut<Query>>(std::move(cut)));
       } else {
-        RUBATO_REQUIRE(HasRepartition<M>, samples.size());
+        RUBATO_REQUIRE(HasRepartition<M>, samples.size(), passes);
         return nullptr;
       }
     }

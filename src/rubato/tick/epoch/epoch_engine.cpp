@@ -185,14 +185,14 @@ void EpochEngine::report(core::Port& port) {
   const std::vector<PersistentCost::Mean> costs = leg.take_costs();
   Report told;
   Bytes load;
+  for (const PersistentCost::Mean& cost : costs)
+    told.passes += cost.passes;
   if (options_.balance == Balance::persistence) {
     // In the middle of the ticks that are to be shared.
     const Tick middle = epoch_ + epoch_length() / 2;
     const auto ahead = static_cast<double>(middle - leg.flow().own_tick());
-    for (std::size_t i = 0; i < leg.node->pieces().size(); ++i) {
+    for (std::size_t i = 0; i < leg.node->pieces().size(); ++i)
       told.costs.emplace_back(leg.node->pieces()[i], costs[i].after(ahead));
-      told.passes += costs[i].passes;
-    }
   } else {
     double busy = 0;
     for (const PersistentCost::Mean& cost : costs)

@@ -39,7 +39,8 @@ std::shared_ptr<const Partition> EpochEngine::share_anew(const Leg& from, const 
   // Policy auto may find that moving was not worth it.
   if (!balanced) return first_cut_;
   if (options_.balance == Balance::repartition) {
-    std::shared_ptr<const Partition> again = from.partition->cut_again(report.samples);
+    std::shared_ptr<const Partition> again =
+        from.partition->cut_again(report.samples, report.passes);
     return again ? again : from.partition;
   }
   const std::vector<NodeId>& before = from.partition->owners();

@@ -237,9 +237,8 @@ class StepShares final : public core::Observer {
   void on_sent(NodeId, NodeId, std::size_t, Nanos) noexcept override {}
   void on_taken(NodeId, NodeId, std::size_t, Nanos) noexcept override {}
 
-  [[nodiscard]] double largest() const {
-    return std::ranges::max(times_) / std::accumulate(times_.begin(), times_.end(), 0.0);
-  }
+  [[nodiscard]] double all() const { return std::accumulate(times_.begin(), times_.end(), 0.0); }
+  [[nodiscard]] double largest() const { return std::ranges::max(times_) / all(); }
 
  private:
   std::vector<double> times_;
@@ -259,6 +258,38 @@ TEST(Epochs, a_school_is_shared_by_what_its_steps_take_and_not_by_heads) {
   };
   EXPECT_GT(largest(0), 0.7);
   EXPECT_LT(largest(4), 0.32);
+}
+
+// Keeps what it is told to spread.
+class SpreadBugs : public PointsModel<Bugs> {
+ public:
+  SpreadBugs(const Bugs& bugs, std::vector<double>& spread)
+      : PointsModel<Bugs>(bugs), spread_(&spread) {}
+  void spread(Samples& into, double cost) const {
+    spread_->push_back(cost);
+    PointsModel<Bugs>::spread(into, cost);
+  }
+
+ private:
+  std::vector<double>* spread_;
+};
+
+// Bugs meet now here, now there: what a step costs above what it mostly does is not of its place.
+TEST(Epochs, what_comes_with_single_ticks_is_spread_where_points_are_cut_again) {
+  std::vector<double> spread;
+  const PointsCosts costs{.tuple = 100, .pair = 1000};
+  const ProblemOf<SpreadBugs, PointsStore<Bugs>, PointsCosts> problem{
+      SpreadBugs(Bugs(skewed_world(600)), spread), costs};
+  StepShares steps(4, 0);
+  SimulationOptions options = simulated(4, 20);  // reports of ten ticks and more
+  options.observer = &steps;
+  (void)simulate(problem, Policy::parse("local"), 80, options);
+  ASSERT_EQ(spread.size(), 3U * 4U) << "each epoch on each node";
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    EXPECT_GT(spread[i], 0);
+    EXPECT_LT(spread[i], steps.all() / 80 / 4) << "of a tick";
+    EXPECT_EQ(spread[i], spread[i / 4 * 4]) << "all nodes are told the same";
+  }
 }
 
 // When the steps of each tick began and ended, on any node.

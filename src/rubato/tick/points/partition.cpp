@@ -25,6 +25,13 @@ CellWeights<D>::CellWeights(const Index<D>& n_cells) {
 }
 
 template <int D>
+void CellWeights<D>::add_evenly(double total) {
+  const double each = total / static_cast<double>(weights_.size());
+  for (double& weight : weights_)
+    weight += each;
+}
+
+template <int D>
 void CellWeights<D>::add(const CellWeights& other) {
   RUBATO_REQUIRE(n_ == other.n_ && block_ == other.block_, weights_.size(), other.weights_.size());
   for (std::size_t i = 0; i < weights_.size(); ++i)

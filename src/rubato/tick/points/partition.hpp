@@ -31,6 +31,8 @@ class CellWeights {
     ++weights_[static_cast<std::size_t>(number)];
   }
 
+  // Adds `total` to all blocks together, to each the same.
+  void add_evenly(double total);
   // Adds the weights of other tuples. REQUIRES: of the same world.
   void add(const CellWeights& other);
   // Stretches of numbers that are not 0 only: a node's own tuples are in few of the cells.

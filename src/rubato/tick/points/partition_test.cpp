@@ -183,6 +183,21 @@ TEST(Partition, weights_are_scaled_to_what_tuples_cost) {
   EXPECT_EQ(cut(2, 10), 14);
 }
 
+// What comes with single ticks may come anywhere: room counts, too.
+TEST(Partition, what_is_spread_evenly_counts_by_area) {
+  const UnitBox<2> units{{0, 0}, {20 * kUnitsPerCell, 10 * kUnitsPerCell}};
+  const auto cut = [&](double anywhere) {
+    CellWeights<2> weights({20, 10});
+    for (int i = 0; i < 100; ++i)
+      weights.add({i % 4, i / 10});
+    weights.add_evenly(anywhere);
+    return part_by_weights<2>(units, weights, 2)[0].high[0] / kUnitsPerCell;
+  };
+  EXPECT_EQ(cut(0), 2);
+  EXPECT_EQ(cut(100), 3);  // 30 in each of four columns, and 5 in the others
+  EXPECT_EQ(cut(1e6), 10);
+}
+
 TEST(Partition, weights_that_lie_outside_of_the_world_are_an_error_that_names_them) {
   Writer writer;
   for (const std::uint32_t word : {90U, 20U})

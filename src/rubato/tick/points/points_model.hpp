@@ -79,6 +79,7 @@ class PointsModel {
     }
     return sum;
   }
+  void spread(Samples& into, double cost) const { into.add_evenly(cost); }
   void merge_samples(Samples& into, const Samples& from) const { into.add(from); }
   void write_samples(Writer& writer, const Samples& weights) const { weights.write(writer); }
   [[nodiscard]] Samples read_samples(Reader& reader) const {

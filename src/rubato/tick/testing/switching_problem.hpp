@@ -30,8 +30,9 @@ class SwitchingPartition final : public Partition {
       std::vector<NodeId> owners) const override {
     return followed_by(parts_->with_owners(std::move(owners)));
   }
-  [[nodiscard]] std::unique_ptr<Partition> cut_again(ByteView samples) const override {
-    return followed_by(parts_->cut_again(samples));
+  [[nodiscard]] std::unique_ptr<Partition> cut_again(ByteView samples,
+                                                     double passes) const override {
+    return followed_by(parts_->cut_again(samples, passes));
   }
   void merge_samples(Bytes& into, std::span<const WeighedSamples> from) const override {
     parts_->merge_samples(into, from);

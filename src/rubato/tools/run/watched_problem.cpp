@@ -25,8 +25,9 @@ class WatchedProblem::Parts final : public tick::Partition {
       std::vector<tick::NodeId> owners) const override {
     return parts_->with_owners(std::move(owners));
   }
-  [[nodiscard]] std::unique_ptr<tick::Partition> cut_again(ByteView samples) const override {
-    return parts_->cut_again(samples);
+  [[nodiscard]] std::unique_ptr<tick::Partition> cut_again(ByteView samples,
+                                                           double passes) const override {
+    return parts_->cut_again(samples, passes);
   }
   void merge_samples(Bytes& into, std::span<const tick::WeighedSamples> from) const override {
     parts_->merge_samples(into, from);
