@@ -4,13 +4,18 @@
 // are [Grappa 3.2].
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/baselines/ring_yield.hpp"
+#include "bench/counted_run.hpp"
 #include "bench/harness.hpp"
 #include "bench/yield_work.hpp"
+#include "rubato/core/job.hpp"
 #include "rubato/core/task/scheduler.hpp"
+#include "rubato/global/program.hpp"
+#include "rubato/net/local.hpp"
 #ifdef RUBATO_HAS_BOOST_FIBER
 #include "bench/baselines/fiber_yield.hpp"
 #endif
@@ -59,6 +64,33 @@ double task_yield_ns(std::size_t n, std::uint64_t n_yields, std::uint64_t seed, 
   return clock.ns_a_yield(n_yields);
 }
 
+// The same tasks in a program, whose core looks for messages at the end of each of its slices.
+double program_yield_ns(core::NodeHost& host, std::size_t n, std::uint64_t n_yields,
+                        std::uint64_t seed) {
+  YieldClock clock(n);
+  static_cast<void>(counted_run(host, [&] {
+    Scheduler& tasks = Scheduler::current();
+    std::vector<Worker*> workers;
+    workers.reserve(n);
+    global::finish([&] {
+      for (std::size_t i = 0; i < n; ++i) {
+        global::spawn(
+            [&] {
+              workers.push_back(&tasks.running());
+              tasks.suspend("the others");
+              yield_work(clock, n_yields, [] { global::yield(); });
+            },
+            core::TaskOptions{"yield", core::StackClass::small});
+      }
+      while (workers.size() < n)
+        global::yield();
+      for (const std::size_t i : shuffled(n, seed))
+        tasks.wake(*workers[i]);
+    });
+  }));
+  return clock.ns_a_yield(n_yields);
+}
+
 // Less is better: the ratio is that of the baseline over the value.
 Row row_of(const std::string& metric, const std::vector<double>& ns, const char* baseline,
            const std::vector<double>& baseline_ns, const char* must) {
@@ -82,6 +114,9 @@ Report run(const Options& options) {
   if (options.quick) sizes.pop_back();  // its tasks take longer to make than to measure
   const int n_rounds = options.quick ? 1 : 5;
   const std::uint64_t n_all = options.quick ? 400'000 : 10'000'000;
+  core::JobConfig config;
+  config.host.n_cores = 1;
+  core::Job job(std::make_unique<net::LocalFabric>(), config);
   Report report;
   for (const Size& size : sizes) {
     const std::uint64_t n_yields = std::max<std::uint64_t>(n_all / size.n_tasks, 4);
@@ -89,6 +124,7 @@ Report run(const Options& options) {
     std::vector<double> blind;
     std::vector<double> rings;
     std::vector<double> fibers;
+    std::vector<double> programs;
     Counters counters;  // the same with and without
     for (int round = 0; round < n_rounds; ++round) {
       options.begin_round(round, n_rounds, size.name);
@@ -96,6 +132,7 @@ Report run(const Options& options) {
       ours.push_back(task_yield_ns(size.n_tasks, n_yields, seed, true, counters));
       blind.push_back(task_yield_ns(size.n_tasks, n_yields, seed, false, counters));
       rings.push_back(ring_yield_ns(size.n_tasks, n_yields, seed));
+      programs.push_back(program_yield_ns(job.host(), size.n_tasks, n_yields, seed));
 #ifdef RUBATO_HAS_BOOST_FIBER
       fibers.push_back(fiber_yield_ns(size.n_tasks, n_yields, seed));
 #endif
@@ -105,6 +142,8 @@ Report run(const Options& options) {
     report.rows.back().counters = counters;
     report.rows.push_back(row_of(name + "-prefetch", ours, "without prefetching", blind, ""));
     report.rows.push_back(row_of(name + "-limit", ours, "a ring without a scheduler", rings, ""));
+    report.rows.push_back(
+        row_of(name + "-program", programs, "tasks without a program", ours, "reported"));
   }
   return report;
 }

@@ -66,27 +66,14 @@ class KeptBody : public OnFrames {
 // room for what it has sent.
 class BetweenWaits {
  public:
-  explicit BetweenWaits(CoreContext& here) : here_((make_way(here), here)), inside_(here) {
-#ifndef NDEBUG
-    outer_ = here.swap_applied(&kKind);
-#endif
-  }
-  BetweenWaits(const BetweenWaits&) = delete;
-  BetweenWaits& operator=(const BetweenWaits&) = delete;
-  ~BetweenWaits() {
-#ifndef NDEBUG
-    static_cast<void>(here_.swap_applied(outer_));
-#endif
-  }
+  explicit BetweenWaits(CoreContext& here) : inside_((make_way(here), here), kKind) {}
 
  private:
   static constexpr core::detail::Handler kKind{"a coroutine"};
   static void make_way(CoreContext& here) {
     if (here.may_wait()) here.ready_for_delegate();
   }
-  CoreContext& here_;
-  [[maybe_unused]] const core::detail::Handler* outer_ = nullptr;
-  CoreContext::InPlace inside_;
+  InPlaceAs inside_;
 };
 
 }  // namespace detail

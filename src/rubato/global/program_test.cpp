@@ -69,6 +69,58 @@ TEST(Program, TasksOfATimeAndThoseThatSleepBelongToTheirScope) {
   EXPECT_EQ(when, (std::vector<Nanos>{0, 10, 20, 30, 30}));
 }
 
+Nanos time_of_fork_and_join(std::uint64_t n_tasks, Nanos of_each, Nanos beside) {
+  Nanos took = 0;
+  SimulateOptions options;
+  options.n_nodes = 1;
+  options.n_cores = 2;
+  simulate(
+      [&] {
+        sleep_for(kMillisecond);  // the other core has nothing to do by then
+        const Nanos begin = CoreContext::here().clock();
+        finish([&] {
+          for (std::uint64_t i = 0; i < n_tasks; ++i)
+            spawn_anywhere([of_each] { CoreContext::here().charge(of_each); });
+          CoreContext::here().charge(beside);
+        });
+        took = CoreContext::here().clock() - begin;
+      },
+      options);
+  return took;
+}
+
+TEST(Program, WhatATaskMakesIsRunByAnotherCoreWhileItComputesForLong) {
+  constexpr Nanos kLong = 10 * kMillisecond;
+  EXPECT_LT(time_of_fork_and_join(1, kLong, kLong), 11 * kMillisecond);
+  EXPECT_LT(time_of_fork_and_join(2, kLong, 2 * kLong), 31 * kMillisecond);
+  EXPECT_LT(time_of_fork_and_join(20, kMillisecond, kLong), 17 * kMillisecond);
+}
+
+TEST(Program, WhoYieldsUntilSomethingHasComeSeesItCome) {
+  for (const std::uint64_t n_who_yield : {1U, 2U, 5U}) {
+    simulate_seed(1, 2, 1, [n_who_yield] {
+      static bool has_come;
+      static std::uint64_t n_seen;
+      has_come = false;
+      n_seen = 0;
+      finish([&] {
+        for (std::uint64_t i = 0; i < n_who_yield; ++i) {
+          spawn([] {
+            while (!has_come)
+              yield();
+            ++n_seen;
+          });
+        }
+        spawn_on(1, [] {
+          sleep_for(kMillisecond);
+          spawn_on(0, [] { has_come = true; });
+        });
+      });
+      EXPECT_EQ(n_seen, n_who_yield);
+    });
+  }
+}
+
 TEST(Program, ADeadlockOfTasksOnRealCoresIsToldByTheirNames) {
   core::FullEmpty<int> never;
   std::string text = "no deadlock";
@@ -134,8 +186,10 @@ TEST(Program, IterationsThatTakeLongAreCutFinerThanOthers) {
     for (const std::uint64_t n_iterations : {4'096U, 16'384U}) {
       SCOPED_TRACE(std::to_string(n_nodes) + " nodes, " + std::to_string(n_iterations));
       const double cut = unevenness(n_nodes, n_iterations, {});
-      EXPECT_LT(cut, 1.1 * unevenness(n_nodes, n_iterations, {1}));
-      EXPECT_LT(cut, n_iterations / n_nodes >= 2'048 ? 1.3 : 2.0);
+      std::printf("%u %lu cut %.4f one %.4f\n", n_nodes, n_iterations, cut,
+                  unevenness(n_nodes, n_iterations, {1}));
+      EXPECT_LT(cut, 1.15 * unevenness(n_nodes, n_iterations, {1}));
+      EXPECT_LT(cut, n_iterations / n_nodes >= 2'048 ? 1.2 : 1.75);
     }
     EXPECT_LT(unevenness(n_nodes, 131'072, {}), 1.1) << n_nodes << " nodes";
   }

@@ -76,29 +76,40 @@ consteval bool check_result() {
   return true;
 }
 
-// While a task runs a delegate of type F in place. May wait before. What it is, checked builds know.
-template <class F>
-class DelegateInPlace {
+// While what runs must not wait, being something between two others of its core. What it is, checked
+// builds know.
+class InPlaceAs {
  public:
-  explicit DelegateInPlace(core::CoreContext& here)
-      : here_((here.ready_for_delegate(), here)), inside_(here) {
+  InPlaceAs(core::CoreContext& here, [[maybe_unused]] const core::detail::Handler& kind)
+      : here_(here), inside_(here) {
 #ifndef NDEBUG
-    outer_ = here.swap_applied(&kKind);
+    outer_ = here.swap_applied(&kind);
 #endif
   }
-  DelegateInPlace(const DelegateInPlace&) = delete;
-  DelegateInPlace& operator=(const DelegateInPlace&) = delete;
-  ~DelegateInPlace() {
+  InPlaceAs(const InPlaceAs&) = delete;
+  InPlaceAs& operator=(const InPlaceAs&) = delete;
+  ~InPlaceAs() {
 #ifndef NDEBUG
     static_cast<void>(here_.swap_applied(outer_));
 #endif
   }
 
  private:
-  static constexpr core::detail::Handler kKind{core::detail::type_name<F>()};
   core::CoreContext& here_;
   [[maybe_unused]] const core::detail::Handler* outer_ = nullptr;
   core::CoreContext::InPlace inside_;
+};
+
+// While a task runs a delegate of type F in place. May wait before.
+template <class F>
+class DelegateInPlace {
+ public:
+  explicit DelegateInPlace(core::CoreContext& here)
+      : inside_((here.ready_for_delegate(), here), kKind) {}
+
+ private:
+  static constexpr core::detail::Handler kKind{core::detail::type_name<F>()};
+  InPlaceAs inside_;
 };
 
 template <class F>

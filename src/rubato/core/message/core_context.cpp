@@ -273,12 +273,14 @@ void CoreContext::turn() {
   n_units_before_slice_ = n_units_of_tasks();
   forward_parcels();
   std::uint64_t left = budget_;
+  bool gave = false;
   for (;;) {
     reclaim();
     push_backlog();
     wake_for_room();
     wake_native();
-    if (share()) break;  // the host wakes who can help
+    gave = share();
+    if (gave) break;  // the host wakes who can help
     if (lifelines_.n_ahead() > 0 && n_pooled() <= lifelines_.n_ahead()) ask_ahead();
     const std::uint64_t n_applied =
         budget_ > detail::kBudgetLeast ? apply_incoming(left) : apply_beside_long_tasks();
@@ -316,7 +318,7 @@ void CoreContext::turn() {
   // others have shared is no reason: it may be gone when this core is asked next.
   if (!has_own_work()) {
     if (!find_tasks()) beg();
-  } else if (pool_.empty()) {
+  } else if (pool_.empty() && !gave) {
     // What is always ready may wait for what this core has shared, and all others be as busy.
     static_cast<void>(take_back_shared());
   }

@@ -300,8 +300,8 @@ class CoreContext {
   // what it holds is open in a scope (begin_in_scope).
   void hold_back(Combiner& combiner);
   void note_combined() noexcept { ++counters_.n_combined; }
-  // Lets this core look for messages, and others run.
-  void yield() { tasks_.yield_to_driver(); }
+  // Lets other tasks of this core run; where none goes on, and at the end of a slice, it looks for messages.
+  void yield() { tasks_.yield_to_any(); }
   // A task of this core and of no scope, when that time has passed since this call.
   void spawn_after(Nanos delay, std::function<void()> f) {
     tasks_.spawn_at(clock() + delay, std::move(f), {"after a time"});
@@ -403,8 +403,8 @@ class CoreContext {
     ::new (static_cast<void*>(at)) R(record);
     ++counters_.n_pooled;
     n_came_ += tasks_.running_or_null() == nullptr ? 1U : 0U;
-    if (is_new) [[unlikely]]
-      began_chunk();
+    if (is_new || hunger_.n_hungry.load(std::memory_order_relaxed) != 0 || pool_.is_offering())
+      pushed(is_new);
   }
 
   static constexpr std::size_t kCached = 64;      // outboxes that are found at once
@@ -499,7 +499,7 @@ class CoreContext {
   void count_open_runs();
   bool close_blocks(bool old_ones_only);
   void wait_for_scope(FinishId finish);
-  void began_chunk();
+  void pushed(bool is_new);
   void queue_runner();
   [[nodiscard]] bool can_run_pooled(std::uint32_t level) const noexcept;
   [[nodiscard]] RunnerSlot slot_for(const detail::TaskPool& pool) const noexcept;

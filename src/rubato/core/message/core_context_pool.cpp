@@ -57,17 +57,21 @@ struct TasksExist {
 // --- pooled tasks
 // -------------------------------------------------------------------------------------
 
-// In the middle of a push: the record is there.
-void CoreContext::began_chunk() {
-  queue_runner();
-  // Pooled tasks have not begun either.
-  counters_.n_queued_max = std::max<std::uint64_t>(counters_.n_queued_max, n_pooled());
-  if (!knows_of_tasks_ && shape_.n_nodes > 1) spread_that_tasks_exist();
-  // Who fills pools without end lets those who could help see it.
-  if (may_wait() && n_units_in_slice() > budget_) {
-    tasks_.yield_to_driver();
+// In the middle of a push, into a chunk that was begun for it, or while a core of the node is hungry or
+// was when this one made others: the record is there. Who fills pools without end lets those who could help see it; and so does who may be
+// about to do something else for long.
+void CoreContext::pushed(bool is_new) {
+  bool looks = false;
+  if (is_new) {
+    queue_runner();
+    // Pooled tasks have not begun either.
+    counters_.n_queued_max = std::max<std::uint64_t>(counters_.n_queued_max, n_pooled());
+    if (!knows_of_tasks_ && shape_.n_nodes > 1) spread_that_tasks_exist();
+    looks = n_units_in_slice() > budget_;
   }
-  if (is_in_place()) owes_way_ = true;
+  if (may_wait() && (looks || pool_.is_offer_due([this] { return clock(); })))
+    tasks_.yield_to_driver();
+  if (is_new && is_in_place()) owes_way_ = true;
 }
 
 void CoreContext::queue_runner() {
@@ -146,9 +150,10 @@ void CoreContext::set_hungry(bool is_hungry) noexcept {
 bool CoreContext::share() {
   bool gave = false;
   counters_.n_queued_max = std::max<std::uint64_t>(counters_.n_queued_max, n_pooled());
-  if (pool_.size() > 1) {
-    const std::uint32_t n_hungry = hunger_.n_hungry.load(std::memory_order_relaxed);
-    gave = n_hungry > hunger_.n_shared.load(std::memory_order_relaxed);
+  // One alone as well, if there is a task to go on with that is not just about to take it.
+  const bool goes_on = tasks_.has_ready_worker() && n_runners_ <= levels_.n();
+  if (pool_.size() > (goes_on ? 0 : 1)) {
+    gave = pool_.is_wanted();
     if (gave) pool_.share_half();
   }
   if (pool_.size() <= 1) return gave;

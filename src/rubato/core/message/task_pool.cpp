@@ -59,10 +59,10 @@ void TaskPool::append(TaskChunkPtr chunk) {
 }
 
 std::vector<TaskChunkPtr> TaskPool::take_half(std::size_t n_most) {
-  RUBATO_REQUIRE(n_ > 1, n_);
+  RUBATO_REQUIRE(n_ > 0, n_);
   std::vector<TaskChunkPtr> taken;
   std::size_t n_taken = 0;
-  const std::size_t n_chunks = n_chunks_ / 2;
+  const std::size_t n_chunks = n_ == 1 ? 1 : n_chunks_ / 2;
   for (std::deque<TaskChunkPtr>& chunks : ranks_) {
     while (!chunks.empty() && taken.size() < n_chunks &&
            (taken.empty() || n_taken + chunks.front()->n <= n_most)) {

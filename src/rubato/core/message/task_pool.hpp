@@ -9,10 +9,12 @@
 // given away: the oldest are the largest parts of what is split in halves.
 //
 // Nothing is shared before somebody asks: a core that has nothing to do counts itself as hungry,
-// and whoever has more than it can run at once publishes half of its chunks under a lock. Others
-// pay a look at one counter, in a line that nobody writes.
+// and whoever has more than it can run at once publishes half of its chunks under a lock: between two
+// tasks, or when one makes more (is_offer_due). Others pay a look at one counter,
+// in a line that nobody writes.
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,6 +24,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "rubato/base/time.hpp"
 #include "rubato/core/message/block.hpp"
 
 namespace rubato::core {
@@ -122,9 +125,36 @@ class TaskPool {
       drop_top();
   }
 
-  // Half of the records, the oldest, some thousand at most, for whoever comes. REQUIRES: size() > 1.
+  // Whether a core of the node has nothing to do, and finds nothing that was shared.
+  [[nodiscard]] bool is_wanted() const noexcept {
+    return hunger_.n_hungry.load(std::memory_order_relaxed) >
+           hunger_.n_shared.load(std::memory_order_relaxed);
+  }
+  // Whether a task has let its core share what it had made, and goes on making a few.
+  [[nodiscard]] bool is_offering() const noexcept { return is_offering_; }
+  // After a push by a task, while somebody is hungry or this is_offering(). True: the task lets its core
+  // share now, which wakes whoever is idle. That is at once if it makes few, which may be long ones, and so
+  // may be what it does then; of many short ones together: `clock()` is asked for the first, the second, the
+  // fourth and so on. Of those that it makes after that half lies ready for who will have nothing soon.
+  template <class Clock>
+  [[nodiscard]] bool is_offer_due(Clock clock) {
+    if (!std::has_single_bit(++n_made_) || empty()) return false;
+    if (is_wanted()) {
+      const Nanos now = clock();
+      if (now >= next_offer_) {
+        next_offer_ = now + kBetweenOffers;
+        n_made_ = 0;
+        return is_offering_ = true;
+      }
+    }
+    is_offering_ = is_offering_ && n_made_ < kFew;
+    if (is_offering_) share_half();
+    return false;
+  }
+  // Half of the records, the oldest, some thousand at most, for whoever comes; at least one. REQUIRES:
+  // !empty().
   void share_half();
-  // Half of the records, the oldest, `n_most` at most; at least one. REQUIRES: size() > 1.
+  // Half of the records, the oldest, `n_most` at most; at least one. REQUIRES: !empty().
   [[nodiscard]] std::vector<TaskChunkPtr> take_half(std::size_t n_most);
   // What nobody has taken, of that level or a deeper one, is this core's again. False if there is
   // nothing.
@@ -169,7 +199,13 @@ class TaskPool {
   [[nodiscard]] std::vector<TaskChunkPtr> give_half();
   void count_shared(const std::vector<TaskChunkPtr>& chunks, bool are_given);
 
+  static constexpr Nanos kBetweenOffers = 20 * kMicrosecond;  // about what waking a core takes
+  static constexpr std::uint32_t kFew = 1024;                 // tasks that one makes
+
   NodeHunger& hunger_;
+  std::uint32_t n_made_ = 0;  // since the last offer, as far as is_offer_due() was asked
+  bool is_offering_ = false;
+  Nanos next_offer_ = 0;
   std::size_t n_ = 0;
   std::size_t n_lent_ = 0;
   std::size_t n_chunks_ = 0;

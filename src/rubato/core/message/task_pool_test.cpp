@@ -117,6 +117,64 @@ TEST_F(Pools, one_chunk_is_cut_and_each_record_is_in_one_half) {
   EXPECT_EQ(pop_all(mine_), (std::vector<Number>{6, 5, 4, 3}));
 }
 
+TEST_F(Pools, one_alone_is_given_as_a_whole) {
+  push(mine_, 7, kind_);
+  mine_.share_half();
+  EXPECT_TRUE(mine_.empty());
+  EXPECT_EQ(mine_.n_lent(), 1U);
+  EXPECT_EQ(take(thief_, mine_), 1U);
+  EXPECT_EQ(pop_all(thief_), std::vector<Number>{7});
+  push(mine_, 8, kind_);
+  EXPECT_EQ(pop_all(mine_), std::vector<Number>{8});
+}
+
+// The clock is asked for the first of those that are made, the second, the fourth and so on.
+TEST_F(Pools, offers_are_due_at_once_and_then_after_a_while) {
+  Nanos now = kMillisecond;
+  int n_asked = 0;
+  const auto is_due = [&] {
+    return mine_.is_offer_due([&] {
+      ++n_asked;
+      return now;
+    });
+  };
+  push(mine_, 1, kind_);
+  EXPECT_FALSE(is_due()) << "nobody is hungry";
+  hunger_.n_hungry = 1;
+  EXPECT_TRUE(is_due());
+  EXPECT_FALSE(is_due()) << "no time has passed";
+  EXPECT_EQ(take(thief_, mine_), 1U) << "it lies ready";
+  push(mine_, 2, kind_);
+  now += kMillisecond;
+  EXPECT_TRUE(is_due());
+  EXPECT_EQ(n_asked, 3);
+}
+
+// So that the other core, which has the first of them, has more when that is done.
+TEST_F(Pools, of_few_that_are_made_after_an_offer_half_lies_ready) {
+  Nanos now = kMillisecond;
+  const auto push_and_offer = [&](Number number) {
+    push(mine_, number, kind_);
+    return mine_.is_offer_due([&] { return now; });
+  };
+  hunger_.n_hungry = 1;
+  EXPECT_TRUE(push_and_offer(0));
+  mine_.share_half();
+  EXPECT_EQ(take(thief_, mine_), 1U);
+  hunger_.n_hungry = 0;
+  EXPECT_TRUE(mine_.is_offering());
+  for (Number i = 1; i <= 32; ++i)
+    EXPECT_FALSE(push_and_offer(i));
+  EXPECT_EQ(mine_.n_lent() + mine_.size(), 32U);
+  EXPECT_GT(mine_.n_lent(), 16U);
+  EXPECT_GT(mine_.size(), 8U);
+  // Many are shared between turns.
+  for (Number i = 33; i <= 2000; ++i)
+    EXPECT_FALSE(push_and_offer(i));
+  EXPECT_FALSE(mine_.is_offering());
+  EXPECT_LT(mine_.n_lent(), 1024U);
+}
+
 // What makes others last, whenever it came: nobody makes what lies unused.
 TEST_F(Pools, makers_of_others_are_run_last_and_given_first) {
   const PooledKind makers = kind_of(sizeof(Number), true);

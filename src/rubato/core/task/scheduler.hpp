@@ -182,6 +182,13 @@ class Scheduler {
   }
   // Lets the driver run first: run_some() returns.
   void yield_to_driver();
+  // Lets every worker that is ready run first and, where none is, the driver: who asks again and again
+  // keeps nothing out.
+  void yield_to_any() {
+    if (has_ready_worker()) [[likely]]
+      return yield();
+    yield_to_driver();
+  }
 
   // From now on, what runs must not wait: it is something between two others. Returns what held
   // before. Waiting then ends the job, as it does where no task runs; yield() is checked in checked
@@ -219,6 +226,10 @@ class Scheduler {
   [[nodiscard]] std::string running_name() const;
   // The same of the task that `worker` has, which is one that has run.
   [[nodiscard]] static std::string name_of(const Worker& worker);
+  // Whether a task that has begun may go on.
+  [[nodiscard]] bool has_ready_worker() const noexcept {
+    return head_ != tail_;
+  }
   // True if run_some() would run something.
   [[nodiscard]] bool is_ready() const noexcept {
     return head_ != tail_ || (!queues_[1].empty() && has_small_stack()) ||
