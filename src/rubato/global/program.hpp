@@ -93,13 +93,13 @@ void spawn_after(Nanos delay, F&& f, SourcePlace at = SourcePlace::here()) {
       },
       {"after a time"}, at);
 }
-// Others of this core that are ready go on before the calling task does; where none is, and at the end
-// of a slice of the core's time at the latest, it looks for messages, too: who yields until something
-// has come sees it come.
+// Others of this core that are ready go on before the calling task does; where none is, and when its tasks
+// have run for about a slice (MessageOptions::slice), the core looks for messages, too: who yields until
+// something has come sees it come.
 inline void yield(SourcePlace at = SourcePlace::here()) {
   CoreContext& here = CoreContext::here();
   here.check_may_block(at);
-  here.yield();
+  here.tasks().yield_to_any();
 }
 // The calling task waits for so long (ns); others of its core go on.
 inline void sleep_for(Nanos duration, SourcePlace at = SourcePlace::here()) {

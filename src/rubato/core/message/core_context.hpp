@@ -300,8 +300,8 @@ class CoreContext {
   // what it holds is open in a scope (begin_in_scope).
   void hold_back(Combiner& combiner);
   void note_combined() noexcept { ++counters_.n_combined; }
-  // Lets other tasks of this core run; where none goes on, and at the end of a slice, it looks for messages.
-  void yield() { tasks_.yield_to_any(); }
+  // Lets this core look for messages, and others run.
+  void yield() { tasks_.yield_to_driver(); }
   // A task of this core and of no scope, when that time has passed since this call.
   void spawn_after(Nanos delay, std::function<void()> f) {
     tasks_.spawn_at(clock() + delay, std::move(f), {"after a time"});

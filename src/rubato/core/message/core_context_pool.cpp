@@ -58,8 +58,8 @@ struct TasksExist {
 // -------------------------------------------------------------------------------------
 
 // In the middle of a push, into a chunk that was begun for it, or while a core of the node is hungry or
-// was when this one made others: the record is there. Who fills pools without end lets those who could help see it; and so does who may be
-// about to do something else for long.
+// was a little while ago (is_offering): the record is there. Who fills pools without end lets those who
+// could help see it; and so does who may be about to do something else for long.
 void CoreContext::pushed(bool is_new) {
   bool looks = false;
   if (is_new) {
@@ -149,6 +149,7 @@ void CoreContext::set_hungry(bool is_hungry) noexcept {
 // Gives others of what this core cannot run at once; true if it did.
 bool CoreContext::share() {
   bool gave = false;
+  pool_.note_look();
   counters_.n_queued_max = std::max<std::uint64_t>(counters_.n_queued_max, n_pooled());
   // One alone as well, if there is a task to go on with that is not just about to take it.
   const bool goes_on = tasks_.has_ready_worker() && n_runners_ <= levels_.n();

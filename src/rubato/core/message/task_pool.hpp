@@ -130,27 +130,32 @@ class TaskPool {
     return hunger_.n_hungry.load(std::memory_order_relaxed) >
            hunger_.n_shared.load(std::memory_order_relaxed);
   }
-  // Whether a task has let its core share what it had made, and goes on making a few.
+  // Whether a task has let its core share what it had made, and few were made since.
   [[nodiscard]] bool is_offering() const noexcept { return is_offering_; }
-  // After a push by a task, while somebody is hungry or this is_offering(). True: the task lets its core
-  // share now, which wakes whoever is idle. That is at once if it makes few, which may be long ones, and so
-  // may be what it does then; of many short ones together: `clock()` is asked for the first, the second, the
-  // fourth and so on. Of those that it makes after that half lies ready for who will have nothing soon.
+  // After a push, while somebody is hungry or this is_offering(). True: the task that made it lets its core
+  // share now, which wakes whoever is idle. That is at once if few are made, which may be long ones, and
+  // so may be what the task does then; of many short ones together: `clock()` is asked for the first that
+  // somebody wants, the second, the fourth and so on. Of those that are made after an offer, while nobody
+  // wants any, half lies ready for who will soon.
   template <class Clock>
   [[nodiscard]] bool is_offer_due(Clock clock) {
-    if (!std::has_single_bit(++n_made_) || empty()) return false;
+    if (empty()) return false;
     if (is_wanted()) {
+      if (!std::has_single_bit(++n_wanted_)) return false;
       const Nanos now = clock();
-      if (now >= next_offer_) {
-        next_offer_ = now + kBetweenOffers;
-        n_made_ = 0;
-        return is_offering_ = true;
-      }
+      if (now < next_offer_) return false;
+      next_offer_ = now + kBetweenOffers;
+      n_wanted_ = n_made_ = 0;
+      return is_offering_ = true;
     }
-    is_offering_ = is_offering_ && n_made_ < kFew;
+    n_wanted_ = 0;
+    if (!is_offering_ || !std::has_single_bit(++n_made_)) return false;
+    is_offering_ = n_made_ < kFew;
     if (is_offering_) share_half();
     return false;
   }
+  // Its core has looked who wants some.
+  void note_look() noexcept { n_wanted_ = 0; }
   // Half of the records, the oldest, some thousand at most, for whoever comes; at least one. REQUIRES:
   // !empty().
   void share_half();
@@ -200,10 +205,11 @@ class TaskPool {
   void count_shared(const std::vector<TaskChunkPtr>& chunks, bool are_given);
 
   static constexpr Nanos kBetweenOffers = 20 * kMicrosecond;  // about what waking a core takes
-  static constexpr std::uint32_t kFew = 1024;                 // tasks that one makes
+  static constexpr std::uint32_t kFew = 1024;
 
   NodeHunger& hunger_;
-  std::uint32_t n_made_ = 0;  // since the last offer, as far as is_offer_due() was asked
+  std::uint32_t n_wanted_ = 0;  // pushes that somebody wanted, since the last look
+  std::uint32_t n_made_ = 0;    // since the last offer, that nobody did
   bool is_offering_ = false;
   Nanos next_offer_ = 0;
   std::size_t n_ = 0;

@@ -142,12 +142,22 @@ TEST_F(Pools, offers_are_due_at_once_and_then_after_a_while) {
   EXPECT_FALSE(is_due()) << "nobody is hungry";
   hunger_.n_hungry = 1;
   EXPECT_TRUE(is_due());
-  EXPECT_FALSE(is_due()) << "no time has passed";
-  EXPECT_EQ(take(thief_, mine_), 1U) << "it lies ready";
-  push(mine_, 2, kind_);
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_FALSE(is_due()) << "no time has passed";
+  EXPECT_EQ(n_asked, 1 + 10) << "1 to 512";
+  EXPECT_EQ(mine_.size(), 1U) << "nobody would know";
   now += kMillisecond;
+  hunger_.n_hungry = 0;
+  EXPECT_FALSE(is_due());
+  EXPECT_EQ(take(thief_, mine_), 1U) << "it lies ready";
+  // However many were made before.
+  hunger_.n_hungry = 1;
+  push(mine_, 2, kind_);
   EXPECT_TRUE(is_due());
-  EXPECT_EQ(n_asked, 3);
+  mine_.share_half();
+  push(mine_, 3, kind_);
+  now += kMillisecond;
+  EXPECT_FALSE(is_due()) << "what was shared waits to be taken";
 }
 
 // So that the other core, which has the first of them, has more when that is done.

@@ -316,6 +316,11 @@ Scheduler::Progress Scheduler::run_some(std::uint64_t budget, Nanos now) {
   driver_marks_.begin_thread();
   detail::watch_for_overflow();
   budget_ = static_cast<std::int64_t>(std::min<std::uint64_t>(budget, INT64_MAX));
+  // Of long turns there are few until others are looked at.
+  if (budget < countdown_ && budget > 0) {
+    figures_.n_turns += slice_ - countdown_;
+    countdown_ = slice_ = static_cast<std::uint32_t>(budget);
+  }
   while (budget_ > 0) {
     if (head_ != tail_ && !std::exchange(new_task_first_, false)) {
       const Ready next = pop();

@@ -182,8 +182,8 @@ class Scheduler {
   }
   // Lets the driver run first: run_some() returns.
   void yield_to_driver();
-  // Lets every worker that is ready run first and, where none is, the driver: who asks again and again
-  // keeps nothing out.
+  // Lets every worker that is ready run first and, where none is, or when the budget of run_some() is used
+  // up, the driver: who asks again and again keeps nothing out. As yield(), checked in checked builds alone.
   void yield_to_any() {
     if (has_ready_worker()) [[likely]]
       return yield();
