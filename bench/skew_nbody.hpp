@@ -22,8 +22,8 @@ inline constexpr tick::Tick kSkewEpoch = 32;
 // One of the systems of [AsyTick 5], or asytick-lend, on these pieces; or auto, as nobody has told it anything.
 [[nodiscard]] tick::System skew_system(const char* name);
 
-// lab-over-oritick, lab-over-comtick, lab-comtick-gain and lab-lend-over-plb: a smaller world on four lab hosts. Throws
-// as in_lab().
+// lab-over-oritick, lab-over-comtick, lab-comtick-gain and lab-lend-over-plb: a smaller world on four
+// lab hosts. Throws as in_lab().
 [[nodiscard]] std::vector<Row> skew_lab_rows(const Options& options);
 
 }  // namespace rubato::bench

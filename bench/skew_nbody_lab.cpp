@@ -17,7 +17,6 @@ namespace {
 constexpr int kHosts = 4;
 constexpr int kEpoch = 16;
 
-// A tick costs each host about 40 ms if all share it.
 std::vector<std::string> command(const char* system, int ticks, int gatherings,
                                  std::uint64_t seed) {
   std::vector<std::string> words{

@@ -191,7 +191,7 @@ TEST(Program, IterationsThatTakeLongAreCutFinerThanOthers) {
     for (const std::uint64_t n_iterations : {4'096U, 16'384U}) {
       SCOPED_TRACE(std::to_string(n_nodes) + " nodes, " + std::to_string(n_iterations));
       const double cut = unevenness(n_nodes, n_iterations, {});
-      EXPECT_LT(cut, 1.15 * unevenness(n_nodes, n_iterations, {1}));
+      EXPECT_LT(cut, 1.1 * unevenness(n_nodes, n_iterations, {1}));
       EXPECT_LT(cut, n_iterations / n_nodes >= 2'048 ? 1.25 : 1.75);
     }
     EXPECT_LT(unevenness(n_nodes, 131'072, {}), 1.1) << n_nodes << " nodes";
