@@ -190,7 +190,22 @@ TEST(Counters, TheLongestQueueOfTasksThatWaitIsThatOfOneCore) {
   EXPECT_EQ(nodes[0]->core(0).counters().n_waiting_max, 51U);
   EXPECT_EQ(nodes[0]->core(1).counters().n_waiting_max, 21U);
   EXPECT_EQ(nodes[0]->counters().n_waiting_max, 51U);
-  EXPECT_EQ(nodes[0]->counters().n_queued_max, 0U);  // all begin in one slice
+}
+
+// Those that the first slice has begun have not waited for it.
+TEST(Counters, FewTasksBeginInTheSliceThatHasSpawnedThem) {
+  const auto n_queued = [](int n_tasks) {
+    const Engines nodes = run_cores({}, [n_tasks](CoreContext& here) {
+      here.finish([&] {
+        for (int i = 0; i < n_tasks; ++i)
+          here.spawn([] {});
+      });
+    });
+    return nodes[0]->counters().n_queued_max;
+  };
+  EXPECT_EQ(n_queued(4), 0U);
+  EXPECT_GT(n_queued(50), 0U);
+  EXPECT_LT(n_queued(50), 50U);
 }
 
 // Tasks are spawned where the slice ends at once.

@@ -23,13 +23,6 @@ struct WantSome {
   TypedPool::Want want;
   void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_want(kind, want); }
 };
-// Who was to give it some has not enough.
-struct WantAgain {
-  WorkType kind;
-  std::uint32_t unused = 0;
-  TypedPool::Want want;
-  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().add_want(kind, want); }
-};
 struct OrderSome {
   WorkType kind;
   std::uint32_t unused = 0;
@@ -61,7 +54,7 @@ void TypedPool::offer(Kept& mine) {
 void TypedPool::want(Kept& mine) {
   const NodeQueue::Counts now = ready(mine.type).counts();
   const bool is_ahead = now.n_free == 0;
-  const std::uint64_t n_left = now.n_movable;
+  const std::uint64_t n_left = now.n_waiting;
   const std::uint64_t n_ahead = mine.lifelines.n_ahead();
   if (is_ahead && !is_kind(mine.type)) return;  // of rules neighbours are asked ahead
   if (is_ahead ? n_ahead == 0 || n_left > n_ahead : n_left > 0) return;
@@ -69,7 +62,7 @@ void TypedPool::want(Kept& mine) {
   if (mine.wanted >= how) return;
   mine.wanted = how;
   const CoreId market = market_of(mine.type);
-  if (mine.n_offered > 0) mine.n_offered = n_left;  // this says it as well
+  if (mine.n_offered > 0) mine.n_offered = now.n_movable;  // this says it as well
   here_.post(
       market,
       WantSome{mine.type, 0, {here_.shape().node, is_ahead ? 1U : 0U, n_left, here_.now(), 0}});
@@ -107,31 +100,22 @@ void TypedPool::note_offer(WorkType kind, const Offer& offer) {
 }
 
 // What it has offered it has not any more.
-void TypedPool::note_want(WorkType kind, const Want& want) {
+void TypedPool::note_want(WorkType kind, Want want) {
   std::deque<Offer>& offers = markets_[kind.number].offers;
   for (Offer& offer : offers) {
     if (offer.node != want.node) continue;
-    offer.n = want.n_left;
+    offer.n = std::min(offer.n, want.n_left);
     offer.n_anywhere = std::min(offer.n_anywhere, want.n_left);
   }
   std::erase_if(offers, [](const Offer& offer) { return offer.n == 0; });
-  add_want(kind, want);
-}
-
-// It may have said meanwhile that tasks wait.
-void TypedPool::add_want(WorkType kind, Want want) {
   std::deque<Want>& wants = markets_[kind.number].wants;
-  const auto before = std::ranges::find(wants, want.node, &Want::node);
-  want.held = here_.now() - want.held;
-  if (before == wants.end()) {
-    wants.push_back(want);
-  } else if (want.is_ahead <= before->is_ahead) {
-    *before = want;
-  }
+  std::erase_if(wants, [&](const Want& before) { return before.node == want.node; });
+  want.held = here_.now();
+  wants.push_back(want);
   trade(kind);
 }
 
-void TypedPool::end_want(WorkType kind, NodeId node) {
+void TypedPool::note_want_over(WorkType kind, NodeId node) {
   std::erase_if(markets_[kind.number].wants, [&](const Want& want) { return want.node == node; });
 }
 
@@ -161,20 +145,20 @@ void TypedPool::give_units(WorkType kind, const Want& to) {
   mine.n_offered = 0;
   if (to.node == here_.shape().node) {
     mine.wanted = Asked::not_yet;  // by whom has got some
-  } else if (!bring(mine, to)) {
-    here_.post(market_of(kind), WantAgain{kind, 0, to});  // others got them first
+  } else {
+    bring(mine, to);
   }
   pump(mine);
 }
 
-// False if it has not enough for that.
-bool TypedPool::bring(Kept& mine, const Want& to) {
+// Nothing if others got them first: who still wants some says it again.
+void TypedPool::bring(Kept& mine, const Want& to) {
   const bool is_ahead = to.is_ahead != 0;
   const NodeQueue::Counts now = ready(mine.type).counts();
   const std::size_t n = is_ahead ? now.n_anywhere : now.n_movable;
-  if (n < (is_ahead ? to.n_left + kLeastDifference : 1)) return false;
-  std::vector<NodeQueue::Waiting> given = take_some(mine, n - to.n_left, is_ahead);
-  if (given.empty()) return false;
+  std::vector<NodeQueue::Waiting> given;
+  if (n >= (is_ahead ? to.n_left + kLeastDifference : 1))
+    given = take_some(mine, n - std::min(n, to.n_left), is_ahead);
   const CoreId who = keeper_on(mine.type, to.node);
   std::vector<std::unique_ptr<Rule>> units;
   if (is_kind(mine.type)) {
@@ -185,7 +169,6 @@ bool TypedPool::bring(Kept& mine, const Want& to) {
   }
   here_.post(who, BringSome{mine.type, 0, to.asked, to.held}, bytes_of(units));
   here_.hurry(who);
-  return true;
 }
 
 void TypedPool::accept_order(WorkType kind, Nanos round_trip,

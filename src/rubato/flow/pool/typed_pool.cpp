@@ -50,7 +50,7 @@ struct TypedWorkExists {
 struct WantIsOver {
   WorkType type;
   NodeId node;
-  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().end_want(type, node); }
+  void apply(CoreContext& /*here*/) const { Flow::here().typed_pool().note_want_over(type, node); }
 };
 struct FreeWorker {
   WorkType type;
@@ -375,9 +375,14 @@ void TypedPool::seek(Kept& mine) {
   const NodeQueue::Counts now = ready(mine.type).counts();
   if (now.n_free > 0 && now.n_waiting == 0) {
     here_.n_movable() > 0 ? want_later(mine) : want(mine);
-  } else if (std::exchange(mine.wanted, Asked::not_yet) != Asked::not_yet) {
-    here_.post(market_of(mine.type), WantIsOver{mine.type, here_.shape().node});
+  } else if (mine.wanted != Asked::not_yet) {
+    end_want(mine);
   }
+}
+
+void TypedPool::end_want(Kept& mine) {
+  mine.wanted = Asked::not_yet;
+  here_.post(market_of(mine.type), WantIsOver{mine.type, here_.shape().node});
 }
 
 // When workers have nothing to do; and before, if they would wait for the answer: but not while this

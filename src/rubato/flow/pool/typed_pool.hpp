@@ -119,9 +119,8 @@ class TypedPool final : public core::Combiner {
     std::uint64_t n_anywhere;  // of these, that are for no place
   };
   void note_offer(WorkType kind, const Offer& offer);
-  void note_want(WorkType kind, const Want& want);
-  void add_want(WorkType kind, Want want);
-  void end_want(WorkType kind, NodeId node);
+  void note_want(WorkType kind, Want want);
+  void note_want_over(WorkType kind, NodeId node);
   void give_units(WorkType kind, const Want& to);
   // What others were asked for.
   void accept_order(WorkType kind, Nanos round_trip, std::vector<std::unique_ptr<Rule>> units);
@@ -188,8 +187,9 @@ class TypedPool final : public core::Combiner {
   void pump_units(Kept& kept);
   void offer(Kept& kept);
   void want(Kept& kept);
+  void end_want(Kept& kept);
   void want_later(Kept& kept);
-  bool bring(Kept& kept, const Want& to);
+  void bring(Kept& kept, const Want& to);
   void trade(WorkType kind);
   [[nodiscard]] CoreId market_of(WorkType kind) const noexcept {
     return keeper_on(kind, kind.number % here_.shape().n_nodes);

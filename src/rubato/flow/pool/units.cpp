@@ -180,6 +180,8 @@ void TypedPool::pump_units(Kept& mine) {
   mine.lifelines.begin_turn(here_.now(), mine.n_begun, 0, here_.ask_ahead_most());
   if (here_.shape().n_nodes == 1) return;
   offer(mine);
+  // Some were put here meanwhile: what others are about to put is for who still waits.
+  if (mine.wanted == Asked::now && ready(mine.type).counts().n_free == 0) end_want(mine);
   want(mine);
   if (ready(mine.type).counts().n_free == 0) mine.lifelines.pace.note_work_left();
 }
