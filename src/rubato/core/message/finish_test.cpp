@@ -560,6 +560,7 @@ std::string text_without_stacks(StackClass of_class) {
   MessageOptions options;
   options.tasks.stacks.n_guarded_max = of_class == StackClass::guarded ? 3 : 100;
   options.tasks.stacks.n_small_max = 3;
+  options.tasks.stacks.small_bytes = std::size_t{32} << 10;  // for sanitizers as well
   std::vector<std::unique_ptr<Node>> nodes;
   static std::array<FullEmpty<int>, 2> cells;  // whoever waits is left there
   FullEmpty<int>* const cell = &cells.at(static_cast<std::size_t>(of_class));

@@ -469,15 +469,17 @@ TEST(Epochs, cells_that_move_between_threads_leave_the_state_as_it_is) {
       GridModel<DearCorner>(user)};
   const RunResult whole = simulate(problem, Policy::parse("local"), 24, simulated(1, 0));
   std::int64_t n_bytes = 0;
-  for (const char* policy : {"bulk", "local", "pieces(3)", "k2m1d2"}) {
-    SCOPED_TRACE(policy);
-    SharingOptions sharing;
-    sharing.epoch = 5;
-    const RunResult run = run_on_threads(problem, policy, 24, sharing, 3);
-    EXPECT_EQ(run.checksum, whole.checksum);
-    n_bytes += run.bytes_moved();
-  }
   // Not each time: on a machine that has much else to do a node waits most of the time.
+  for (int turn = 0; turn < 20 && n_bytes == 0; ++turn) {
+    for (const char* policy : {"bulk", "local", "pieces(3)", "k2m1d2"}) {
+      SCOPED_TRACE(policy);
+      SharingOptions sharing;
+      sharing.epoch = 5;
+      const RunResult run = run_on_threads(problem, policy, 24, sharing, 3);
+      EXPECT_EQ(run.checksum, whole.checksum);
+      n_bytes += run.bytes_moved();
+    }
+  }
   EXPECT_GT(n_bytes, 0);
 }
 
