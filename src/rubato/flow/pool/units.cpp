@@ -180,8 +180,11 @@ void TypedPool::pump_units(Kept& mine) {
   mine.lifelines.begin_turn(here_.now(), mine.n_begun, 0, here_.ask_ahead_most());
   if (here_.shape().n_nodes == 1) return;
   offer(mine);
-  // Some were put here meanwhile: what others are about to put is for who still waits.
-  if (mine.wanted == Asked::now && ready(mine.type).counts().n_free == 0) end_want(mine);
+  // So many were put here meanwhile that it would not even ask ahead: what others put is for who still
+  // waits. Not for each: who puts them one by one here, and gets them as soon, would send two messages each.
+  const NodeQueue::Counts now = ready(mine.type).counts();
+  if (mine.wanted == Asked::now && now.n_free == 0 && now.n_waiting > mine.lifelines.n_ahead())
+    end_want(mine);
   want(mine);
   if (ready(mine.type).counts().n_free == 0) mine.lifelines.pace.note_work_left();
 }
