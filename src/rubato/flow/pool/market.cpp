@@ -36,7 +36,7 @@ struct BringSome {
   Nanos asked;
   Nanos held;
   void apply(CoreContext& here, ByteView units) const {
-    Flow::here().typed_pool().accept_order(kind, here.now() - asked - held, rules_of(units));
+    Flow::here().typed_pool().accept_order(kind, asked, here.now() - asked - held, rules_of(units));
   }
 };
 }  // namespace
@@ -61,11 +61,12 @@ void TypedPool::want(Kept& mine) {
   const Asked how = is_ahead ? Asked::ahead : Asked::now;
   if (mine.wanted >= how) return;
   mine.wanted = how;
+  mine.wanted_at = std::max(here_.now(), mine.wanted_at + 1);  // which tells it from those before
   const CoreId market = market_of(mine.type);
   if (mine.n_offered > 0) mine.n_offered = now.n_movable;  // this says it as well
   here_.post(
       market,
-      WantSome{mine.type, 0, {here_.shape().node, is_ahead ? 1U : 0U, n_left, here_.now(), 0}});
+      WantSome{mine.type, 0, {here_.shape().node, is_ahead ? 1U : 0U, n_left, mine.wanted_at, 0}});
   if (is_kind(mine.type)) here_.hurry(market);  // of rules neighbours come first
 }
 
@@ -144,7 +145,7 @@ void TypedPool::give_units(WorkType kind, const Want& to) {
   Kept& mine = kept(kind);
   mine.n_offered = 0;
   if (to.node == here_.shape().node) {
-    mine.wanted = Asked::not_yet;  // by whom has got some
+    end_asked(mine, to.asked);  // by whom has got some
   } else {
     bring(mine, to);
   }
@@ -171,11 +172,16 @@ void TypedPool::bring(Kept& mine, const Want& to) {
   here_.hurry(who);
 }
 
-void TypedPool::accept_order(WorkType kind, Nanos round_trip,
+// What has been asked for since stands at the market.
+void TypedPool::end_asked(Kept& mine, Nanos asked) {
+  if (asked == mine.wanted_at) mine.wanted = Asked::not_yet;
+}
+
+void TypedPool::accept_order(WorkType kind, Nanos asked, Nanos round_trip,
                              std::vector<std::unique_ptr<Rule>> units) {
   const CoreContext::InPlace inside(here_);
   Kept& mine = kept(kind);
-  mine.wanted = Asked::not_yet;
+  end_asked(mine, asked);
   if (is_kind(kind)) mine.lifelines.round_trip.note(round_trip);  // else that of neighbours counts
   if (!units.empty()) return accept_units(std::move(units));
   pump(mine);

@@ -123,7 +123,8 @@ class TypedPool final : public core::Combiner {
   void note_want_over(WorkType kind, NodeId node);
   void give_units(WorkType kind, const Want& to);
   // What others were asked for.
-  void accept_order(WorkType kind, Nanos round_trip, std::vector<std::unique_ptr<Rule>> units);
+  void accept_order(WorkType kind, Nanos asked, Nanos round_trip,
+                    std::vector<std::unique_ptr<Rule>> units);
   void accept_units(std::vector<std::unique_ptr<Rule>> units);
   void take_unit(std::uint64_t address, std::unique_ptr<Rule> unit);
   void accept(std::unique_ptr<Rule> rule);
@@ -155,6 +156,7 @@ class TypedPool final : public core::Combiner {
     std::size_t n_reserved = 0;     // as the throttle knows
     std::size_t n_offered = 0;      // the market knows that there are so many to give
     Asked wanted = Asked::not_yet;  // or that some are wanted
+    Nanos wanted_at = 0;            // when it was told so last
     bool wants_later = false;       // when this core has nothing else to do
     std::uint64_t n_begun = 0;      // since the run began
     core::Lifelines lifelines;      // keepers of other nodes; for units the market alone
@@ -188,6 +190,7 @@ class TypedPool final : public core::Combiner {
   void offer(Kept& kept);
   void want(Kept& kept);
   void end_want(Kept& kept);
+  static void end_asked(Kept& kept, Nanos asked);
   void want_later(Kept& kept);
   void bring(Kept& kept, const Want& to);
   void trade(WorkType kind);
