@@ -8,7 +8,8 @@
 //   forall(0, n, [=](std::uint64_t i) -> Coroutine { co_await awaited_fetch_add(words[i], 1); });
 //
 // A coroutine takes its frame, some 200 bytes, where a task with a stack takes a page; it waits at
-// co_await alone: whatever it calls must not wait, which ends the job. It runs on the core that started it, in
+// co_await alone, for a delegate, a future, an event, a cell or a lock (coroutine_sync.hpp): whatever it
+// calls must not wait, which ends the job. It runs on the core that started it, in
 // the scope of who did, between the messages of that core. Made on that core. Loops and tasks whose body is
 // one start it, and keep what it has captured until its end. One may wait for another,
 // `co_await walk(p)`, which it starts so, and which throws there what it threw. (GCC 12 loses the whole
@@ -23,6 +24,7 @@
 
 #include "rubato/global/body.hpp"
 #include "rubato/global/delegate.hpp"
+#include "rubato/global/future.hpp"
 
 namespace rubato::global {
 
@@ -262,17 +264,29 @@ class Bodies<Body, Coroutine> {
   SourcePlace at_;
 };
 
+using CoroutineHandle = std::coroutine_handle<Coroutine::promise_type>;
+
+// When what it has asked for is here.
+inline void go_on_after_asking(CoreContext& here, CoroutineHandle waiter) {
+  --waiter.promise().of_place->n_asking;
+  const CoreContext::RunningScope inside(here, waiter.promise().scope);
+  waiter.resume();
+}
+
 // The result of a delegate for a coroutine; lies in its frame.
 template <class R>
 struct CoroutineReply {
-  std::coroutine_handle<Coroutine::promise_type> waiter;
+  CoroutineHandle waiter;
   std::optional<R> value;
 
+  // Of who asks now.
+  void expect(CoroutineHandle me) noexcept {
+    waiter = me;
+    ++me.promise().of_place->n_asking;
+  }
   void take(CoreContext& here, R result) {
     value.emplace(std::move(result));
-    --waiter.promise().of_place->n_asking;
-    const CoreContext::RunningScope inside(here, waiter.promise().scope);
-    waiter.resume();
+    go_on_after_asking(here, waiter);
   }
 };
 
@@ -285,9 +299,8 @@ struct CallAwaiter {
 
   // Also where the object is on this core: coroutines of one core take turns at each co_await.
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<Coroutine::promise_type> waiter) {
-    reply.waiter = waiter;
-    ++waiter.promise().of_place->n_asking;
+  void await_suspend(CoroutineHandle waiter) {
+    reply.expect(waiter);
     CoreContext& here = CoreContext::here();
     check_travels(here, f);
     here.post(p.core(), CallRecord<T, F, CoroutineReply>{p.place(), Place::at_address(&reply), f});
@@ -299,7 +312,33 @@ struct CallAwaiter {
   }
 };
 
+template <class R>
+class FutureAwaiter {
+ public:
+  explicit FutureAwaiter(Future<R>& future) noexcept : future_(future) {}
+  [[nodiscard]] bool await_ready() const noexcept { return future_.is_ready(); }
+  void await_suspend(CoroutineHandle waiter) {
+    auto& reply = future_.reply_;
+    RUBATO_REQUIRE(!reply.is_waited_for() && "another one waits for this future");
+    ++waiter.promise().of_place->n_asking;
+    reply.coroutine = waiter.address();
+    reply.resume = [](CoreContext& here, void* coroutine) {
+      go_on_after_asking(here, CoroutineHandle::from_address(coroutine));
+    };
+  }
+  R await_resume() { return future_.get(); }
+
+ private:
+  Future<R>& future_;
+};
+
 }  // namespace detail
+
+// A future may lie in the frame of the coroutine, which waits for it before it ends.
+template <class R>
+[[nodiscard]] detail::FutureAwaiter<R> operator co_await(Future<R>& future) noexcept {
+  return detail::FutureAwaiter<R>(future);
+}
 
 // For coroutines: co_await awaited_call(p, f) is f(object) on the core that owns it.
 template <class T, class F>

@@ -258,6 +258,19 @@ TEST(CoroutineDeathTest, WhatItCallsMustNotWaitAfterAnEvent) {
                              }),
                "and a coroutine but at co_await.*must not wait.*a coroutine.*coroutine_test.cpp");
 }
+TEST(CoroutineDeathTest, AFutureThatItHasNotWaitedForMustNotWaitEither) {
+  EXPECT_DEATH(simulate_seed(2, 1, 1,
+                             [] {
+                               const auto array = GlobalArray<std::uint64_t>::make(2);
+                               finish([&] {
+                                 start([](auto p) -> Coroutine {
+                                   const Future<std::uint64_t> forgotten = future_read(p);
+                                   co_return;
+                                 }(array[1]));
+                               });
+                             }),
+               "and a coroutine but at co_await.*must not wait.*a coroutine.*coroutine_test.cpp");
+}
 
 Coroutine write_to(GlobalPtr<std::uint64_t> p, std::uint64_t* to) {
   co_await awaited_call(p, [to](std::uint64_t& x) { *to = x; });

@@ -4,6 +4,7 @@
 //   Future<int> f = future_call(p, [](Vertex& v) { return v.degree; });
 //   ...                                        other work, other futures
 //   use(f.get());                              waits if the result has not come
+//   use(co_await f);                           in a coroutine (coroutine.hpp)
 //
 // As with delegates that wait, the message belongs to the scope of the caller, and an operation on
 // the calling core's own memory runs at once, in place. Futures of one task to one core run in the
@@ -11,6 +12,7 @@
 
 #include <concepts>
 #include <type_traits>
+#include <utility>
 
 #include "rubato/global/delegate.hpp"
 
@@ -23,10 +25,27 @@ template <class T, class F>
 using FutureResult =
     std::conditional_t<std::is_void_v<std::invoke_result_t<const F&, T&>>, void, ResultOf<F, T>>;
 
+// Where it comes to; a task waits for it, or a coroutine, which then goes on within take().
+template <class R>
+struct FutureReply : Reply<R> {
+  void* coroutine = nullptr;
+  void (*resume)(CoreContext& here, void* coroutine) = nullptr;
+
+  [[nodiscard]] bool is_waited_for() const noexcept {
+    return this->waiter != nullptr || coroutine != nullptr;
+  }
+  void take(CoreContext& here, R result) {
+    Reply<R>::take(here, std::move(result));
+    if (coroutine != nullptr) resume(here, std::exchange(coroutine, nullptr));
+  }
+};
+template <class R>
+class FutureAwaiter;
+
 }  // namespace detail
 
 // Stays where it was made, since the result comes to its address: on a stack, in a deque, in an
-// object. Used by tasks of the core that made it; one of them at a time waits.
+// object. Used by tasks and coroutines of the core that made it; one of them at a time waits.
 template <class R>
 class Future {
  public:
@@ -43,11 +62,12 @@ class Future {
       return;
     }
     detail::check_travels(here, f);
-    here.post(p.core(), detail::CallRecord<T, F>{p.place(), Place::at_address(&reply_), f});
+    here.post(p.core(), detail::CallRecord<T, F, detail::FutureReply>{
+                            p.place(), Place::at_address(&reply_), f});
   }
   Future(const Future&) = delete;
   Future& operator=(const Future&) = delete;
-  // Waits, if nobody did.
+  // Waits, if nobody did: a coroutine, which may not do that, has waited before.
   ~Future() { wait(); }
 
   // True if get() would not wait.
@@ -57,7 +77,7 @@ class Future {
     if (is_ready()) return;
     CoreContext& here = CoreContext::here();
     here.check_may_block();
-    RUBATO_REQUIRE(reply_.waiter == nullptr && "another task waits for this future", here.core());
+    RUBATO_REQUIRE(!reply_.is_waited_for() && "another task waits for this future", here.core());
     reply_.wait_for(here);
   }
   // The result, however often; waits for it first.
@@ -67,9 +87,10 @@ class Future {
   }
 
  private:
+  friend class detail::FutureAwaiter<R>;
   using Value = std::conditional_t<std::is_void_v<R>, detail::Unit, R>;
 
-  detail::Reply<Value> reply_;
+  detail::FutureReply<Value> reply_;
 };
 
 // Asks for f(object) of the core that owns it, and goes on. f is what call() takes.

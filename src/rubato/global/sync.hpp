@@ -18,6 +18,8 @@
 // answered by whoever lets it. So millions may wait. Two messages a call; in place where the object
 // is of the calling core.
 //
+// Coroutines wait for the same with co_await (coroutine_sync.hpp).
+//
 // Called by tasks, and all but those marked wait. Writing without waiting, announce() and done() are
 // delegates as any other: async_call(p, [](core::Completion& c) { c.done(); }).
 
@@ -32,8 +34,8 @@ namespace rubato::global {
 
 namespace detail {
 
-// Tells a task of another core that it may go on, with a result.
-template <class R>
+// Tells who waits on another core, with a To<R>, that it may go on, with a result.
+template <class R, template <class> class To = Reply>
 struct Answer {
   CoreId to;
   Place reply;
@@ -41,58 +43,127 @@ struct Answer {
     CoreContext& here = CoreContext::here();
     // Whoever lets it go on does not wait for room.
     const CoreContext::InPlace at_once(here);
-    post_reply(here, to, reply, result);
+    post_reply<To>(here, to, reply, result);
   }
   void operator()() const requires std::is_same_v<R, Unit> { (*this)(Unit{}); }
 };
 
 // begin(object, answer) at the owner, which lets somebody answer.
-template <class T, class R, class Begin>
+template <class T, class R, class Begin, template <class> class To = Reply>
 struct AskRecord {
   Place place;
   Place reply;
   [[no_unique_address]] Carried<Begin> begin;
   void apply(CoreContext& here) const {
-    begin.get()(*reinterpret_cast<T*>(place.resolve(here)), Answer<R>{here.source(), reply});
+    begin.get()(*reinterpret_cast<T*>(place.resolve(here)), Answer<R, To>{here.source(), reply});
   }
 };
+// By a task, of an object of another core.
 template <class R, class T, class Begin>
-R ask(GlobalPtr<T> p, const char* waits_for, const Begin& begin) {
+R ask(GlobalPtr<T> p, const Begin& begin) {
   CoreContext& here = CoreContext::here();
   RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   Reply<R> reply;
   here.check_may_block();
   here.post(p.core(), AskRecord<T, R, Begin>{p.place(), Place::at_address(&reply), begin});
-  return reply.wait(here, waits_for);
+  return reply.wait(here, Begin::kThere);
 }
 
+// What begins there, and what is waited for meanwhile, on the core of the object and elsewhere.
+struct ReadFf {
+  static constexpr const char* kHere = "a cell to be full";
+  static constexpr const char* kThere = "a cell of another core to be full";
+  template <class T, class A>
+  void operator()(core::FullEmpty<T>& cell, const A& answer) const {
+    cell.async_read_ff(answer);
+  }
+};
+struct ReadFe {
+  static constexpr const char* kHere = ReadFf::kHere;
+  static constexpr const char* kThere = ReadFf::kThere;
+  template <class T, class A>
+  void operator()(core::FullEmpty<T>& cell, const A& answer) const {
+    cell.async_read_fe(answer);
+  }
+};
+struct Lock {
+  static constexpr const char* kHere = "a mutex";
+  static constexpr const char* kThere = "a mutex of another core";
+  void operator()(core::Mutex& mutex, const auto& answer) const { mutex.async_lock(answer); }
+};
+struct Acquire {
+  static constexpr const char* kHere = "a semaphore";
+  static constexpr const char* kThere = "a semaphore of another core";
+  void operator()(core::Semaphore& semaphore, const auto& answer) const {
+    semaphore.async_acquire(answer);
+  }
+};
+struct WaitDone {
+  static constexpr const char* kHere = "what was announced to be done";
+  static constexpr const char* kThere = "what was announced on another core to be done";
+  void operator()(core::Completion& completion, const auto& answer) const {
+    completion.async_wait(answer);
+  }
+};
+struct Arrive {
+  static constexpr const char* kHere = "a barrier";
+  static constexpr const char* kThere = "a barrier of another core";
+  void operator()(core::Barrier& barrier, const auto& answer) const {
+    barrier.async_arrive(answer);
+  }
+};
+// The mutex is unlocked from there, when who asks stands in the line: whoever changes something
+// afterwards notifies it.
+struct WaitNotified {
+  static constexpr const char* kHere = "a condition";
+  static constexpr const char* kThere = "a condition of another core";
+  GlobalPtr<core::Mutex> mutex;
+  void operator()(core::Condition& condition, const auto& answer) const {
+    condition.async_wait(answer);
+    async_call(mutex, [](core::Mutex& m) { m.unlock(); });
+  }
+};
+struct BeginOnce {
+  static constexpr const char* kHere = "what another task does once";
+  static constexpr const char* kThere = kHere;
+  void operator()(core::Once& once, const auto& answer) const { once.async_begin(answer); }
+};
+
 // A value for a cell, in the payload.
-template <class T>
+template <class T, template <class> class To = Reply>
 struct WriteRecord {
   Place place;
   Place reply;
   bool waits;
   void apply(CoreContext& here, ByteView value) const {
     auto& cell = *reinterpret_cast<core::FullEmpty<T>*>(place.resolve(here));
-    const Answer<Unit> answer{here.source(), reply};
+    const Answer<Unit, To> answer{here.source(), reply};
     if (waits) return cell.async_write_ef(Codec<T>::make(value), answer);
     cell.write_xf(Codec<T>::make(value));
     answer();
   }
+  static constexpr const char* kHere = "a cell to be empty";
+  static constexpr const char* kThere = "a cell of another core to be empty";
 };
-template <class T>
-void write_there(GlobalPtr<core::FullEmpty<T>> p, const T& value, bool waits) {
+// Sends it; the answer comes to `reply`, which lies on this core.
+template <class T, template <class> class To>
+void post_write(CoreContext& here, GlobalPtr<core::FullEmpty<T>> p, const T& value, bool waits,
+                To<Unit>& reply) {
   static_assert(Encoded<T>,
                 "what a cell of another core holds travels: it is a string, a plain "
                 "value, or has a codec (codec.hpp)");
-  CoreContext& here = CoreContext::here();
   RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   check_travels(here, value);
+  here.post(p.core(), WriteRecord<T, To>{p.place(), Place::at_address(&reply), waits},
+            Codec<T>::bytes(value));
+}
+template <class T>
+void write_there(GlobalPtr<core::FullEmpty<T>> p, const T& value, bool waits) {
+  CoreContext& here = CoreContext::here();
   Reply<Unit> reply;
   here.check_may_block();
-  here.post(p.core(), WriteRecord<T>{p.place(), Place::at_address(&reply), waits},
-            Codec<T>::bytes(value));
-  reply.wait(here, waits ? "a cell of another core to be empty" : "a cell of another core");
+  post_write(here, p, value, waits, reply);
+  reply.wait(here, waits ? WriteRecord<T>::kThere : "a cell of another core");
 }
 
 // Of the task that does it.
@@ -115,18 +186,12 @@ struct OnceEnd {
 template <class T>
 [[nodiscard]] T read_ff(GlobalPtr<core::FullEmpty<T>> p) {
   if (p.is_local()) return p.local().read_ff();
-  return detail::ask<T>(p, "a cell of another core to be full",
-                        [](core::FullEmpty<T>& cell, const detail::Answer<T>& answer) {
-                          cell.async_read_ff(answer);
-                        });
+  return detail::ask<T>(p, detail::ReadFf{});
 }
 template <class T>
 [[nodiscard]] T read_fe(GlobalPtr<core::FullEmpty<T>> p) {
   if (p.is_local()) return p.local().read_fe();
-  return detail::ask<T>(p, "a cell of another core to be full",
-                        [](core::FullEmpty<T>& cell, const detail::Answer<T>& answer) {
-                          cell.async_read_fe(answer);
-                        });
+  return detail::ask<T>(p, detail::ReadFe{});
 }
 template <class T>
 void write_ef(GlobalPtr<core::FullEmpty<T>> p, const std::type_identity_t<T>& value) {
@@ -144,9 +209,7 @@ void write_xf(GlobalPtr<core::FullEmpty<T>> p, const std::type_identity_t<T>& va
 
 inline void lock(GlobalPtr<core::Mutex> p) {
   if (p.is_local()) return p.local().lock();
-  detail::ask<detail::Unit>(
-      p, "a mutex of another core",
-      [](core::Mutex& mutex, const auto& answer) { mutex.async_lock(answer); });
+  detail::ask<detail::Unit>(p, detail::Lock{});
 }
 // REQUIRES: it is locked.
 inline void unlock(GlobalPtr<core::Mutex> p) {
@@ -159,9 +222,7 @@ inline void async_unlock(GlobalPtr<core::Mutex> p) {
 
 inline void acquire(GlobalPtr<core::Semaphore> p) {
   if (p.is_local()) return p.local().acquire();
-  detail::ask<detail::Unit>(
-      p, "a semaphore of another core",
-      [](core::Semaphore& semaphore, const auto& answer) { semaphore.async_acquire(answer); });
+  detail::ask<detail::Unit>(p, detail::Acquire{});
 }
 inline void release(GlobalPtr<core::Semaphore> p, std::uint64_t n = 1) {
   call(p, [n](core::Semaphore& semaphore) { semaphore.release(n); });
@@ -170,29 +231,20 @@ inline void release(GlobalPtr<core::Semaphore> p, std::uint64_t n = 1) {
 // Until all that was announced is done.
 inline void wait(GlobalPtr<core::Completion> p) {
   if (p.is_local()) return p.local().wait();
-  detail::ask<detail::Unit>(
-      p, "what was announced on another core to be done",
-      [](core::Completion& completion, const auto& answer) { completion.async_wait(answer); });
+  detail::ask<detail::Unit>(p, detail::WaitDone{});
 }
 
 // True for the last one.
 inline bool arrive_and_wait(GlobalPtr<core::Barrier> p) {
   if (p.is_local()) return p.local().arrive_and_wait();
-  return detail::ask<bool>(
-      p, "a barrier of another core",
-      [](core::Barrier& barrier, const auto& answer) { barrier.async_arrive(answer); });
+  return detail::ask<bool>(p, detail::Arrive{});
 }
 
 // Unlocks the mutex, of whatever core, waits to be notified and locks it again. Two messages, and those
 // of unlocking and locking. REQUIRES: the caller has locked it.
 inline void wait(GlobalPtr<core::Condition> p, GlobalPtr<core::Mutex> mutex) {
   if (p.is_local() && mutex.is_local()) return p.local().wait(mutex.local());
-  // Unlocked from there, when it stands in the line: whoever changes something afterwards notifies it.
-  detail::ask<detail::Unit>(p, "a condition of another core",
-                            [mutex](core::Condition& condition, const auto& answer) {
-                              condition.async_wait(answer);
-                              async_unlock(mutex);
-                            });
+  detail::ask<detail::Unit>(p, detail::WaitNotified{mutex});
   lock(mutex);
 }
 template <class Predicate>
@@ -212,9 +264,7 @@ inline void notify_all(GlobalPtr<core::Condition> p) {
 template <class F>
 void call_once(GlobalPtr<core::Once> p, F&& f) {
   if (p.is_local()) return p.local().call(std::forward<F>(f));
-  const bool is_mine =
-      detail::ask<bool>(p, "what another task does once",
-                        [](core::Once& once, const auto& answer) { once.async_begin(answer); });
+  const bool is_mine = detail::ask<bool>(p, detail::BeginOnce{});
   if (!is_mine) return;
   detail::OnceEnd end(p);
   std::forward<F>(f)();

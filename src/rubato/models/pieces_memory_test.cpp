@@ -86,10 +86,10 @@ Peak peak_of(const Instance& instance, const tick::System& system, tick::Tick ti
 class PiecesMemory : public ::testing::TestWithParam<Instance> {};
 
 TEST_P(PiecesMemory, is_little_more_than_that_of_bulk) {
-  const Peak bulk = peak_of(GetParam(), tick::System::parse("bulk"), 20);
+  const Peak bulk = peak_of(GetParam(), tick::System::parse("bulk"), 48);
   EXPECT_GT(bulk.bytes, 1e5);
-  for (const char* policy : {"pieces(1)", "pieces(2)", "pieces(8)"}) {
-    const Peak pieces = peak_of(GetParam(), tick::System::parse(policy), 20);
+  for (const char* policy : {"pieces(1)", "pieces(2)", "pieces(8)", "pieces(32)"}) {
+    const Peak pieces = peak_of(GetParam(), tick::System::parse(policy), 48);
     const std::string ratio = std::to_string(pieces.bytes / bulk.bytes);
     RecordProperty(policy, ratio);
     EXPECT_LE(pieces.bytes, kMost * bulk.bytes) << policy << " " << ratio;

@@ -8,7 +8,12 @@ std::string waits_for(const StacklessTasks::OfPlace& of_place) {
   const auto add = [&text](std::uint64_t n, const char* what) {
     if (n > 0) text += (text.empty() ? "" : ", ") + std::to_string(n) + what;
   };
-  add(of_place.n_asking, " for delegates");
+  std::uint64_t n_delegates = of_place.n_asking;
+  for (const auto& [what, n] : of_place.answers)
+    n_delegates -= n;
+  add(n_delegates, " for delegates");
+  for (const auto& [what, n] : of_place.answers)
+    add(n, (std::string(" for ") + what).c_str());
   add(of_place.n_nested, " for others that they have begun");
   add(of_place.n - of_place.n_asking - of_place.n_nested, " for events");
   return " (" + text + ")";

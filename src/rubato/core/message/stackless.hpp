@@ -19,8 +19,10 @@ class StacklessTasks {
   struct OfPlace {
     SourcePlace at;
     std::uint64_t n = 0;
-    std::uint64_t n_asking = 0;  // of them, for what a delegate returns
+    std::uint64_t n_asking = 0;  // of them, for an answer: of a delegate, or one of `answers`
     std::uint64_t n_nested = 0;  // for another of this place, which they have begun
+    // How many wait for something else than the result of a delegate, which a literal says.
+    std::map<const char*, std::uint64_t> answers{};
   };
 
   // One more; whoever it is keeps the result, of 8 bytes where a place has 16, until end().
