@@ -125,7 +125,8 @@ TEST(Forecast, is_near_what_the_engine_takes) {
 
 TEST(Forecast, shared_evenly_a_slow_node_costs_what_it_adds_to_the_mean) {
   ForecastInput input;
-  const auto partition = evenly_spread().partition(kNodes);
+  const auto problem = evenly_spread();
+  const auto partition = problem.partition(kNodes);
   for (NodeId node = 0; node < kNodes; ++node) {
     input.loads.push_back({.step = node == 2 ? 3e6 : 1e6, .indivisible = 1e5});
     input.shapes.push_back(evenly_spread().partition(kNodes)->shape(node, 1, 2));
@@ -183,7 +184,8 @@ TEST(Tuner, bulk_is_no_candidate) {
 
 // Each node's cost of a tick as it was measured, on a network that is never late.
 std::vector<NodeReport> reports_of(const std::vector<double>& steps) {
-  const auto partition = evenly_spread().partition(kNodes);
+  const auto problem = evenly_spread();
+  const auto partition = problem.partition(kNodes);
   std::vector<NodeReport> reports;
   for (NodeId node = 0; node < kNodes; ++node) {
     NodeReport report;
