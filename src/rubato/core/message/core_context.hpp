@@ -503,6 +503,7 @@ class CoreContext {
   void queue_runner();
   [[nodiscard]] bool can_run_pooled(std::uint32_t level) const noexcept;
   [[nodiscard]] RunnerSlot slot_for(const detail::TaskPool& pool) const noexcept;
+  void run_batch(RunnerSlot& slot);
   [[nodiscard]] detail::TaskPool* next_pool(const RunnerSlot* held) noexcept;
   // "; 3 tasks of core 1 wait for ..", or "" if none waits for a stack. For people.
   [[nodiscard]] std::string without_stack() const;

@@ -92,22 +92,36 @@ void CoreContext::run_pooled() {
     RunnerSlot slot = slot_for(*first);
     levels_.enter(slot);
     queue_runner();
-    const std::uint64_t n_most = std::clamp<std::uint64_t>(budget_ / kBatchesASlice, 1, kBatchMost);
-    for (std::uint64_t n = 0; n < n_most && charged_ < options_.slice; ++n) {
-      detail::TaskPool* const pool = next_pool(&slot);
-      if (pool == nullptr) break;
-      if (const RunnerSlot next = slot_for(*pool); next != slot) {
-        levels_.leave(slot);
-        levels_.enter(slot = next);
-      }
-      run_next(*pool);
-    }
+    run_batch(slot);
     levels_.leave(slot);
     if (n_runners_ > levels_.n() + 1) break;
     tasks_.yield_to_driver();
   }
   --n_runners_;
   tasks_.running().scope = 0;
+}
+
+// By a runner that is in `slot`, and in that of the last one afterwards.
+void CoreContext::run_batch(RunnerSlot& slot) {
+  const std::uint64_t n_most = std::clamp<std::uint64_t>(budget_ / kBatchesASlice, 1, kBatchMost);
+  const detail::TaskPool* last = nullptr;
+  FinishId last_finish = 0;
+  for (std::uint64_t n = 0; n < n_most && charged_ < options_.slice; ++n) {
+    // What next_pool() would find after one of pool_, at a glance: in most programs all the time.
+    detail::TaskPool* pool = &pool_;
+    if (last != pool || !pool->is_next_of(last_finish) || n_waiters_ > 0 || !sent_.empty() ||
+        !bound_.empty()) {
+      pool = next_pool(&slot);
+      if (pool == nullptr) return;
+      if (const RunnerSlot next = slot_for(*pool); next != slot) {
+        levels_.leave(slot);
+        levels_.enter(slot = next);
+      }
+      last = pool;
+      last_finish = pool->top().finish;
+    }
+    run_next(*pool);
+  }
 }
 
 CoreContext::RunnerSlot CoreContext::slot_for(const detail::TaskPool& pool) const noexcept {

@@ -26,6 +26,11 @@ void FinishTable::close(FinishId finish) {
   forget(scope);
 }
 
+void FinishTable::look_up(FinishId finish) {
+  last_ = &scopes_[finish];
+  last_id_ = finish;
+}
+
 void FinishTable::forget(std::map<FinishId, State>::iterator scope) {
   if (last_id_ == scope->first) last_ = nullptr;
   scopes_.erase(scope);
@@ -34,13 +39,6 @@ void FinishTable::forget(std::map<FinishId, State>::iterator scope) {
 void FinishTable::touch(FinishId finish, State& state) {
   if (std::exchange(state.is_touched, true)) return;
   touched_.push_back(finish);
-}
-
-void FinishTable::end(FinishId finish, std::uint64_t n) {
-  State& state = state_of(finish);
-  RUBATO_ASSERT(n <= state.n_open, n, state.n_open, finish);
-  state.n_open -= n;
-  if (state.n_open == 0) touch(finish, state);
 }
 
 void FinishTable::note_applied(FinishId finish, CoreId from, std::uint64_t n) {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/base/error.hpp"
 #include "rubato/core/message/block.hpp"
 #include "rubato/core/task/scheduler.hpp"
 
@@ -41,7 +42,12 @@ class FinishTable {
   // Started in the scope: messages that were posted, tasks that were spawned.
   void add(FinishId finish, std::uint64_t n) { state_of(finish).n_open += n; }
   // What this core started itself has ended.
-  void end(FinishId finish, std::uint64_t n);
+  void end(FinishId finish, std::uint64_t n) {
+    State& state = state_of(finish);
+    RUBATO_ASSERT(n <= state.n_open, n, state.n_open, finish);
+    state.n_open -= n;
+    if (state.n_open == 0) touch(finish, state);
+  }
   // Messages of `from` were applied.
   void note_applied(FinishId finish, CoreId from, std::uint64_t n);
 
@@ -65,12 +71,11 @@ class FinishTable {
   };
 
   [[nodiscard]] State& state_of(FinishId finish) {
-    if (finish != last_id_ || last_ == nullptr) {
-      last_ = &scopes_[finish];
-      last_id_ = finish;
-    }
+    if (finish != last_id_ || last_ == nullptr) [[unlikely]]
+      look_up(finish);
     return *last_;
   }
+  void look_up(FinishId finish);
   void forget(std::map<FinishId, State>::iterator scope);
   void touch(FinishId finish, State& state);
 

@@ -17,6 +17,12 @@ constexpr std::size_t kSharedMost = 8192;
 
 }  // namespace
 
+TaskChunk& TaskPool::chunk_for(const PooledKind& kind, FinishId finish, bool& is_new) {
+  TaskChunk* const newest = newest_of(rank_of(kind, finish));
+  is_new = newest == nullptr || !is_for(*newest, kind, finish);
+  return is_new ? add_chunk(kind, finish) : *newest;
+}
+
 TaskChunk& TaskPool::add_chunk(const PooledKind& kind, FinishId finish) {
   TaskChunkPtr chunk;
   if (spare_.empty()) {

@@ -106,15 +106,16 @@ class TaskPool {
   bool begin_push(const PooledKind& kind, FinishId finish, std::byte*& at) {
     TaskChunk* chunk = top_;
     bool is_new = false;
-    if (chunk == nullptr || !is_for(*chunk, kind, finish)) [[unlikely]] {
-      chunk = newest_of(rank_of(kind, finish));
-      is_new = chunk == nullptr || !is_for(*chunk, kind, finish);
-      if (is_new) chunk = &add_chunk(kind, finish);
-    }
+    if (chunk == nullptr || !is_for(*chunk, kind, finish)) [[unlikely]]
+      chunk = &chunk_for(kind, finish, is_new);
     at = chunk->bytes + chunk->n * kind.stride;
     ++chunk->n;
     ++n_;
     return is_new;
+  }
+  // Whether there are some, and those that are run next are of that scope.
+  [[nodiscard]] bool is_next_of(FinishId finish) const noexcept {
+    return top_ != nullptr && top_->finish == finish;
   }
   // The chunk of the record that is next, its last one. REQUIRES: !empty().
   [[nodiscard]] TaskChunk& top() noexcept { return *top_; }
@@ -197,6 +198,8 @@ class TaskPool {
     if (rank >= ranks_.size()) ranks_.resize(rank + 1);
     return ranks_[rank];
   }
+  // With room for one; if it is a new one, `is_new` says so.
+  TaskChunk& chunk_for(const PooledKind& kind, FinishId finish, bool& is_new);
   TaskChunk& add_chunk(const PooledKind& kind, FinishId finish);
   void drop_top() noexcept;
   void find_top() noexcept;
