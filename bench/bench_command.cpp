@@ -35,6 +35,7 @@ Benchmark messages();
 Benchmark skew_nbody();
 Benchmark skew_jitter();
 Benchmark auto_grid();
+Benchmark auto_models();
 Benchmark tick_heat();
 Benchmark checkpoint_cost();
 Benchmark tick_lab_4();
@@ -61,7 +62,7 @@ std::vector<Benchmark> benchmarks() {
 #endif
           task_memory(),     flow_noop(),     flow_chain(), flow_workers(), flow_range(),
           flow_store(),      flow_app(),      flow_scale(), flow_script(),  flow_start(),
-          skew_nbody(),      skew_jitter(),   auto_grid()};
+          skew_nbody(),      skew_jitter(),   auto_grid(),  auto_models()};
 }
 
 namespace {

@@ -334,7 +334,9 @@ class FutureAwaiter {
 
 }  // namespace detail
 
-// A future may lie in the frame of the coroutine, which waits for it before it ends.
+// A future may lie in the frame of the coroutine, which waits for it before it ends: also where it throws,
+// or the job ends there, since a future that dies waits for its result. One that nobody keeps is
+// awaited_call(p, f).
 template <class R>
 [[nodiscard]] detail::FutureAwaiter<R> operator co_await(Future<R>& future) noexcept {
   return detail::FutureAwaiter<R>(future);

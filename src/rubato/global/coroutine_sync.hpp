@@ -11,8 +11,8 @@
 //   }
 //
 // awaited_x(p) is what x(p) is for tasks (sync.hpp), with the same objects, in the same lines: tasks
-// and coroutines wait there in the order of arrival. Two messages each, also where the object is on
-// this core: coroutines of one core take turns at each co_await.
+// and coroutines wait there in the order of arrival. Two messages for each answer that is waited for, also
+// where the object is on this core: coroutines of one core take turns at each co_await.
 
 #include <cstdint>
 #include <exception>
@@ -33,8 +33,7 @@ class AnswerAwaiter {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   R await_resume() {
     --*n_waiting_;
-    if constexpr (!std::is_same_v<R, Unit>) return std::move(*reply_.value);
-    return R{};
+    return std::move(*reply_.value);
   }
 
  protected:
@@ -77,8 +76,8 @@ class WriteAwaiter : public AnswerAwaiter<Unit> {
       : p_(p), value_(std::move(value)), waits_(waits) {}
   void await_suspend(CoroutineHandle waiter) {
     using Record = WriteRecord<T, CoroutineReply>;
-    CoroutineReply<Unit>& reply =
-        this->expect(waiter, p_.is_local() ? Record::kHere : Record::kThere);
+    const char* const waits_for = p_.is_local() ? Record::kHere : Record::kThere;
+    CoroutineReply<Unit>& reply = this->expect(waiter, waits_ ? waits_for : kAnyCell);
     post_write(CoreContext::here(), p_, value_, waits_, reply);
   }
   void await_resume() { AnswerAwaiter<Unit>::await_resume(); }

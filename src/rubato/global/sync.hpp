@@ -145,6 +145,7 @@ struct WriteRecord {
   static constexpr const char* kHere = "a cell to be empty";
   static constexpr const char* kThere = "a cell of another core to be empty";
 };
+inline constexpr const char* kAnyCell = "a cell of another core";  // that is written, full or empty
 // Sends it; the answer comes to `reply`, which lies on this core.
 template <class T, template <class> class To>
 void post_write(CoreContext& here, GlobalPtr<core::FullEmpty<T>> p, const T& value, bool waits,
@@ -163,7 +164,7 @@ void write_there(GlobalPtr<core::FullEmpty<T>> p, const T& value, bool waits) {
   Reply<Unit> reply;
   here.check_may_block();
   post_write(here, p, value, waits, reply);
-  reply.wait(here, waits ? WriteRecord<T>::kThere : "a cell of another core");
+  reply.wait(here, waits ? WriteRecord<T>::kThere : kAnyCell);
 }
 
 // Of the task that does it.

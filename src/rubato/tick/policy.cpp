@@ -63,11 +63,14 @@ bool parse_short(std::string_view text, Policy& policy) {
   return any && rest.empty();
 }
 
-void parse_term(std::string_view text, std::string_view& rest, Policy& policy, const Names& names) {
+// The name of the term.
+std::string parse_term(std::string_view text, std::string_view& rest, Policy& policy,
+                       const Names& names) {
+  const std::string name(rest.substr(0, rest.find_first_of("(+")));
   if (take(rest, "bulk")) {
     policy.barrier = true;
   } else if (take(rest, "local")) {
-    return;
+    return name;
   } else if (take(rest, "schedule")) {
     const auto depth = take(rest, "(") ? take_int(rest) : std::nullopt;
     if (!depth || !take(rest, ")")) refuse(text, "schedule takes one whole number");
@@ -75,7 +78,7 @@ void parse_term(std::string_view text, std::string_view& rest, Policy& policy, c
   } else if (take(rest, "pieces")) {
     policy.pieces = true;
     policy.depth = kPiecesDepth;
-    if (!take(rest, "(")) return;
+    if (!take(rest, "(")) return name;
     const auto depth = take_int(rest);
     if (!depth || !take(rest, ")")) refuse(text, "pieces takes one whole number");
     policy.depth = *depth;
@@ -87,7 +90,20 @@ void parse_term(std::string_view text, std::string_view& rest, Policy& policy, c
     policy.period = *period;
     policy.replica_layers = *layers;
   } else {
-    refuse_term(text, std::string(rest.substr(0, rest.find_first_of("(+"))), names);
+    refuse_term(text, name, names);
+  }
+  return name;
+}
+
+// Only replicate and schedule go together, each once.
+void check_terms(std::string_view text, const Names& terms, const Names& names) {
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (std::ranges::count(terms, terms[i]) > 1) {
+      refuse(text, "\"" + terms[i] + "\" is said twice", names);
+    }
+    if (terms.size() > 1 && terms[i] != "replicate" && terms[i] != "schedule") {
+      refuse(text, (terms[i] == "pieces" ? "pieces(D)" : terms[i]) + " stands alone", names);
+    }
   }
 }
 
@@ -102,10 +118,12 @@ Policy Policy::parse(std::string_view text, const std::vector<std::string>& name
   if (!parse_short(compact, policy)) {
     policy = Policy{};
     std::string_view rest = compact;
+    Names terms;
     do
-      parse_term(text, rest, policy, names);
+      terms.push_back(parse_term(text, rest, policy, names));
     while (take(rest, "+"));
     if (!rest.empty()) refuse(text, "\"" + std::string(rest) + "\" is left over", names);
+    check_terms(text, terms, names);
   }
   policy.validate();
   return policy;

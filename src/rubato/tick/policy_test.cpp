@@ -46,6 +46,12 @@ TEST(Policy, an_unknown_term_names_the_nearest) {
   for (const char* text : {"schedule(-1)", "d-1", "k2m3d-1", "pieces(-1)"})
     EXPECT_NE(refusal(text).find("D >= "), std::string::npos) << text;
   EXPECT_NE(refusal("bulk+schedule(1)").find("bulk stands alone"), std::string::npos);
+  // Nor does the last one win.
+  EXPECT_NE(refusal("pieces(8)+schedule(3)").find("pieces(D) stands alone"), std::string::npos);
+  EXPECT_NE(refusal("local+pieces").find("local stands alone"), std::string::npos);
+  EXPECT_NE(refusal("schedule(2)+schedule(3)").find("\"schedule\" is said twice"),
+            std::string::npos);
+  EXPECT_NE(refusal("pieces+pieces(2)").find("\"pieces\" is said twice"), std::string::npos);
 }
 
 }  // namespace

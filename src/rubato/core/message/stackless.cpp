@@ -1,5 +1,7 @@
 #include "rubato/core/message/stackless.hpp"
 
+#include <string_view>
+
 namespace rubato::core::detail {
 namespace {
 
@@ -9,11 +11,14 @@ std::string waits_for(const StacklessTasks::OfPlace& of_place) {
     if (n > 0) text += (text.empty() ? "" : ", ") + std::to_string(n) + what;
   };
   std::uint64_t n_delegates = of_place.n_asking;
-  for (const auto& [what, n] : of_place.answers)
+  std::map<std::string_view, std::uint64_t> answers;  // by what they say, and not by where it lies
+  for (const auto& [what, n] : of_place.answers) {
+    answers[what] += n;
     n_delegates -= n;
+  }
   add(n_delegates, " for delegates");
-  for (const auto& [what, n] : of_place.answers)
-    add(n, (std::string(" for ") + what).c_str());
+  for (const auto& [what, n] : answers)
+    add(n, (" for " + std::string(what)).c_str());
   add(of_place.n_nested, " for others that they have begun");
   add(of_place.n - of_place.n_asking - of_place.n_nested, " for events");
   return " (" + text + ")";

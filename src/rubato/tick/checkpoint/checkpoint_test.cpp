@@ -361,6 +361,33 @@ TEST_F(CheckpointFiles, a_folder_with_checkpoints_is_neither_overwritten_nor_tak
   EXPECT_THROW((void)find_checkpoint(folder_ + "/none"), Error);
 }
 
+TEST_F(CheckpointFiles, what_no_run_has_written_is_not_removed) {
+  const std::string mine = checkpoint_path(folder_, 12) + "/part-list.csv";
+  fs::create_directories(checkpoint_path(folder_, 12));
+  replace(part_path(checkpoint_path(folder_, 12), 0), "half");
+  replace(mine, "precious");
+  try {
+    (void)prepare_checkpoints(folder_, path_);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("tick-00000012 is no checkpoint"), std::string::npos)
+        << error.what();
+  }
+  // Nor what lies in an old one.
+  const std::string old = checkpoint_path(folder_, 4);
+  replace(old + "/notes", "mine");
+  remove_unfinished_checkpoints(folder_);
+  remove_old_checkpoints(folder_, 1);
+  EXPECT_EQ(content(mine), "precious");
+  EXPECT_FALSE(fs::exists(part_path(checkpoint_path(folder_, 12), 0)));
+  EXPECT_EQ(content(old + "/notes"), "mine");
+  EXPECT_FALSE(fs::exists(part_path(old, 0)));
+  // What is left of the old one is in nobody's way.
+  fs::remove_all(checkpoint_path(folder_, 12));
+  EXPECT_NE(prepare_checkpoints(folder_, path_), nullptr);
+  EXPECT_EQ(content(old + "/notes"), "mine");
+}
+
 TEST_F(CheckpointFiles, what_is_damaged_gives_way_to_a_run_from_an_older_one) {
   const std::string older = checkpoint_path(folder_, 4);
   const std::string part = part_path(path_, 1);

@@ -76,11 +76,40 @@ void set_aside(const CheckpointEntry& entry) {
   }
 }
 
-// First the manifest, so that nobody takes for whole what is half removed.
+// A part or a manifest, whole or half written: that is .part-00000.tmp4711.0 (io::OutputFile).
+bool is_of_checkpoint(const fs::directory_entry& file) {
+  std::error_code ignored;
+  std::string name = file.path().filename().string();
+  if (name.starts_with(".")) {
+    const std::size_t end = name.find(".tmp");
+    if (end == std::string::npos) return false;
+    name = name.substr(1, end - 1);
+  }
+  const bool is_part = name.starts_with("part-") && name.size() >= 10 &&
+                       name.find_first_not_of("0123456789", 5) == std::string::npos;
+  return (is_part || name == "manifest") && file.is_regular_file(ignored);
+}
+
+// Whether there is nothing in it that no run has written there.
+bool is_of_runs(const CheckpointEntry& entry) {
+  std::error_code ignored;
+  return std::ranges::all_of(fs::directory_iterator(entry.path, ignored), is_of_checkpoint);
+}
+
+// First the manifest, so that nobody takes for whole what is half removed. What is not of a checkpoint
+// stays, and the folder with it.
 void remove_checkpoint(const CheckpointEntry& entry) {
   std::error_code failed;
+  std::error_code ignored;
   fs::remove(manifest_path(entry.path), failed);
-  if (!failed) fs::remove_all(entry.path, failed);
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& file : fs::directory_iterator(entry.path, ignored)) {
+    if (is_of_checkpoint(file)) files.push_back(file.path());
+  }
+  for (const fs::path& file : files) {
+    if (!failed) fs::remove(file, failed);
+  }
+  if (!failed && fs::is_empty(entry.path, ignored)) fs::remove(entry.path, failed);
   if (failed) {
     throw Error("removing the old checkpoint " + entry.path + ": " + failed.message(),
                 ExitCode::failed);
@@ -224,6 +253,14 @@ std::unique_ptr<FolderLock> prepare_checkpoints(const std::string& folder,
   for (const CheckpointEntry& entry : all) {
     if (!resumed.empty() && entry.whole && fs::equivalent(entry.path, resumed, failed))
       begin = entry.tick;
+  }
+  // Before anything is changed. What is foreign in an old one stays, and is in nobody's way.
+  for (const CheckpointEntry& entry : all) {
+    if (entry.whole || entry.tick <= begin || is_of_runs(entry)) continue;
+    throw Error("--checkpoint: " + entry.path +
+                    " is no checkpoint and has files that no run has written: expected a folder "
+                    "for checkpoints alone",
+                ExitCode::usage);
   }
   for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
     if (!entry->whole) {

@@ -65,7 +65,8 @@ class FolderLock {
 // damaged and newer than `resumed`, one of the folder, renamed (tick-8 to damaged-tick-8). It is
 // that run's as long as the result lives. Throws Error if it is another run's, or has whole
 // checkpoints that are not `resumed` or older ones of its run: they are neither overwritten nor
-// removed. One process of a job calls it, before any writes.
+// removed; or has, where the run would write, files that no run has written, which no run removes. One
+// process of a job calls it, before any writes.
 [[nodiscard]] std::unique_ptr<FolderLock> prepare_checkpoints(const std::string& folder,
                                                               const std::string& resumed);
 

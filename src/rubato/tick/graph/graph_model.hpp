@@ -105,8 +105,16 @@ class GraphModel : public detail::GraphParts<U> {
   [[nodiscard]] Query write_dependencies(const Query& q) const { return q; }
   [[nodiscard]] Query write_exclusive(const Query& q) const { return q; }
   [[nodiscard]] bool disjoint(const Query& a, const Query& b) const { return a.disjoint(b); }
-  // A vertex counts as tiles count it. Without intersection(): a few layers of replicas are most of
-  // a graph.
+  [[nodiscard]] Query intersection(const Query& a, const Query& b) const {
+    return a.intersection(b, *graph_);
+  }
+  // Where that is a look at what lies around parts, and no long one: replicas of larger graphs, and of
+  // pieces, are never forecast.
+  [[nodiscard]] bool tells_layers(const Query& own) const {
+    return own.kind() == Query::Kind::level && graph_->n_vertices() <= kVerticesOfLayers;
+  }
+  static constexpr std::uint64_t kVerticesOfLayers = 4'000'000;
+  // A vertex counts as tiles count it.
   [[nodiscard]] double size(const Query& q) const {
     double sum = 0;
     for (const VertexId v : q.vertices(*graph_))

@@ -10,6 +10,9 @@
 #include "rubato/base/random.hpp"
 #include "rubato/tick/fragment_store.hpp"
 #include "rubato/tick/graph/graph_store.hpp"
+#include "rubato/tick/graph/testing/hops.hpp"
+#include "rubato/tick/graph/testing/mixing.hpp"
+#include "rubato/tick/problem_of.hpp"
 #include "rubato/tick/reference.hpp"
 
 namespace rubato::tick {
@@ -119,6 +122,54 @@ TEST(GraphPartition, no_part_is_empty_up_to_one_vertex_each) {
       EXPECT_EQ(n_members, n_vertices);
     }
   }
+}
+
+Ids both_of(const Ids& a, const Ids& b) {
+  Ids both;
+  std::ranges::set_intersection(a, b, std::back_inserter(both));
+  return both;
+}
+
+TEST(VertexQuery, an_intersection_is_what_both_select) {
+  const auto graph = testing::random_graph(7);
+  const auto cut = std::make_shared<const GraphPartition>(graph, 3);
+  std::vector<VertexQuery> all{VertexQuery(), VertexQuery(Ids{0, 1, 3})};
+  for (std::uint32_t part = 0; part < 3; ++part) {
+    for (const int level : {-1, 0, 1, 2})
+      all.emplace_back(cut, part, level);
+  }
+  for (const VertexQuery& a : all) {
+    for (const VertexQuery& b : all) {
+      const VertexQuery both = a.intersection(b, *graph);
+      EXPECT_EQ(both.vertices(*graph), both_of(a.vertices(*graph), b.vertices(*graph)));
+      EXPECT_EQ(both.list().empty(), a.disjoint(b));
+    }
+  }
+}
+
+// Of a ring each layer is a vertex; it ends with the ring, and so do what they add.
+TEST(NodeShape, of_a_graph_has_the_layers_that_add_something) {
+  const GraphModel<testing::Mixing> model(testing::ring(40, {1}), testing::Mixing(1));
+  const ProblemOf<GraphModel<testing::Mixing>, GraphStore<testing::Mixing>, GraphStoreOptions>
+      problem(model, GraphStoreOptions{});
+  const auto partition = problem.partition(4);
+  const NodeShape near = partition->shape(1, 5, 3);
+  EXPECT_EQ(near.layers, 5);
+  double outside = 0;
+  for (const LinkShape& link : near.links) {
+    EXPECT_LE(link.layers.size(), 6U);
+    outside = std::accumulate(link.layers.begin(), link.layers.end(), outside);
+  }
+  // A vertex counts for itself and its edge; six layers, the last of them that of the border of five.
+  EXPECT_EQ(outside, 6 * 2);
+  const NodeShape whole = partition->shape(1, 100, 3);
+  EXPECT_EQ(whole.layers, 100);
+  outside = 0;
+  for (const LinkShape& link : whole.links) {
+    EXPECT_LT(link.layers.size(), 40U);
+    outside = std::accumulate(link.layers.begin(), link.layers.end(), outside);
+  }
+  EXPECT_EQ(outside + whole.size, 80);
 }
 
 TEST(GraphPartition, more_parts_than_vertices_are_refused) {

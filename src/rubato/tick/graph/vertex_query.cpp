@@ -111,6 +111,26 @@ bool VertexQuery::disjoint(const VertexQuery& other) const {
          level.cut_->disjoint(level.part_, level.level_, level.part_, level.level_);
 }
 
+VertexQuery VertexQuery::intersection(const VertexQuery& other, const Digraph& graph) const {
+  // Of what lies around a part with another part: a look at what lies around it.
+  const bool is_around = kind_ == Kind::level && other.kind_ == Kind::level && cut_ == other.cut_ &&
+                         level_ > 0 && other.level_ == 0 && part_ != other.part_;
+  if (is_around) {
+    std::vector<VertexId> found;
+    for (int hops = 1; hops <= level_; ++hops) {
+      for (const VertexId v : cut_->shell(part_, hops).vertices) {
+        if (cut_->owner(v) == other.part_) found.push_back(v);
+      }
+    }
+    std::ranges::sort(found);
+    return VertexQuery(std::move(found));
+  }
+  std::vector<VertexId> both = other.vertices(graph);
+  const Membership mine(*this);
+  std::erase_if(both, [&](VertexId v) { return !mine.contains(v); });
+  return VertexQuery(std::move(both));
+}
+
 std::vector<VertexId> VertexQuery::vertices(const Digraph& graph) const {
   std::vector<VertexId> result;
   if (kind_ == Kind::list) return list_->vertices;

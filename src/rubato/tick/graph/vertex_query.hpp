@@ -43,6 +43,8 @@ class VertexQuery {
   [[nodiscard]] VertexQuery read_dependencies(const Digraph& graph) const;
   [[nodiscard]] VertexQuery read_exclusive(const Digraph& graph) const;
   [[nodiscard]] bool disjoint(const VertexQuery& other) const;
+  // What both select, as a list.
+  [[nodiscard]] VertexQuery intersection(const VertexQuery& other, const Digraph& graph) const;
 
   // All vertices of it, ascending.
   [[nodiscard]] std::vector<VertexId> vertices(const Digraph& graph) const;

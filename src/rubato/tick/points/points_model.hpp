@@ -130,7 +130,8 @@ class PointsModel {
     return lattice_.space().shrunk(q, lattice_.reachability());
   }
   [[nodiscard]] bool disjoint(const Query& a, const Query& b) const { return !a.meets(b); }
-  // By area: as if tuples were spread evenly.
+  // By area: as if tuples were spread evenly within a part.
+  static constexpr bool kUnevenSize = true;
   [[nodiscard]] double size(const Query& q) const {
     double sum = 0;
     for (const auto& box : q.boxes()) {

@@ -116,7 +116,12 @@ class Forecast::Run {
       const bool sizes = all_.shapes_[link.to].layers > 0;
       if (sizes && sum_of_layers(*link.shape, policy.replica_layers + 1) == 0) continue;
       nodes_[link.to].in.push_back(ways_.size());
-      ways_.push_back({.link = &link, .layers = {0.0}, .arrivals = {0.0}});
+      // Where parts cost what they hold, that is what their own nodes have measured.
+      const NodeId like = all_.shapes_[link.to].is_uneven ? link.from : link.to;
+      ways_.push_back({.link = &link,
+                       .of_size = nodes_[like].of_size * all_.replica_cost_,
+                       .layers = {0.0},
+                       .arrivals = {0.0}});
       for (const double layer : link.shape->layers)
         ways_.back().layers.push_back(ways_.back().layers.back() + layer);
     }
@@ -125,13 +130,14 @@ class Forecast::Run {
   }
 
   // Of so many ticks, the first quarter not counted.
-  double tick_time(Tick n_ticks) {
+  TickForecast tick(Tick n_ticks) {
     const Tick begin = n_ticks / 4;
     std::vector<double> at_begin(nodes_.size());
     for (Tick t = 0; t < n_ticks; ++t) {
       if (t == begin) {
         for (std::size_t i = 0; i < nodes_.size(); ++i)
           at_begin[i] = nodes_[i].time;
+        replicas_ = 0;
       }
       for (Node& node : nodes_)
         step(node, t);
@@ -140,7 +146,8 @@ class Forecast::Run {
     double longest = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       longest = std::max(longest, nodes_[i].time - at_begin[i]);
-    return longest / static_cast<double>(n_ticks - begin);
+    const auto n = static_cast<double>(n_ticks - begin);
+    return {longest / n, replicas_ / n / static_cast<double>(nodes_.size())};
   }
   [[nodiscard]] std::size_t n_ways() const noexcept { return ways_.size(); }
 
@@ -157,6 +164,7 @@ class Forecast::Run {
   };
   struct Way {
     const Link* link = nullptr;
+    double of_size = 0;               // ns of a unit of size of its layers
     std::vector<double> layers;       // [n] sum of so many
     double share = 0;                 // of what its target needs from others
     std::size_t back = kNone;         // the way from its target to its source
@@ -248,8 +256,11 @@ class Forecast::Run {
         ++way.taken;
       const Tick behind = t - static_cast<Tick>(way.taken) * k;
       const Tick layers = bridged(t, behind);
-      work += way.layers[std::min(static_cast<std::size_t>(layers), way.layers.size() - 1)] *
-              node.of_size;
+      const double again =
+          way.layers[std::min(static_cast<std::size_t>(layers), way.layers.size() - 1)] *
+          way.of_size;
+      work += again;
+      replicas_ += again;
       const double blocked = way.share * outside(node, behind - layers);
       work += way.debt - blocked;
       way.debt = blocked;
@@ -294,10 +305,14 @@ class Forecast::Run {
   const Policy& policy_;
   std::vector<Node> nodes_;
   std::vector<Way> ways_;
+  double replicas_ = 0;  // ns of all nodes
 };
 
 Forecast::Forecast(const ForecastInput& input, std::size_t n_draws)
-    : policy_(input.policy), loads_(input.loads), shapes_(input.shapes) {
+    : policy_(input.policy),
+      replica_cost_(input.replica_cost),
+      loads_(input.loads),
+      shapes_(input.shapes) {
   RUBATO_REQUIRE(loads_.size() == shapes_.size(), loads_.size(), shapes_.size());
   std::size_t n_links = 0;
   for (const NodeShape& shape : shapes_)
@@ -340,12 +355,12 @@ bool Forecast::can(const Policy& policy) const noexcept {
       shapes_, [&](const NodeShape& shape) { return policy.replica_layers <= shape.layers; });
 }
 
-double Forecast::tick_time(const Policy& policy, bool balanced, Tick most) const {
+TickForecast Forecast::tick(const Policy& policy, bool balanced, Tick most) const {
   RUBATO_REQUIRE(can(policy) && !policy.barrier, policy.to_string());
   Run run(*this, policy, balanced);
   const Tick n_ticks = std::min(most, ticks_);
   n_steps_ += run.n_ways() * static_cast<std::size_t>(n_ticks);
-  return run.tick_time(n_ticks);
+  return run.tick(n_ticks);
 }
 
 double Forecast::delay_quantile(double share) const {

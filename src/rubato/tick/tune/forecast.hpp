@@ -57,6 +57,7 @@ struct TickCosts {
   // grows with what is in them.
   double message = 0;
   double packing = 0;
+  double replicas = 0;  // ns of its replicas' steps in a tick, over their number
 };
 
 // A way that messages come by.
@@ -71,6 +72,15 @@ struct ForecastInput {
   std::vector<TickCosts> loads;    // [nodes]
   std::vector<NodeShape> shapes;   // [nodes]
   std::vector<LinkDelays> delays;  // of any links, each once
+  // What a unit of size costs as a replica, over what it costs its owner: replicas are stepped in smaller
+  // parts, some of which turn out not to be needed.
+  double replica_cost = 1;
+};
+
+// What a forecast says of a policy, ns a tick in the long run.
+struct TickForecast {
+  double time = 0;
+  double replicas = 0;  // of it, the replicas of a node, the mean of all
 };
 
 class Forecast {
@@ -80,9 +90,15 @@ class Forecast {
 
   // Whether enough is known of the shapes.
   [[nodiscard]] bool can(const Policy& policy) const noexcept;
-  // Nanoseconds a tick, in the long run; if `balanced`, after it was shared anew. Looks at `most`
-  // ticks, or at ticks(). REQUIRES: can(policy), and no barrier.
-  [[nodiscard]] double tick_time(const Policy& policy, bool balanced, Tick most = kNoTick) const;
+  // If `balanced`, after it was shared anew. Looks at `most` ticks, or at ticks(). REQUIRES:
+  // can(policy), and no barrier.
+  [[nodiscard]] TickForecast tick(const Policy& policy, bool balanced, Tick most = kNoTick) const;
+  [[nodiscard]] double tick_time(const Policy& policy, bool balanced, Tick most = kNoTick) const {
+    return tick(policy, balanced, most).time;
+  }
+
+  // As in ForecastInput, from now on.
+  void set_replica_cost(double cost) noexcept { replica_cost_ = cost; }
 
   [[nodiscard]] Tick ticks() const noexcept { return ticks_; }
   // Draws, and messages of candidates, so far: what a forecast takes grows as they do.
@@ -106,6 +122,7 @@ class Forecast {
   void draw_delays(const ForecastInput& input);
 
   Policy policy_;
+  double replica_cost_;
   std::vector<TickCosts> loads_;
   std::vector<NodeShape> shapes_;
   std::vector<Link> links_;  // by `to`

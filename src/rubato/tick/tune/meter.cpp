@@ -48,12 +48,13 @@ void Meter::begin(Tick tick, Nanos now) {
   begin_tick_ = tick;
   begin_time_ = now;
   begin_units_ = flow_->figures().own_units;
-  own_ = messages_ = packing_ = 0;
+  own_ = replicas_ = messages_ = packing_ = 0;
   begun_ = true;
 }
 
 void Meter::count(const core::Work& work) {
   if (work.kind == step_own || work.kind == interact_own) own_ += work.took;
+  if (work.kind == step_replica) replicas_ += work.took;
   if (work.kind == pack_round || work.kind == unpack_round) packing_ += work.took;
 }
 
@@ -81,6 +82,7 @@ NodeReport Meter::report(Nanos now, const PieceSpread& pieces) {
   report.load.step = static_cast<double>(own_) / std::max(steps, 1.0) / n_cores_;
   report.load.message = static_cast<double>(messages_) / ticks / n_cores_;
   report.load.packing = static_cast<double>(packing_) / ticks / n_cores_;
+  report.load.replicas = static_cast<double>(replicas_) / ticks / n_cores_;
   // In less than a tick nothing can be told.
   if (report.ticks == 0) report.load = load_;
   load_ = report.load;

@@ -65,6 +65,7 @@ class Meter {
   bool begun_ = false;
   std::int64_t begin_units_ = 0;
   Nanos own_ = 0;
+  Nanos replicas_ = 0;
   Nanos messages_ = 0;  // as if they were empty
   Nanos packing_ = 0;   // and what is in them
   std::map<NodeId, DelayLog> delays_;

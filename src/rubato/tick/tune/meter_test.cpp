@@ -130,6 +130,7 @@ TEST_F(MeterTest, the_load_is_that_of_a_tick_over_the_cores) {
   const NodeReport report = meter_.report(clock_.time, pieces);
   ASSERT_EQ(report.ticks, 4);
   EXPECT_DOUBLE_EQ(report.load.step, (2 * 30'000 + n_parts_ * 500 / 4.0) / kCores);
+  EXPECT_DOUBLE_EQ(report.load.replicas, 1e9 / 4 / kCores);
   EXPECT_DOUBLE_EQ(report.load.message, (2000 + 2000) / kCores);
   EXPECT_DOUBLE_EQ(report.load.packing, (7000 + 3000 + 300 + 100) / kCores);
   EXPECT_DOUBLE_EQ(report.load.pieces.largest, 3000);

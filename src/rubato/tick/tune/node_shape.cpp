@@ -4,6 +4,7 @@ namespace rubato::tick {
 
 void NodeShape::put(Writer& out) const {
   out.put(size);
+  out.put(std::uint8_t{is_uneven});
   out.put_vector(inside);
   out.put(static_cast<std::int64_t>(layers));
   out.put(static_cast<std::uint64_t>(links.size()));
@@ -17,6 +18,7 @@ void NodeShape::put(Writer& out) const {
 NodeShape NodeShape::get(Reader& in) {
   NodeShape shape;
   shape.size = in.get<double>();
+  shape.is_uneven = in.get<std::uint8_t>() != 0;
   shape.inside = in.get_vector<double>();
   shape.layers = static_cast<int>(in.get<std::int64_t>());
   shape.links.resize(in.get<std::uint64_t>());

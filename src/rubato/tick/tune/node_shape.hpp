@@ -14,13 +14,15 @@ namespace rubato::tick {
 // A neighbour that sends here.
 struct LinkShape {
   NodeId node = 0;
-  std::vector<double> layers{};  // [j - 1] of layer j, up to one beyond NodeShape::layers
+  std::vector<double>
+      layers{};  // [j - 1] of layer j, up to one beyond NodeShape::layers or the last that adds some
   // Other links whose round cannot be packed while this one's is late: both meet the same tuples.
   std::vector<std::uint32_t> with{};
 };
 
 struct NodeShape {
   double size = 0;             // of the own query
+  bool is_uneven = false;      // what a unit of size costs differs from part to part
   std::vector<double> inside;  // [j] what can be stepped to j ticks ahead of what is outside
   int layers = 0;              // of replicas at most: more would be far more than the own query
   std::vector<LinkShape> links;

@@ -16,6 +16,10 @@ namespace rubato::tick {
 // replicas: without it no policy that has some is forecast.
 //   size(q)                 >= 0
 //   intersection(a, b)      selects what both do
+//   tells_layers(own)       optional: false where intersections would take too long
+// and if what a unit of size costs differs from place to place, as that of areas does, it says so: what
+// replicas of a part cost is then told by what its own node has measured.
+//   static constexpr bool kUnevenSize = true;
 template <class M>
 concept HasSize = requires(const M& m, const typename M::Query& q) {
   { m.size(q) } -> std::convertible_to<double>;
@@ -25,6 +29,22 @@ concept HasIntersection = requires(const M& m, const typename M::Query& q) {
   { m.intersection(q, q) } -> std::convertible_to<typename M::Query>;
 };
 
+template <class M>
+[[nodiscard]] bool tells_layers(const M& model, const typename M::Query& own) {
+  if constexpr (!HasIntersection<M>) {
+    return false;
+  } else if constexpr (requires { model.tells_layers(own); }) {
+    return model.tells_layers(own);
+  } else {
+    return true;
+  }
+}
+
+template <class M>
+concept HasUnevenSize = requires {
+  requires M::kUnevenSize;
+};
+
 // Fills LinkShape::with.
 template <class M>
 void find_common_sides(const M& model, const Cut<typename M::Query>& cut, NodeId self,
@@ -32,6 +52,7 @@ void find_common_sides(const M& model, const Cut<typename M::Query>& cut, NodeId
   std::vector<typename M::Query> sides;
   if constexpr (HasIntersection<M>) {
     for (const LinkShape& link : shape.links) {
+      if (!tells_layers(model, cut.queries[self])) break;
       const auto reach = model.write_dependencies(model.read_dependencies(cut.queries[link.node]));
       sides.push_back(model.intersection(reach, cut.queries[self]));
     }
@@ -44,8 +65,9 @@ void find_common_sides(const M& model, const Cut<typename M::Query>& cut, NodeId
   }
 }
 
-// Layers of replicas that are larger than this times the own query are not looked at.
-inline constexpr double kMostOutside = 4;
+// Layers of replicas that are larger than this times the own query are not looked at. Not to spare memory:
+// so many are worth their time only where a tick takes a small part of a late message, and is of little.
+inline constexpr double kMostOutside = 32;
 
 // Of node `self`, for at most so many replica layers and ticks ahead.
 template <class M>
@@ -56,6 +78,7 @@ requires Model<M> && HasSize<M>
   NodeShape shape;
   const Query& own = cut.queries[self];
   shape.size = model.size(own);
+  shape.is_uneven = HasUnevenSize<M>;
   Query inner = own;
   for (Tick depth = 0; depth < depth_most && shape.size > 0; ++depth) {
     inner = model.read_exclusive(model.write_exclusive(inner));
@@ -66,22 +89,27 @@ requires Model<M> && HasSize<M>
   std::vector<std::vector<double>> within(cut.n_nodes());  // [node][j - 1] of L_j
   std::vector<bool> sends(cut.n_nodes());
   Query outer = own;
+  const bool has_layers = tells_layers(model, own);
   double outside = 0;
-  for (int layer = 1; layer <= layers_most + 1; ++layer) {
+  bool grows = true;
+  for (int layer = 1; layer <= layers_most + 1 && grows; ++layer) {
     outer = model.write_dependencies(model.read_dependencies(outer));
-    outside = 0;
+    const double before = std::exchange(outside, 0);
     for (NodeId node = 0; node < cut.n_nodes(); ++node) {
       double size = 0;
       const bool meets = node != self && !model.disjoint(cut.queries[node], outer);
       if (meets) sends[node] = true;
       if constexpr (HasIntersection<M>) {
-        if (meets) size = model.size(model.intersection(outer, cut.queries[node]));
+        if (meets && has_layers) size = model.size(model.intersection(outer, cut.queries[node]));
       }
       within[node].push_back(size);
       outside += size;
     }
     shape.layers = layer - 1;
-    if (!HasIntersection<M> || outside > kMostOutside * shape.size) break;
+    if (!has_layers || outside > kMostOutside * shape.size) break;
+    // All that can be reached: further layers add nothing.
+    grows = layer == 1 || outside > before;
+    if (!grows) shape.layers = layers_most;
   }
   for (NodeId node = 0; node < cut.n_nodes(); ++node) {
     if (!sends[node]) continue;

@@ -25,6 +25,11 @@ constexpr Tick kFirstLook = 40;  // ticks
 constexpr double kHopeless = 1.3;
 // Nodes are alike that are so near to each other; sharing anew would gain nothing.
 constexpr double kEven = 1.02;
+// Of a unit of replicas over one of own work, before some have run: 1.4 to 1.9 was measured.
+constexpr double kReplicaCost = 1.4;
+// And at least so much of replicas in a tick, over own work, tells what they cost.
+constexpr double kEnoughReplicas = 0.05;
+constexpr double kReplicaCostMost = 4;  // times as much as was thought before
 // Of a forecast's step, as it is measured; ns.
 constexpr double kStepCost = 20;
 // Of a run's time, what forecasts may take.
@@ -42,7 +47,10 @@ std::vector<Policy> tuned_policies() {
 }
 
 Tuner::Tuner(TunerOptions options)
-    : options_(std::move(options)), backoff_(options_.every), distance_(options_.every) {
+    : options_(std::move(options)),
+      backoff_(options_.every),
+      distance_(options_.every),
+      replica_cost_(kReplicaCost) {
   RUBATO_REQUIRE(!options_.candidates.empty() && options_.every > 0, options_.every);
   for (const Policy& policy : options_.candidates) {
     policy.validate();
@@ -97,6 +105,7 @@ std::optional<Forecast> Tuner::first_cut(const ForecastInput& now) const {
   input.loads = first_loads_;
   input.shapes = first_shapes_;
   input.delays = now.delays;
+  input.replica_cost = now.replica_cost;
   double pace = 0;
   double before = 0;
   for (std::size_t i = 0; i < now.loads.size(); ++i) {
@@ -123,7 +132,9 @@ void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& fi
   double least = 0;
   for (Candidate& candidate : candidates_) {
     candidate.forecast = 0;
-    if (!of(candidate).can(candidate.policy) || (candidate.balanced && even)) continue;
+    // What cannot be told of the cut that runs is no reason to leave it for the other one.
+    const bool is_known = forecast.can(candidate.policy) && of(candidate).can(candidate.policy);
+    if (!is_known || (candidate.balanced && even)) continue;
     candidate.forecast =
         of(candidate).tick_time(candidate.policy, candidate.balanced && evens, kFirstLook);
     if (least == 0 || candidate.forecast < least) least = candidate.forecast;
@@ -134,6 +145,18 @@ void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& fi
     if (hopes || (i == current_ && candidate.forecast > 0))
       candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced && evens);
   }
+  learn(candidates_[current_], reports);
+  for (Candidate& candidate : candidates_)
+    candidate.expected = candidate.forecast * correction_of(candidate);
+  // Work has moved so that it cannot be forecast any more: it runs as it does.
+  Candidate& now = candidates_[current_];
+  if (now.forecast > 0) return;
+  for (const NodeReport& report : reports)
+    now.expected += report.tick_time / static_cast<double>(reports.size());
+}
+
+// Of the candidate that ran, from what was measured of it.
+void Tuner::learn(Candidate& now, std::span<const NodeReport> reports) {
   // What ran since the last time, against the forecast of it: by the mean of all nodes.
   double time = 0;
   Tick ticks = reports.empty() ? 0 : kNoTick;
@@ -141,16 +164,24 @@ void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& fi
     time += report.tick_time / static_cast<double>(reports.size());
     ticks = std::min(ticks, report.ticks);
   }
-  Candidate& now = candidates_[current_];
-  if (ticks > 0 && now.forecast > 0) {
-    // Half of what was known before is forgotten: conditions change.
-    now.ratio = now.ratio / 2 + static_cast<double>(ticks) * time / now.forecast;
-    now.ticks = now.ticks / 2 + static_cast<double>(ticks);
+  if (ticks == 0 || now.forecast == 0) return;
+  // Half of what was known before is forgotten: conditions change.
+  now.ratio = now.ratio / 2 + static_cast<double>(ticks) * time / now.forecast;
+  now.ticks = now.ticks / 2 + static_cast<double>(ticks);
+}
+
+// From those that ran, before anything is forecast with it.
+void Tuner::learn_replica_cost(Forecast& forecast, std::span<const NodeReport> reports) {
+  double replicas = 0;
+  for (const NodeReport& report : reports) {
+    if (report.ticks == 0) return;
+    replicas += report.load.replicas / static_cast<double>(reports.size());
   }
-  for (Candidate& candidate : candidates_)
-    candidate.expected = candidate.forecast * correction_of(candidate);
-  // Work has moved so that it cannot be forecast any more: it runs as it does.
-  if (now.forecast == 0) now.expected = time;
+  if (policy().replica_layers == 0 || !forecast.can(policy())) return;
+  const double expected = forecast.tick(policy(), false).replicas;
+  if (std::min(replicas, expected) <= kEnoughReplicas * forecast.mean_step()) return;
+  replica_cost_ *= std::clamp(replicas / expected, 1 / kReplicaCostMost, kReplicaCostMost);
+  forecast.set_replica_cost(replica_cost_);
 }
 
 std::size_t Tuner::best() const {
@@ -180,13 +211,16 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports) {
   std::ranges::sort(reports, {}, &NodeReport::node);
   ForecastInput input;
   input.policy = policy();
+  input.replica_cost = replica_cost_;
   for (NodeReport& report : reports) {
     input.loads.push_back(report.load);
     input.shapes.push_back(std::move(report.shape));
     for (const auto& [from, delays] : report.delays)
       input.delays.push_back({from, report.node, delays});
   }
-  const Forecast made(input);
+  Forecast made(input);
+  learn_replica_cost(made, reports);
+  input.replica_cost = replica_cost_;
   const std::optional<Forecast> first = first_cut(input);
   forecast(made, first, reports);
   if (!balanced()) {

@@ -95,6 +95,8 @@ class Tuner {
   [[nodiscard]] std::optional<Forecast> first_cut(const ForecastInput& now) const;
   void forecast(const Forecast& forecast, const std::optional<Forecast>& first,
                 std::span<const NodeReport> reports);
+  static void learn(Candidate& now, std::span<const NodeReport> reports);
+  void learn_replica_cost(Forecast& forecast, std::span<const NodeReport> reports);
   [[nodiscard]] std::size_t best() const;
   void note_choice(Tick epoch, const Forecast& forecast, std::size_t before);
   void set_distance(const Forecast& forecast, std::size_t n_nodes);
@@ -107,6 +109,7 @@ class Tuner {
   Tick distance_;  // between epochs, at least
   std::vector<Choice> choices_;
   Nanos cost_ = 0;
+  double replica_cost_;  // ForecastInput
   // As they were measured last before work was shared anew: where a candidate without that would go
   // back to.
   Policy first_policy_;

@@ -172,6 +172,33 @@ TEST(Forecast, pieces_that_all_cost_the_same_have_no_spread) {
   EXPECT_NEAR(alike.deviation(), 0, 1e-6);
 }
 
+// A part that costs four times as much as one of the same size: as a replica it does so too where sizes
+// are areas, and where they count it is the node that is slow.
+TEST(Forecast, replicas_cost_what_their_own_node_has_measured) {
+  ForecastInput input;
+  input.loads = {{.step = 4e6}, {.step = 1e6}};
+  for (NodeId node = 0; node < 2; ++node) {
+    NodeShape shape;
+    shape.size = 10;
+    shape.layers = 1;
+    const double layer = node == 0 ? 2 : 3;
+    shape.links.push_back({.node = 1 - node, .layers = {layer, layer}});
+    input.shapes.push_back(shape);
+  }
+  // A layer each second tick, the mean of two nodes.
+  const Policy policy = Policy::parse("k2m1");
+  EXPECT_NEAR(Forecast(input).tick(policy, false).replicas, (2 * 4e5 + 3 * 1e5) / 4, 1e4);
+  for (NodeShape& shape : input.shapes)
+    shape.is_uneven = true;
+  EXPECT_NEAR(Forecast(input).tick(policy, false).replicas, (2 * 1e5 + 3 * 4e5) / 4, 1e4);
+  input.replica_cost = 1.5;
+  Forecast dearer(input);
+  EXPECT_NEAR(dearer.tick(policy, false).replicas, 1.5 * (2 * 1e5 + 3 * 4e5) / 4, 1e4);
+  dearer.set_replica_cost(3);
+  EXPECT_NEAR(dearer.tick(policy, false).replicas, 3 * (2 * 1e5 + 3 * 4e5) / 4, 2e4);
+  EXPECT_EQ(dearer.tick(Policy{}, false).replicas, 0);
+}
+
 TEST(Tuner, bulk_is_no_candidate) {
   try {
     const Tuner tuner({{Policy{}, Policy::parse("bulk")}, false, 50});
@@ -183,7 +210,7 @@ TEST(Tuner, bulk_is_no_candidate) {
 }
 
 // Each node's cost of a tick as it was measured, on a network that is never late.
-std::vector<NodeReport> reports_of(const std::vector<double>& steps) {
+std::vector<NodeReport> reports_of(const std::vector<double>& steps, int layers = 1) {
   const auto problem = evenly_spread();
   const auto partition = problem.partition(kNodes);
   std::vector<NodeReport> reports;
@@ -193,7 +220,7 @@ std::vector<NodeReport> reports_of(const std::vector<double>& steps) {
     report.load.step = steps[node];
     report.tick_time = *std::ranges::max_element(steps);
     report.ticks = 50;
-    report.shape = partition->shape(node, 1, 2);
+    report.shape = partition->shape(node, layers, 2);
     reports.push_back(std::move(report));
   }
   return reports;
@@ -220,6 +247,55 @@ TEST(Tuner, balancing_that_gains_nothing_is_given_up) {
     balanced = tuner.decide(epoch, std::move(reports)).balanced;
   }
   EXPECT_FALSE(balanced);
+}
+
+// With replicas that turn out to be far dearer than was thought, fewer of them are taken.
+TEST(Tuner, what_replicas_have_cost_corrects_those_of_all) {
+  const std::vector<Policy> few{Policy::parse("k8m7d10"), Policy::parse("k2m1d10")};
+  const auto reports = [](double replicas) {
+    std::vector<NodeReport> all = reports_of({1e5, 1e5, 1e5, 1e5}, 7);
+    for (NodeReport& report : all) {
+      report.load.replicas = replicas;
+      report.tick_time = 1e5 + replicas;
+      for (const LinkShape& link : report.shape.links) {
+        DelayLog log;
+        for (int i = 0; i < 200; ++i)
+          log.add(1'000'000);
+        report.delays.emplace_back(link.node, log.delays());
+      }
+    }
+    return all;
+  };
+  Tuner cheap({few, false, 50});
+  EXPECT_EQ(cheap.decide(50, reports(0)).policy, few[0]);
+  Tuner dear({few, false, 50});
+  EXPECT_EQ(dear.decide(50, reports(2e6)).policy, few[1]);
+}
+
+// The cut of now has no layers to tell of replicas by: that the first one had some is no reason to go back.
+TEST(Tuner, what_cannot_be_told_of_the_cut_that_runs_is_no_reason_to_leave_it) {
+  const std::vector<Policy> all{Policy{}, Policy::parse("k2m1d10")};
+  Tuner tuner({all, true, 50});
+  const auto late = [](std::vector<double> steps, int layers) {
+    std::vector<NodeReport> reports = reports_of(steps, layers);
+    for (NodeReport& report : reports) {
+      for (const LinkShape& link : report.shape.links) {
+        DelayLog log;
+        for (int i = 0; i < 200; ++i)
+          log.add(2'000'000);
+        report.delays.emplace_back(link.node, log.delays());
+      }
+    }
+    return reports;
+  };
+  EXPECT_TRUE(tuner.decide(50, late({1e6, 1e6, 6e6, 1e6}, 1)).balanced);
+  int n_decisions = 0;
+  for (Tick epoch = 100; epoch <= 1000; epoch += 50) {
+    if (!tuner.forecasts_at(epoch)) continue;
+    EXPECT_TRUE(tuner.decide(epoch, late({2.25e6, 2.25e6, 2.25e6, 2.25e6}, 0)).balanced) << epoch;
+    ++n_decisions;
+  }
+  EXPECT_GT(n_decisions, 0);
 }
 
 TEST(Tuner, a_late_network_brings_replicas_and_the_same_bits) {

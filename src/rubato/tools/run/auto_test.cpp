@@ -50,6 +50,19 @@ TEST(AutoPolicy, WantsEpochs) {
       << answer.err;
 }
 
+// Of a graph whose ticks are much shorter than messages are late, each node steps far more than its own.
+TEST(AutoPolicy, ReplicatesWhatIsSmallOfGraphsToo) {
+  const std::vector<std::string> ranks{"run",     "pagerank", "--vertices",  "1000",
+                                       "--ticks", "200",      "--tolerance", "0"};
+  const auto late =
+      json_of(with(ranks, {"--simulate", "5", "--policy", "auto", "--profile", "ec2-large"}));
+  EXPECT_EQ(late.at("checksum"), json_of(ranks).at("checksum"));
+  EXPECT_NE(late.at("auto").at(0).at("policy").get<std::string>().find("replicate"),
+            std::string::npos);
+  for (const auto& candidate : late.at("auto").at(0).at("candidates"))
+    EXPECT_GT(candidate.at("tick_s"), 0) << candidate;
+}
+
 TEST(AutoPolicy, GraphsAndPointsEndWithTheSameBits) {
   const std::vector<std::string> fish{"run", "fish", "--fish", "600", "--ticks", "110"};
   const std::vector<std::string> ranks{"run", "pagerank", "--input",

@@ -250,13 +250,15 @@ std::string choice_lines(const tick::RunResult& result) {
     text += changes ? fmt::format(" in place of {} under {}", time_words(choice.first),
                                   result.policy.to_string())
                     : std::string(" and no other policy clearly less");
-    text += fmt::format(
-        ": a node's own work is {} of it, the slowest's {:.0f} % more, its pieces cost {} each "
-        "with a "
-        "deviation of {:.0f} % and {} at most, and of 100 messages 1 is later than {}\n",
-        time_words(choice.step), 100 * choice.imbalance, time_words(choice.pieces.mean()),
-        100 * choice.pieces.deviation(), time_words(choice.pieces.largest),
-        time_words(choice.late));
+    text += fmt::format(": a node's own work is {} of it, the slowest's {:.0f} % more",
+                        time_words(choice.step), 100 * choice.imbalance);
+    // Once: later ones differ little, and --json has them all.
+    if (&choice == &result.choices.front()) {
+      text += fmt::format(", its pieces cost {} each with a deviation of {:.0f} % and {} at most",
+                          time_words(choice.pieces.mean()), 100 * choice.pieces.deviation(),
+                          time_words(choice.pieces.largest));
+    }
+    text += fmt::format(", and of 100 messages 1 is later than {}\n", time_words(choice.late));
   }
   return text;
 }

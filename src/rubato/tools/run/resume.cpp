@@ -263,8 +263,8 @@ void add_checkpoint_options(CLI::App& parser, CheckpointWords& words) {
     parser.add_option(name, target, help)->type_name("")->group("Checkpoints")->check(is_there, "");
   };
   add("--checkpoint-every", words.every,
-      "Save the run each N ticks, or each 2s, 10min, 1h, while it goes on; never: not, which a run "
-      "that --resume goes on with may have done");
+      "Save the run each N ticks, or each 2s, 10min, 1h, of virtual time with --simulate, while it "
+      "goes on; never: not, which a run that --resume goes on with may have done");
   add("--checkpoint", words.folder,
       "Folder for that; the newest two are kept. SIGTERM, SIGHUP and SIGUSR1 save the run and end "
       "it with "
