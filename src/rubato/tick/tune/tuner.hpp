@@ -109,7 +109,7 @@ class Tuner {
   Tick distance_;  // between epochs, at least
   std::vector<Choice> choices_;
   Nanos cost_ = 0;
-  double replica_cost_;  // ForecastInput
+  double replica_cost_ = 0;  // ForecastInput; 0: nothing is known
   // As they were measured last before work was shared anew: where a candidate without that would go
   // back to.
   Policy first_policy_;
