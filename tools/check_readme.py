@@ -234,7 +234,7 @@ class Chapter(Readme):
         """Names of the library stand in its headers, not in comments; its variables in any source."""
         headers = list((PROJECT / "src/rubato").rglob("*.hpp"))
         code = "\n".join(re.sub(r"//.*", "", path.read_text()) for path in headers)
-        known = OTHER_NAMES | set(re.findall(r"\w+", code))
+        known = OTHER_NAMES | {path.stem for path in headers} | set(re.findall(r"\w+", code))
         for found in re.finditer(r"`([^`\n]+)`", self.prose()):
             names = re.findall(r"\b(?:[A-Z][a-z]\w+|[a-z]+_\w+|[a-z]\w+(?=\())", found[1])
             if found[1].startswith(("rubato", "examples", "-")):

@@ -66,7 +66,7 @@ bool parse_short(std::string_view text, Policy& policy) {
 // The name of the term.
 std::string parse_term(std::string_view text, std::string_view& rest, Policy& policy,
                        const Names& names) {
-  const std::string name(rest.substr(0, rest.find_first_of("(+")));
+  std::string name(rest.substr(0, rest.find_first_of("(+")));
   if (take(rest, "bulk")) {
     policy.barrier = true;
   } else if (take(rest, "local")) {

@@ -108,12 +108,14 @@ class GraphModel : public detail::GraphParts<U> {
   [[nodiscard]] Query intersection(const Query& a, const Query& b) const {
     return a.intersection(b, *graph_);
   }
-  // Where that is a look at what lies around parts, and no long one: replicas of larger graphs, and of
-  // pieces, are never forecast.
+  // Where that takes no long look, nor, of pieces, whose layers are lists, much memory: replicas of larger
+  // graphs are never forecast.
   [[nodiscard]] bool tells_layers(const Query& own) const {
-    return own.kind() == Query::Kind::level && graph_->n_vertices() <= kVerticesOfLayers;
+    return graph_->n_vertices() <=
+           (own.kind() == Query::Kind::list ? kVerticesOfLists : kVerticesOfLevels);
   }
-  static constexpr std::uint64_t kVerticesOfLayers = 4'000'000;
+  static constexpr std::uint64_t kVerticesOfLists = 1'000'000;
+  static constexpr std::uint64_t kVerticesOfLevels = 4'000'000;
   // A vertex counts as tiles count it.
   [[nodiscard]] double size(const Query& q) const {
     double sum = 0;

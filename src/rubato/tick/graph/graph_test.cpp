@@ -133,7 +133,7 @@ Ids both_of(const Ids& a, const Ids& b) {
 TEST(VertexQuery, an_intersection_is_what_both_select) {
   const auto graph = testing::random_graph(7);
   const auto cut = std::make_shared<const GraphPartition>(graph, 3);
-  std::vector<VertexQuery> all{VertexQuery(), VertexQuery(Ids{0, 1, 3})};
+  std::vector<VertexQuery> all{VertexQuery(), VertexQuery(Ids{0, 1, 3}), VertexQuery(Ids{1, 2})};
   for (std::uint32_t part = 0; part < 3; ++part) {
     for (const int level : {-1, 0, 1, 2})
       all.emplace_back(cut, part, level);

@@ -125,6 +125,11 @@ VertexQuery VertexQuery::intersection(const VertexQuery& other, const Digraph& g
     std::ranges::sort(found);
     return VertexQuery(std::move(found));
   }
+  if (kind_ == Kind::list && other.kind_ == Kind::list) {
+    std::vector<VertexId> found;
+    std::ranges::set_intersection(list(), other.list(), std::back_inserter(found));
+    return VertexQuery(std::move(found));
+  }
   std::vector<VertexId> both = other.vertices(graph);
   const Membership mine(*this);
   std::erase_if(both, [&](VertexId v) { return !mine.contains(v); });
