@@ -249,6 +249,16 @@ TEST(Tuner, balancing_that_gains_nothing_is_given_up) {
   EXPECT_FALSE(balanced);
 }
 
+// Of each link that comes there, always the same.
+void add_delays(NodeReport& report, Nanos delay) {
+  for (const LinkShape& link : report.shape.links) {
+    DelayLog log;
+    for (int i = 0; i < 200; ++i)
+      log.add(delay);
+    report.delays.emplace_back(link.node, log.delays());
+  }
+}
+
 // With replicas that turn out to be far dearer than was thought, fewer of them are taken.
 TEST(Tuner, what_replicas_have_cost_corrects_those_of_all) {
   const std::vector<Policy> few{Policy::parse("k8m7d10"), Policy::parse("k2m1d10")};
@@ -257,12 +267,7 @@ TEST(Tuner, what_replicas_have_cost_corrects_those_of_all) {
     for (NodeReport& report : all) {
       report.load.replicas = replicas;
       report.tick_time = 1e5 + replicas;
-      for (const LinkShape& link : report.shape.links) {
-        DelayLog log;
-        for (int i = 0; i < 200; ++i)
-          log.add(1'000'000);
-        report.delays.emplace_back(link.node, log.delays());
-      }
+      add_delays(report, 1'000'000);
     }
     return all;
   };
@@ -285,12 +290,7 @@ TEST(Tuner, what_cannot_be_told_of_the_cut_that_runs_is_no_reason_to_leave_it) {
   const auto late = [](std::vector<double> steps, int layers) {
     std::vector<NodeReport> reports = reports_of(steps, layers);
     for (NodeReport& report : reports) {
-      for (const LinkShape& link : report.shape.links) {
-        DelayLog log;
-        for (int i = 0; i < 200; ++i)
-          log.add(2'000'000);
-        report.delays.emplace_back(link.node, log.delays());
-      }
+      add_delays(report, 2'000'000);
     }
     return reports;
   };
