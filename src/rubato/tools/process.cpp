@@ -1,5 +1,6 @@
 #include "rubato/tools/process.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <sstream>
@@ -44,6 +45,35 @@ std::string read_to_end(int fd, std::size_t bytes_max) {
     if (n <= 0) return text;
     if (text.size() < bytes_max) text.append(buffer, static_cast<std::size_t>(n));
   }
+}
+
+// Of no stream of ours, and with no signal blocked; 0 if it cannot be run.
+pid_t spawn_silent(const std::vector<std::string>& words) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, words[0].c_str(), &actions, &attributes,
+                                 pointers_to(words).data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error == 0 ? pid : 0;
+}
+
+// A signal that is blocked, and is to end this process.
+bool is_end_pending() {
+  sigset_t pending;
+  return sigpending(&pending) == 0 &&
+         (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+          sigismember(&pending, SIGHUP) == 1);
 }
 
 }  // namespace
@@ -119,6 +149,39 @@ Finished run_program(const std::vector<std::string>& words) {
   }
   finished.code = exit_code_of(status);
   return finished;
+}
+
+std::vector<int> codes_of(const std::vector<std::vector<std::string>>& calls, Nanos most) {
+  constexpr std::size_t kAtOnce = 32;
+  constexpr Nanos kLook = 5 * kMillisecond;
+  struct Running {
+    std::size_t call = 0;
+    pid_t pid = 0;
+    Nanos since = 0;
+  };
+  std::vector<int> codes(calls.size(), -1);
+  std::vector<Running> running;
+  std::size_t next = 0;
+  while (next < calls.size() || !running.empty()) {
+    const bool is_told = is_end_pending();
+    if (is_told) next = calls.size();
+    for (; next < calls.size() && running.size() < kAtOnce; ++next) {
+      RUBATO_REQUIRE(!calls[next].empty());
+      if (const pid_t pid = spawn_silent(calls[next])) running.push_back({next, pid, steady_now()});
+    }
+    const Nanos now = steady_now();
+    std::erase_if(running, [&](const Running& each) {
+      int status = 0;
+      const bool is_late = is_told || now - each.since >= most;
+      if (is_late) kill(each.pid, SIGKILL);
+      const pid_t ended = waitpid(each.pid, &status, is_late ? 0 : WNOHANG);
+      if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
+      if (!is_late && ended > 0) codes[each.call] = exit_code_of(status);
+      return true;
+    });
+    if (!running.empty()) nap(kLook);
+  }
+  return codes;
 }
 
 void execute(const std::vector<std::string>& words) noexcept {

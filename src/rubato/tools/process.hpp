@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "rubato/base/time.hpp"
+
 namespace rubato::tools {
 
 // The path of an executable file: `name` itself if it has a slash, else the first of that name in
@@ -27,6 +29,12 @@ struct Finished {
 // this process dies first. Blocks. Throws Error (failed) if no process can be made; a program that
 // cannot be run has code 127. REQUIRES: words is not empty.
 [[nodiscard]] Finished run_program(const std::vector<std::string>& words);
+
+// Runs all of them, 32 at a time, without input and output, and kills those that have not ended after `most`.
+// Their exit codes; -1 of one that could not be run or was killed for that. A signal that is blocked and
+// would end this process ends them all. Blocks. REQUIRES: none of the words is empty.
+[[nodiscard]] std::vector<int> codes_of(const std::vector<std::vector<std::string>>& calls,
+                                        Nanos most);
 
 // Replaces this process by `words`, looked up in PATH. Returns only if that fails, with errno set.
 // REQUIRES: words is not empty.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -33,11 +34,13 @@ class JobFaults : public ::testing::TestWithParam<std::string> {
     if (child_ == 0) {
       std::freopen(output_.c_str(), "w", stdout);
       dup2(STDOUT_FILENO, STDERR_FILENO);
-      execute({RUBATO_PROGRAM, "launch", "-n", std::to_string(n_nodes), "--mpi", GetParam(),
-               "--restarts", restarts, "--", "sh", "-c",
-               "echo \"pid $$ of ${OMPI_COMM_WORLD_RANK:-$PMI_RANK}.\"; " + before_run_ +
-                   "exec \"$0\" run " + words + " --cores 1",
-               RUBATO_PROGRAM});
+      execute(with(with({RUBATO_PROGRAM, "launch", "-n", std::to_string(n_nodes), "--mpi",
+                         GetParam(), "--restarts", restarts},
+                        launch_options_),
+                   {"--", "sh", "-c",
+                    "echo \"pid $$ of ${OMPI_COMM_WORLD_RANK:-$PMI_RANK}.\"; " + before_run_ +
+                        "exec \"$0\" run " + words + " --cores 1",
+                    RUBATO_PROGRAM}));
       _exit(99);
     }
     for (const Nanos begin = steady_now();
@@ -90,6 +93,7 @@ class JobFaults : public ::testing::TestWithParam<std::string> {
 
   pid_t child_ = -1;
   std::string output_;
+  std::vector<std::string> launch_options_;
   std::string before_run_;  // what the shell of a node does before it becomes the program
 };
 
@@ -239,6 +243,100 @@ TEST_P(JobFaults, a_job_that_was_told_to_end_does_not_start_again_for_a_lost_nod
   kill(nodes()[1], SIGKILL);
   EXPECT_EQ(end().first, 5) << output();
   EXPECT_EQ(output().find("starting the job again"), std::string::npos) << output();
+  std::filesystem::remove_all(folder);
+}
+
+// A machine of names that are hosts of their own as far as launchers can see: its ssh starts what it is told
+// to right here. A host with a file "dead-NAME" does not answer.
+class FakeHosts {
+ public:
+  FakeHosts() {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ + "/ssh") << R"(#!/bin/sh
+while [ $# -gt 0 ]; do
+  case $1 in
+    -G) echo "hostname 127.0.0.1"; exit 0 ;;
+    -o) shift 2 ;;
+    --) shift; break ;;
+    -*) shift ;;
+    *) break ;;
+  esac
+done
+host=$1
+shift
+here=$(dirname "$0")
+[ ! -e "$here/dead-$host" ] || exit 255
+[ "$*" = true ] || echo $$ > "$here/pid-$host"
+mkdir -p "$here/tmp-$host"
+TMPDIR="$here/tmp-$host" exec sh -c "$*"
+)";
+    std::filesystem::permissions(folder_ + "/ssh", std::filesystem::perms::owner_all);
+    std::ofstream(folder_ + "/hosts") << "here-a slots=1\nhere-b slots=1\n";
+    setenv("PATH", (folder_ + ":" + path_).c_str(), 1);
+  }
+  FakeHosts(const FakeHosts&) = delete;
+  FakeHosts& operator=(const FakeHosts&) = delete;
+  ~FakeHosts() {
+    setenv("PATH", path_.c_str(), 1);
+    std::filesystem::remove_all(folder_);
+  }
+  [[nodiscard]] std::string hostfile() const { return folder_ + "/hosts"; }
+  // All that runs there ends at once, and it does not answer any more.
+  void lose(const std::string& host) const {
+    std::ofstream(folder_ + "/dead-" + host) << "";
+    pid_t first = 0;
+    std::ifstream(folder_ + "/pid-" + host) >> first;
+    ASSERT_GT(first, 1);
+    std::vector<pid_t> all{first};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (const pid_t child : children_of(all[i]))
+        all.push_back(child);
+    }
+    for (const pid_t pid : all)
+      kill(pid, SIGKILL);
+  }
+
+ private:
+  static std::vector<pid_t> children_of(pid_t parent) {
+    std::vector<pid_t> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      std::string line;
+      std::getline(std::ifstream(entry.path() / "stat"), line);
+      const std::size_t behind_name = line.rfind(')');
+      int its_parent = 0;
+      if (behind_name != std::string::npos &&
+          std::sscanf(line.c_str() + behind_name, ") %*c %d", &its_parent) == 1 &&
+          its_parent == parent)
+        found.push_back(std::stoi(entry.path().filename().string()));
+    }
+    return found;
+  }
+
+  const std::string folder_ = scratch("fake-hosts");
+  const std::string path_ = std::getenv("PATH");
+};
+
+TEST_P(JobFaults, a_job_that_lost_a_host_goes_on_without_it_with_the_same_bits) {
+  const FakeHosts hosts;
+  const std::string folder = scratch("lost-host");
+  launch_options_ = {"--hostfile", hosts.hostfile()};
+  start_run(
+      "fish --fish 200 --policy k2m2d1 --ticks 400 --paced --ns-per-fish 100000 "
+      "--checkpoint-every 20 --checkpoint " +
+          folder,
+      "1", 2);
+  for (const Nanos begin = steady_now();
+       n_manifests(folder) < 2 && steady_now() - begin < kPatience;) {
+    nap(10 * kMillisecond);
+  }
+  hosts.lose("here-b");
+  EXPECT_EQ(end().first, 0) << output();
+  EXPECT_NE(output().find("rubato: no answer from here-b; going on without, with 1 node\n"),
+            std::string::npos)
+      << output();
+  EXPECT_NE(output().find(", from tick "), std::string::npos) << output();
+  const Answer alone = call({"run", "fish", "--fish", "200", "--ticks", "400"});
+  EXPECT_EQ(checksum_in(output()), checksum_in(alone.out));
   std::filesystem::remove_all(folder);
 }
 

@@ -1,5 +1,6 @@
 // rubato launch: a job of several nodes under Open MPI or MPICH.
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <ostream>
@@ -9,6 +10,7 @@
 #include "rubato/base/shell.hpp"
 #include "rubato/tools/commands.hpp"
 #include "rubato/tools/launch/guard.hpp"
+#include "rubato/tools/launch/hosts.hpp"
 #include "rubato/tools/launch/mpirun.hpp"
 #include "rubato/tools/launch/supervise.hpp"
 #include "rubato/tools/process.hpp"
@@ -53,6 +55,50 @@ std::string launch_words(const LaunchOptions& options) {
   return words + " -- ";
 }
 
+// The machines of a job that starts again: those that ssh reached when it began, and does not reach any more,
+// are left out. Of one that ssh does not reach at the beginning (there are other ways to start a node) nothing
+// is known.
+class Machines {
+ public:
+  Machines(const JobPlan& plan, bool starts_again) : hosts_(plan.hosts), n_nodes_(plan.n_nodes) {
+    if (starts_again && hosts_.size() > 1) answered_ = hosts_that_answer(hosts_);
+  }
+
+  // For the next start. Where nobody is left all are tried.
+  void leave_out_lost(JobPlan& plan, std::ostream& err) const {
+    if (answered_.empty()) return;
+    const std::vector<bool> answer = hosts_that_answer(hosts_);
+    std::vector<Host> left;
+    std::string lost;
+    std::uint64_t n_slots = 0;
+    std::uint64_t n_slots_left = 0;
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      n_slots += hosts_[i].n_slots;
+      if (answered_[i] && !answer[i]) {
+        lost += (lost.empty() ? "" : ", ") + hosts_[i].name;
+        continue;
+      }
+      left.push_back(hosts_[i]);
+      n_slots_left += hosts_[i].n_slots;
+    }
+    plan.hosts = left.empty() ? hosts_ : left;
+    plan.n_nodes = left.empty() ? n_nodes_ : nodes_for(n_nodes_, n_slots, n_slots_left);
+    if (lost.empty()) return;
+    err << "rubato: no answer from " << lost;
+    if (left.empty()) {
+      err << ", which are all hosts; trying them" << std::endl;
+    } else {
+      err << "; going on without, with " << plan.n_nodes << (plan.n_nodes == 1 ? " node" : " nodes")
+          << std::endl;
+    }
+  }
+
+ private:
+  const std::vector<Host> hosts_;
+  const std::uint32_t n_nodes_;
+  std::vector<bool> answered_;
+};
+
 // A lost node ends the job; then it starts again, unless it was told to end, and goes on from the last
 // checkpoint that it has written (run/resume.hpp), or from the beginning if there is none.
 ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
@@ -64,12 +110,15 @@ ExitCode supervise_with_restarts(const LaunchOptions& options, JobPlan plan,
   // All starts are recorded in one folder, and know each other's checkpoints by it.
   if (options.n_restarts > 0) set_for_nodes(kRunIdVariable, new_run_id());
   const std::string words = launch_words(options);
+  const HeldSignals held;
+  const Machines machines(plan, options.n_restarts > 0);
   for (std::uint32_t i = 1;; ++i) {
     const JobEnd end = supervise(mpirun_words(plan), words, i <= options.n_restarts);
     if (!end.lost_a_node() || end.told_to_end || i > options.n_restarts)
       return static_cast<ExitCode>(end.result());
     context.err << "rubato: " << end.error << "; starting the job again, " << i << " of "
                 << options.n_restarts << " times" << std::endl;
+    machines.leave_out_lost(plan, context.err);
     if (i == 1) set_for_nodes(kRestartVariable, "1");
   }
 }
@@ -112,9 +161,10 @@ void add_launch(CommandLine& line) {
       ->check(CLI::Range(1U, 1'000'000U));
   app.add_option("--hostfile", options->hostfile, "Machines to run on; default: this one");
   app.add_option("--mpi", options->mpi, "openmpi or mpich; default: the one that is installed");
-  app.add_option("--restarts", options->n_restarts,
-                 "When a node is lost, start the job again, so often at most; a run with "
-                 "--checkpoint goes on from its last one")
+  app.add_option(
+         "--restarts", options->n_restarts,
+         "When a node is lost, start the job again, so often at most, without hosts that ssh does "
+         "not reach any more; a run with --checkpoint goes on from its last one")
       ->check(CLI::Range(0U, 1'000'000U));
   app.add_flag("--dry-run", options->dry_run, "Print the launcher's command instead of running it");
 }

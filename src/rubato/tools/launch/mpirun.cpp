@@ -1,19 +1,8 @@
 #include "rubato/tools/launch/mpirun.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <optional>
-#include <sstream>
-
-#include <fmt/format.h>
-#include <netdb.h>
 #include <unistd.h>
 
 #include "rubato/base/error.hpp"
-#include "rubato/base/time.hpp"
 #include "rubato/tools/process.hpp"
 
 namespace rubato::tools {
@@ -51,90 +40,6 @@ std::string host_list(const std::vector<Host>& hosts) {
     list += std::to_string(host.n_slots);
   }
   return list;
-}
-
-std::optional<std::uint32_t> positive_number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value == 0) return std::nullopt;
-  return value;
-}
-
-Host parse_host(std::string first, const std::string& second) {
-  std::string slots = "1";
-  const std::size_t colon = first.find(':');
-  if (colon != std::string::npos) {
-    slots = first.substr(colon + 1);
-    first.resize(colon);
-  }
-  if (!second.empty()) {
-    if (second.rfind("slots=", 0) != 0) {
-      throw Error("expected slots=N behind the host, found \"" + second + "\"");
-    }
-    slots = second.substr(6);
-  }
-  const auto n_slots = positive_number(slots);
-  if (!n_slots) throw Error("expected a positive number of slots, found \"" + slots + "\"");
-  return {.name = std::move(first), .n_slots = *n_slots};
-}
-
-// Names of hosts on their way to addresses, all at once; what has no answer in time is cancelled.
-class Lookup {
- public:
-  explicit Lookup(const std::vector<std::string>& names) : requests_(names.size()) {
-    std::vector<gaicb*> list;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      requests_[i].ar_name = names[i].c_str();
-      list.push_back(&requests_[i]);
-    }
-    if (list.empty()) return;
-    const int size = static_cast<int>(list.size());
-    if (getaddrinfo_a(GAI_NOWAIT, list.data(), size, nullptr) != 0) return;
-    const Nanos begin = steady_now();
-    while (any_waits() && steady_now() - begin < kLookupMost) {
-      const timespec nap = {.tv_sec = 0, .tv_nsec = 100 * kMillisecond};
-      gai_suspend(list.data(), size, &nap);
-    }
-  }
-  Lookup(const Lookup&) = delete;
-  Lookup& operator=(const Lookup&) = delete;
-  ~Lookup() {
-    for (gaicb& request : requests_) {
-      // One that cannot be cancelled goes on to write to its request.
-      while (gai_cancel(&request) == EAI_NOTCANCELED && gai_error(&request) == EAI_INPROGRESS) {
-        const gaicb* one = &request;
-        gai_suspend(&one, 1, nullptr);
-      }
-      if (request.ar_result != nullptr) freeaddrinfo(request.ar_result);
-    }
-  }
-
-  // Why a name has no address, or "".
-  [[nodiscard]] std::string failure(std::size_t i) {
-    const int code = gai_error(&requests_[i]);
-    if (code == 0) return "";
-    return code == EAI_INPROGRESS
-               ? "no answer within " + std::to_string(kLookupMost / kSecond) + " s"
-               : gai_strerror(code);
-  }
-
- private:
-  static constexpr Nanos kLookupMost = 4 * kSecond;
-
-  [[nodiscard]] bool any_waits() {
-    return std::ranges::any_of(requests_, [](gaicb& r) { return gai_error(&r) == EAI_INPROGRESS; });
-  }
-
-  std::vector<gaicb> requests_;
-};
-
-// The name that ssh's configuration has for a host, which may be an alias.
-std::string name_for_ssh(const std::string& name) {
-  std::istringstream lines(name.starts_with("-") ? "" : output_of({"ssh", "-G", name}));
-  for (std::string key, value; lines >> key && std::getline(lines >> std::ws, value);) {
-    if (key == "hostname") return value;
-  }
-  return name;
 }
 
 std::vector<std::string> open_mpi_words(const JobPlan& plan) {
@@ -187,55 +92,6 @@ void choose_mpi(std::string_view name, JobPlan& plan) {
                 ExitCode::usage);
   }
   throw Error("no MPI found: apt install " + packages, ExitCode::failed);
-}
-
-std::vector<Host> read_hostfile(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    throw Error("cannot read the hostfile " + path + ": Is a directory");
-  }
-  std::ifstream file(path);
-  if (!file) throw Error("cannot read the hostfile " + path);
-  std::vector<Host> hosts;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    std::string name;
-    std::string slots;
-    std::string rest;
-    if (!(words >> name)) continue;
-    words >> slots >> rest;
-    const std::string place = path + ":" + std::to_string(number);
-    if (!rest.empty()) {
-      throw Error(fmt::format("{}: expected HOST [slots=N], found \"{}\"", place, line));
-    }
-    try {
-      Host host = parse_host(name, slots);
-      host.place = place;
-      const auto old = std::find_if(hosts.begin(), hosts.end(),
-                                    [&](const Host& other) { return other.name == host.name; });
-      old == hosts.end() ? hosts.push_back(host) : void(old->n_slots += host.n_slots);
-    } catch (const Error& error) {
-      throw error.in(place);
-    }
-  }
-  if (hosts.empty()) throw Error(path + ": expected a line HOST [slots=N], found none");
-  return hosts;
-}
-
-void check_hosts(const std::vector<Host>& hosts) {
-  std::vector<std::string> names;
-  names.reserve(hosts.size());
-  for (const Host& host : hosts)
-    names.push_back(host.name);
-  Lookup lookup(names);
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    const std::string why = lookup.failure(i);
-    if (why.empty()) continue;
-    const std::vector<std::string> alias{name_for_ssh(names[i])};
-    if (alias[0] != names[i] && Lookup(alias).failure(0).empty()) continue;
-    throw Error(hosts[i].place + ": cannot find the host " + names[i] + ": " + why);
-  }
 }
 
 std::vector<std::string> mpirun_words(const JobPlan& plan) {

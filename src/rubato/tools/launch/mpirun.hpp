@@ -7,15 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "rubato/tools/launch/hosts.hpp"
+
 namespace rubato::tools {
 
 enum class MpiKind { open_mpi, mpich };
-
-struct Host {
-  std::string name;
-  std::uint32_t n_slots = 1;
-  std::string place = "";  // "FILE:LINE" of a hostfile
-};
 
 struct JobPlan {
   MpiKind mpi = MpiKind::open_mpi;
@@ -30,15 +26,6 @@ struct JobPlan {
 // Error naming the packages if it is not installed, or the nearest name if there is no such MPI.
 // Fills in mpi and launcher.
 void choose_mpi(std::string_view name, JobPlan& plan);
-
-// The hosts of a hostfile: one a line, `NAME [slots=N]` or `NAME:N`, "#" starts a comment. A name
-// that comes again adds slots. Throws Error with file and line; an empty file is an error.
-[[nodiscard]] std::vector<Host> read_hostfile(const std::string& path);
-
-// Throws Error with file and line for the first host whose name neither the resolver nor ssh's
-// configuration knows: a launcher would wait for it without a word. Blocks for some seconds at
-// most.
-void check_hosts(const std::vector<Host>& hosts);
 
 // All words of the call, the launcher first.
 [[nodiscard]] std::vector<std::string> mpirun_words(const JobPlan& plan);

@@ -74,14 +74,18 @@ struct Stream {
   }
 };
 
+sigset_t heeded_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1})
+    sigaddset(&set, signal);
+  return set;
+}
+
 class Supervisor {
  public:
   explicit Supervisor(const std::vector<std::string>& words) {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1})
-      sigaddset(&set, signal);
-    sigprocmask(SIG_BLOCK, &set, &old_);
+    const sigset_t set = heeded_signals();
     signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     int out[2];
     int err[2];
@@ -98,7 +102,7 @@ class Supervisor {
       if (is_terminal(STDIN_FILENO)) dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
       dup2(out[1], STDOUT_FILENO);
       dup2(err[1], STDERR_FILENO);
-      sigprocmask(SIG_SETMASK, &old_, nullptr);
+      sigprocmask(SIG_UNBLOCK, &set, nullptr);
       execute(words);
       _exit(127);
     }
@@ -109,10 +113,7 @@ class Supervisor {
   }
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
-  ~Supervisor() {
-    close(signals_);
-    sigprocmask(SIG_SETMASK, &old_, nullptr);
-  }
+  ~Supervisor() { close(signals_); }
 
   // The launcher's exit code. Nothing of the job is alive on this machine when it returns, and what
   // killed nodes have left half written is gone.
@@ -297,7 +298,7 @@ class Supervisor {
   }
 
   pid_t child_ = -1;
-  sigset_t old_{};  // the mask before
+  const HeldSignals held_;
   int signals_ = -1;
   bool asked_to_save_ = false;
   bool has_passed_ask_ = false;
@@ -363,6 +364,15 @@ void say_how_to_go_on(const Supervisor& supervisor, const std::string& launch) {
 }
 
 }  // namespace
+
+HeldSignals::HeldSignals() {
+  const sigset_t set = heeded_signals();
+  sigprocmask(SIG_BLOCK, &set, &old_);
+}
+
+HeldSignals::~HeldSignals() {
+  sigprocmask(SIG_SETMASK, &old_, nullptr);
+}
 
 JobEnd supervise(const std::vector<std::string>& words, const std::string& launch,
                  bool starts_again) {

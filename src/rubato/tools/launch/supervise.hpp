@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <signal.h>
+
 #include "rubato/base/error.hpp"
 
 namespace rubato::tools {
@@ -23,6 +25,19 @@ struct JobEnd {
     if (!error.empty()) throw Error(error, static_cast<ExitCode>(code));
     return code;
   }
+};
+
+// While one lives, the signals that a job's launcher heeds (SIGINT, SIGTERM, SIGHUP, SIGUSR1; SIGCHLD) wait for the
+// next supervise(): between two starts of a job none is lost, and none ends this process.
+class HeldSignals {
+ public:
+  HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~HeldSignals();
+
+ private:
+  sigset_t old_{};  // the mask before
 };
 
 // Starts `words`, passes on what it writes, and waits. Blocks. Throws Error if it cannot be started.
