@@ -66,9 +66,13 @@ class HeatApp final : public tick::App {
     p.add("test-lag", options_.test_lag, "ticks from a test to the end that it decides");
     p.add("ns-per-cell", cost_.ns_per_cell, "nanoseconds a cell and tick in virtual time");
     p.are_files({"conductivity", "walls", "sources", "start-file"});
-    p.may_change({"edge", "tolerance", "test-interval", "test-lag"});
+    // Not sources: cells that become one, or are none any more, have a temperature in the checkpoint.
+    p.may_change({"edge", "tolerance", "conductivity", "walls", "conductivity-high", "edges",
+                  "time-step", "test-interval", "test-lag"});
     p.same_bits({"parts-x", "parts-y", "ns-per-cell"});
   }
+
+  void begin_branch(tick::Tick /*begin*/) override { options_.is_branch = true; }
 
   [[nodiscard]] std::unique_ptr<tick::Problem> build() override {
     options_.width = width_.value_or(HeatOptions{}.width);

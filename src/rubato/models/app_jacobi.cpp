@@ -46,7 +46,7 @@ class JacobiApp final : public tick::App {
     p.add("ns-per-entry", cost_.ns_per_edge, "nanoseconds an entry and tick in virtual time");
     p.are_files({"input"});
     p.are_files({"b"}, {"ones", "random"});
-    p.may_change({"tolerance", "norm", "test-interval", "test-lag"});
+    p.may_change({"b", "tolerance", "norm", "test-interval", "test-lag"});
     p.same_bits({"ns-per-row", "ns-per-entry"});
     p.unread(
         {"rows", "degree", "far", "dominance"}, [this] { return !input_.empty(); },

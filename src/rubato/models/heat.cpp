@@ -18,6 +18,7 @@ HeatRange made_up_range(const HeatOptions& options) {
 
 tick::PictureStyle UniformHeat::picture_style() const {
   tick::PictureStyle style;
+  if (o_.is_branch) return style;
   const std::optional<HeatRange> start = start_ ? start_->bounds() : made_up_range(o_);
   if (!start) return style;
   const HeatRange all = start->with(o_.edge);

@@ -41,6 +41,8 @@ struct HeatOptions {
   double tolerance = 0;  // > 0: ends when no cell changes by more in a tick
   tick::Tick test_interval = 50;
   tick::Tick test_lag = 50;
+  // It began with the state of a run of other options: these tell no bounds of its temperatures.
+  bool is_branch = false;
   // Boxes along x and y, one a node; 0: chosen. Stands here since g++ 12 at -O3 fills it with the
   // width where it follows the height.
   tick::Index<2> parts{};
@@ -70,7 +72,7 @@ class UniformHeat {
   }
   [[nodiscard]] double outside(int /*field*/) const { return o_.edge; }
   [[nodiscard]] std::vector<std::string> field_names() const { return {kHeatField}; }
-  // Without bounds if the start is a table: only a pass over it would tell them.
+  // Without bounds if the start is a table, which only a pass over it would tell, or another run's state.
   [[nodiscard]] tick::PictureStyle picture_style() const;
   // A warm disc in the middle and a rough surface, so that every cell matters; or what the file
   // says.

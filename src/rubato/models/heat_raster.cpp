@@ -129,6 +129,7 @@ tick::PictureStyle RasterHeat::picture_style() const {
   tick::PictureStyle style;
   style.kinds = {{"wall", {"", {128, 128, 128}, io::Mark::fill}},
                  {"source", {"source: held at its temperature", {255, 255, 255}, io::Mark::hatch}}};
+  if (o_.common.is_branch) return style;
   std::optional<HeatRange> all = material_->range(o_.common.start);
   if (all && o_.edge == HeatEdge::held) all = all->with(o_.common.edge);
   if (!all) return style;

@@ -273,6 +273,13 @@ TEST_F(HeatFiles, pictures_of_a_run_share_the_range_of_their_colors_if_it_is_kno
   options.common.edge = 0;
   EXPECT_EQ(UniformHeat(options.common).picture_style().low, -4);
   EXPECT_EQ(UniformHeat(options.common).picture_style().high, 97);
+  // What another run has left may be hotter than all that these options say.
+  options.common.is_branch = true;
+  EXPECT_FALSE(UniformHeat(options.common).picture_style().low);
+  EXPECT_FALSE(UniformHeat(options.common).picture_style().high);
+  files = {};
+  files.walls = pgm("walls.pgm", 3, {9, 0, 9}, 9);
+  EXPECT_EQ(bounds(), Bounds());
 }
 
 // Through the files of a run: what people see.

@@ -59,16 +59,22 @@ std::string take_parameter(const CheckpointParameter& saved, ChosenModel& model)
   const bool is_file = saved.file_hash != 0 && known->is_file;
   if (is_file ? hash_of(*known, text) == saved.file_hash : known->is_same(text, saved.text))
     return "";
+  // A file that was edited since, and nobody has said that the run is to be another one.
+  if (text == saved.text) {
+    throw Error("--" + saved.name + ": expected the file " + text +
+                    " as it was for the checkpoint, found another; " +
+                    (known->may_change ? "for a branch with what it has now, give it another name"
+                                       : "this cannot change in a run that goes on, " +
+                                             changeable(model.parameters())),
+                ExitCode::usage);
+  }
   if (known->may_change) {
     return known->same_bits ? "" : " --" + saved.name + " " + text + " in place of " + saved.text;
   }
-  const bool same_name = text == saved.text;
-  throw Error(
-      "--" + saved.name + ": expected " +
-          (same_name ? "the file " + text + " as it was for the checkpoint, found another"
-                     : "\"" + saved.text + "\" as the checkpoint has it, found \"" + text + "\"") +
-          "; this cannot change in a run that goes on, " + changeable(model.parameters()),
-      ExitCode::usage);
+  throw Error("--" + saved.name + ": expected \"" + saved.text +
+                  "\" as the checkpoint has it, found \"" + text +
+                  "\"; this cannot change in a run that goes on, " + changeable(model.parameters()),
+              ExitCode::usage);
 }
 
 // A longer run would have made stop tests that the saved one had no use for.

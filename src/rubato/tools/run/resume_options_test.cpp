@@ -4,31 +4,12 @@
 #include <filesystem>
 
 #include "rubato/tick/checkpoint/manifest.hpp"
-#include "rubato/tools/run/program_test.hpp"
+#include "rubato/tools/run/resume_test.hpp"
 
 namespace rubato::tools {
 namespace {
 
-namespace fs = std::filesystem;
-
-class ResumeOptions : public ::testing::Test {
- protected:
-  void SetUp() override { fs::remove_all(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  static Answer run(const std::vector<std::string>& words,
-                    const std::vector<std::string>& more = {}) {
-    return call(with(with({"run"}, words), more));
-  }
-  // What a run's last line says, or everything if it has failed.
-  static std::string checksum_of(const Answer& answer) {
-    const std::size_t at = answer.out.rfind("checksum ");
-    if (answer.code != 0 || at == std::string::npos) return answer.out + answer.err;
-    return answer.out.substr(at);
-  }
-
-  const std::string folder_ = scratch("resumed");
-};
+class ResumeOptions : public Resume {};
 
 // What another program or machine has written: another version of the model is refused, another build
 // and another kind of processor are told, since their bits may be others.

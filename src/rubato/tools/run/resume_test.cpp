@@ -11,55 +11,10 @@
 
 #include "rubato/base/time.hpp"
 #include "rubato/tick/checkpoint/folder.hpp"
-#include "rubato/tools/run/program_test.hpp"
+#include "rubato/tools/run/resume_test.hpp"
 
 namespace rubato::tools {
 namespace {
-
-namespace fs = std::filesystem;
-
-class Resume : public ::testing::Test {
- protected:
-  void SetUp() override { fs::remove_all(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  // What a run's last line says, or everything if it has failed.
-  static std::string checksum_of(const Answer& answer) {
-    const std::size_t at = answer.out.rfind("checksum ");
-    if (answer.code != 0 || at == std::string::npos) return answer.out + answer.err;
-    return answer.out.substr(at);
-  }
-  static Answer run(std::vector<std::string> words, const std::vector<std::string>& more = {}) {
-    words.insert(words.begin(), "run");
-    words.insert(words.end(), more.begin(), more.end());
-    return call(words);
-  }
-  static void expect_refused(const std::vector<std::string>& words, int code,
-                             const std::string& said) {
-    const Answer answer = run(words);
-    EXPECT_EQ(answer.code, code) << answer.err;
-    EXPECT_NE(answer.err.find(said), std::string::npos) << answer.err;
-  }
-
-  // The folder has checkpoints of ticks 10 and 20, nothing else, and the run goes on from it.
-  void expect_whole_at_20(const std::vector<std::string>& words) const {
-    std::set<std::string> names;
-    for (const auto& entry : fs::recursive_directory_iterator(folder_))
-      names.insert(fs::relative(entry.path(), folder_).string());
-    EXPECT_EQ(names, (std::set<std::string>{"tick-00000010", "tick-00000010/part-00000",
-                                            "tick-00000010/manifest", "tick-00000020",
-                                            "tick-00000020/part-00000", "tick-00000020/manifest"}));
-    EXPECT_EQ(checksum_of(run({words.front(), "--resume", folder_, "--ticks", "50"})),
-              checksum_of(run(words, {"--ticks", "50"})));
-  }
-  static std::string content(const std::string& path) {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    return text.str();
-  }
-
-  const std::string folder_ = scratch("checkpoints");
-};
 
 // Small instances, with what their worlds depend on set.
 const std::vector<std::vector<std::string>>& small_runs() {
@@ -347,26 +302,6 @@ TEST_F(Resume, what_does_not_fit_is_refused_by_name) {
   EXPECT_EQ(run({"heat", "--resume", folder_ + "/tick-00000015"}).code, 0);
 }
 
-TEST_F(Resume, a_branch_has_other_parameters_where_these_may_change) {
-  ASSERT_EQ(run({"heat", "--width", "40", "--height", "30", "--edge", "20", "--ticks", "20",
-                 "--checkpoint-every", "10", "--checkpoint", folder_})
-                .code,
-            0);
-  const std::string from = folder_ + "/tick-00000010";
-  const std::string same = checksum_of(run({"heat", "--resume", from}));
-  const std::string warm = checksum_of(run({"heat", "--resume", from, "--edge", "30"}));
-  EXPECT_NE(warm, same);
-  EXPECT_EQ(checksum_of(run({"heat", "--resume", from, "--edge", "30", "--simulate", "5"})), warm);
-  // Its checkpoints would take the place of those that it began with.
-  expect_refused(
-      {"heat", "--resume", folder_, "--edge", "30", "--checkpoint-every", "5", "--ticks", "30"}, 2,
-      "--checkpoint: expected a folder for the checkpoints of this branch");
-  EXPECT_EQ(checksum_of(run({"heat", "--resume", from, "--edge", "30", "--checkpoint-every", "5",
-                             "--checkpoint", folder_ + "/branch"})),
-            warm);
-  EXPECT_EQ(checksum_of(run({"heat", "--resume", from})), same);
-}
-
 TEST_F(Resume, what_places_work_keeps_the_decision_to_stop) {
   ASSERT_EQ(run({"heat", "--width",      "40",   "--height",   "30",   "--edge",
                  "20",   "--tolerance",  "0.05", "--ticks",    "5000", "--parts-x",
@@ -392,42 +327,6 @@ TEST_F(Resume, what_places_work_keeps_the_decision_to_stop) {
 TEST_F(Resume, an_empty_name_is_no_run_from_the_beginning) {
   expect_refused({"heat", "--resume", ""}, 2, "--resume: expected a name");
   expect_refused({"heat", "--checkpoint", ""}, 2, "--checkpoint: expected a name");
-}
-
-TEST_F(Resume, a_branch_of_jacobi_has_another_tolerance_and_norm) {
-  ASSERT_EQ(run({"jacobi", "--rows", "500", "--tolerance", "0", "--ticks", "60",
-                 "--checkpoint-every", "10", "--checkpoint", folder_})
-                .code,
-            0);
-  const std::vector<std::string> from = {"jacobi", "--resume", folder_ + "/tick-00000050"};
-  const std::vector<std::string> stops = {"--tolerance",     "1e-2", "--norm",     "max",
-                                          "--test-interval", "1",    "--test-lag", "2"};
-  const Answer here = run(from, stops);
-  ASSERT_EQ(here.code, 0) << here.err;
-  EXPECT_NE(here.err.find("stop condition: reached"), std::string::npos) << here.err;
-  EXPECT_NE(checksum_of(here), checksum_of(run(from)));
-  EXPECT_EQ(checksum_of(run(from, with(stops, {"--simulate", "5"}))), checksum_of(here));
-  expect_refused(with(from, {"--dominance", "3"}), 2, "--dominance: expected");
-}
-
-TEST_F(Resume, a_branch_of_nbody_has_another_force) {
-  ASSERT_EQ(run({"nbody", "--bodies", "400", "--ticks", "20", "--checkpoint-every", "10",
-                 "--checkpoint", folder_})
-                .code,
-            0);
-  const std::vector<std::string> from = {"nbody", "--resume", folder_ + "/tick-00000010"};
-  const std::string same = checksum_of(run(from));
-  // How the world is cut, and what a body costs, is no matter of the state.
-  EXPECT_EQ(checksum_of(run(from, {"--partition", "quadtree", "--ns-per-pair", "7"})), same);
-  for (const char* name : {"--gravity", "--softening"}) {
-    const std::vector<std::string> other = with(from, {name, "0.5"});
-    const std::string here = checksum_of(run(other));
-    EXPECT_TRUE(here.starts_with("checksum ")) << here;
-    EXPECT_NE(here, same) << name;
-    EXPECT_EQ(checksum_of(run(other, {"--simulate", "5"})), here) << name;
-  }
-  // Velocities are half a tick old.
-  expect_refused(with(from, {"--dt", "0.02"}), 2, "--dt: expected");
 }
 
 // The model takes longer to build than the signal to come.
