@@ -116,10 +116,8 @@ class Forecast::Run {
       const bool sizes = all_.shapes_[link.to].layers > 0;
       if (sizes && sum_of_layers(*link.shape, policy.replica_layers + 1) == 0) continue;
       nodes_[link.to].in.push_back(ways_.size());
-      // Where parts cost what they hold, that is what their own nodes have measured.
-      const NodeId like = all_.shapes_[link.to].is_uneven ? link.from : link.to;
       ways_.push_back({.link = &link,
-                       .of_size = nodes_[like].of_size * all_.replica_cost_,
+                       .of_size = replica_of_size(link) * all_.replica_cost_,
                        .layers = {0.0},
                        .arrivals = {0.0}});
       for (const double layer : link.shape->layers)
@@ -176,6 +174,14 @@ class Forecast::Run {
     std::vector<std::size_t> with{};  // ways by which the source is kept waiting, too
   };
   static constexpr std::size_t kNone = SIZE_MAX;
+
+  // ns of a unit of size of a link's layers. Where parts cost what they hold, that is what their own nodes have
+  // measured: work that is shared anew lies as densely as before.
+  [[nodiscard]] double replica_of_size(const Link& link) const {
+    const NodeShape& from = all_.shapes_[link.from];
+    if (!from.is_uneven) return nodes_[link.to].of_size;
+    return from.size > 0 ? all_.loads_[link.from].step / from.size : 0;
+  }
 
   void set_message_times() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {

@@ -1,6 +1,7 @@
 #pragma once
 // The NodeShape of a node of a model that has sizes.
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <utility>
@@ -67,6 +68,7 @@ void find_common_sides(const M& model, const Cut<typename M::Query>& cut, NodeId
 
 // Layers of replicas that are larger than this times the own query are not looked at. Not to spare memory:
 // so many are worth their time only where a tick takes a small part of a late message, and is of little.
+// Where sizes are uneven it is the mean part's, if that is larger: a part in a crowd is small.
 inline constexpr double kMostOutside = 32;
 
 // Of node `self`, for at most so many replica layers and ticks ahead.
@@ -90,6 +92,13 @@ requires Model<M> && HasSize<M>
   std::vector<bool> sends(cut.n_nodes());
   Query outer = own;
   const bool has_layers = tells_layers(model, own);
+  double part = shape.size;
+  if constexpr (HasUnevenSize<M>) {
+    double all = 0;
+    for (const Query& query : cut.queries)
+      all += model.size(query);
+    part = std::max(part, all / static_cast<double>(cut.n_nodes()));
+  }
   double outside = 0;
   bool grows = true;
   for (int layer = 1; layer <= layers_most + 1 && grows; ++layer) {
@@ -106,7 +115,7 @@ requires Model<M> && HasSize<M>
       outside += size;
     }
     shape.layers = layer - 1;
-    if (!has_layers || outside > kMostOutside * shape.size) break;
+    if (!has_layers || outside > kMostOutside * part) break;
     // All that can be reached: further layers add nothing.
     grows = layer == 1 || outside > before;
     if (!grows) shape.layers = layers_most;

@@ -31,6 +31,8 @@ constexpr double kReplicaCost = 1.4;
 // And at least so much of replicas in a tick, over own work, tells what they cost.
 constexpr double kEnoughReplicas = 0.05;
 constexpr double kReplicaCostMost = 4;  // times as much as was thought before
+// Sharing anew that has not kept what it promised: half of that is forgotten in so many epochs without it.
+constexpr double kForgotten = 128;
 // Of a forecast's step, as it is measured; ns.
 constexpr double kStepCost = 20;
 // Of a run's time, what forecasts may take.
@@ -119,7 +121,7 @@ std::optional<Forecast> Tuner::first_cut(const ForecastInput& now) const {
   return Forecast(input);
 }
 
-void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& first,
+void Tuner::forecast(Tick epoch, const Forecast& forecast, const std::optional<Forecast>& first,
                      std::span<const NodeReport> reports) {
   const auto of = [&](const Candidate& candidate) -> const Forecast& {
     return first && !candidate.balanced ? *first : forecast;
@@ -137,12 +139,24 @@ void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& fi
         of(candidate).tick_time(candidate.policy, candidate.balanced && evens, kFirstLook);
     if (least == 0 || candidate.forecast < least) least = candidate.forecast;
   }
+  // Of two that differ in sharing alone both are looked at, or none: a few ticks have few late messages.
+  const std::size_t n = options_.candidates.size();
+  const auto hopes = [&](std::size_t i) {
+    const double found = candidates_[i].forecast;
+    return found > 0 && (found < kHopeless * least || i == current_);
+  };
+  std::vector<std::size_t> closer;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    Candidate& candidate = candidates_[i];
-    const bool hopes = candidate.forecast > 0 && candidate.forecast < kHopeless * least;
-    if (hopes || (i == current_ && candidate.forecast > 0))
-      candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced && evens);
+    const std::size_t partner = i < n ? i + n : i - n;
+    const bool has_partner = partner < candidates_.size();
+    if (candidates_[i].forecast > 0 && (hopes(i) || (has_partner && hopes(partner))))
+      closer.push_back(i);
   }
+  for (const std::size_t i : closer) {
+    Candidate& candidate = candidates_[i];
+    candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced && evens);
+  }
+  learn_sharing(epoch);
   learn(candidates_[current_], reports);
   for (Candidate& candidate : candidates_)
     candidate.expected = candidate.forecast * correction_of(candidate);
@@ -151,6 +165,32 @@ void Tuner::forecast(const Forecast& forecast, const std::optional<Forecast>& fi
   if (now.forecast > 0) return;
   for (const NodeReport& report : reports)
     now.expected += report.tick_time / static_cast<double>(reports.size());
+}
+
+// How much of what a forecast promises of sharing anew has come of it, by forecasts of the cut that it led to
+// and of the first one. It hopes for even parts with as short borders as before: crowds in small parts have
+// longer ones, and what moves by itself does not stay even.
+void Tuner::learn_sharing(Tick epoch) {
+  const std::size_t n = options_.candidates.size();
+  if (!options_.balances) return;
+  if (!balanced()) {
+    const double epochs = static_cast<double>(epoch - std::exchange(worse_at_, epoch)) /
+                          static_cast<double>(options_.every);
+    worse_ = 1 + (worse_ - 1) * std::exp2(-epochs / kForgotten);
+    for (std::size_t i = n; i < 2 * n; ++i) {
+      Candidate& shared = candidates_[i];
+      const double now = candidates_[i - n].forecast;
+      shared.promise = now > 0 ? shared.forecast / now : 0;
+      shared.forecast *= worse_;
+    }
+    return;
+  }
+  worse_at_ = epoch;
+  const Candidate& shared = candidates_[current_];
+  const Candidate& first = candidates_[current_ - n];
+  if (shared.promise == 0 || shared.forecast == 0 || first.forecast == 0) return;
+  const double worse = shared.forecast / first.forecast / shared.promise;
+  worse_ = std::max({1.0, worse, (worse_ + worse) / 2});
 }
 
 // Of the candidate that ran, from what was measured of it.
@@ -221,7 +261,7 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports) {
   learn_replica_cost(made, reports);
   input.replica_cost = replica_cost_;
   const std::optional<Forecast> first = first_cut(input);
-  forecast(made, first, reports);
+  forecast(epoch, made, first, reports);
   if (!balanced()) {
     first_policy_ = input.policy;
     first_loads_ = input.loads;

@@ -90,12 +90,16 @@ class Tuner {
     double ticks = 0;
     double forecast = 0;  // latest, ns a tick; 0: it cannot be
     double expected = 0;  // corrected
+    // Of a balanced one: the share of a tick that sharing anew was to leave of it, when it was forecast last
+    // without; 0: nothing is known.
+    double promise = 0;
   };
   [[nodiscard]] double correction_of(const Candidate& candidate) const noexcept;
   [[nodiscard]] std::optional<Forecast> first_cut(const ForecastInput& now) const;
-  void forecast(const Forecast& forecast, const std::optional<Forecast>& first,
+  void forecast(Tick epoch, const Forecast& forecast, const std::optional<Forecast>& first,
                 std::span<const NodeReport> reports);
   static void learn(Candidate& now, std::span<const NodeReport> reports);
+  void learn_sharing(Tick epoch);
   void learn_replica_cost(Forecast& forecast, std::span<const NodeReport> reports);
   [[nodiscard]] std::size_t best() const;
   void note_choice(Tick epoch, const Forecast& forecast, std::size_t before);
@@ -110,6 +114,8 @@ class Tuner {
   std::vector<Choice> choices_;
   Nanos cost_ = 0;
   double replica_cost_ = 0;  // ForecastInput; 0: nothing is known
+  double worse_ = 1;   // what sharing anew has left of a tick over what it was to leave; at least 1
+  Tick worse_at_ = 0;  // the epoch for which that holds
   // As they were measured last before work was shared anew: where a candidate without that would go
   // back to.
   Policy first_policy_;

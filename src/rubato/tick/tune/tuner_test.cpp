@@ -3,6 +3,7 @@
 #include "rubato/tick/tune/tuner.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -247,6 +248,51 @@ TEST(Tuner, balancing_that_gains_nothing_is_given_up) {
     balanced = tuner.decide(epoch, std::move(reports)).balanced;
   }
   EXPECT_FALSE(balanced);
+}
+
+// Work that moves by itself: sharing it anew leaves it as uneven as it was, and costs. Each node is the slow one
+// by turns.
+TEST(Tuner, sharing_that_does_not_keep_what_it_promised_is_seldom_tried_again) {
+  for (const double slow : {3.0, 5.0, 20.0}) {
+    Tuner tuner({{Policy{}}, true, 50});
+    constexpr Tick kTicks = 20'000;
+    int n_tries = 0;
+    bool balanced = false;
+    for (Tick epoch = 50; epoch <= kTicks; epoch += 50) {
+      if (!tuner.forecasts_at(epoch)) continue;
+      std::vector<double> steps(kNodes, 1e6);
+      steps[static_cast<std::size_t>(epoch / 50) % kNodes] = slow * 1e6;
+      auto reports = reports_of(steps);
+      for (NodeReport& report : reports)
+        report.tick_time = (balanced ? 1.2 : 1) * slow * 1e6;
+      const bool before = std::exchange(balanced, tuner.decide(epoch, std::move(reports)).balanced);
+      n_tries += balanced && !before ? 1 : 0;
+    }
+    EXPECT_GE(n_tries, 1);
+    EXPECT_LE(n_tries, kTicks / 800) << slow;
+  }
+}
+
+// And once it keeps its promise again, that is found out.
+TEST(Tuner, sharing_that_was_not_worth_it_is_tried_again_when_it_would_be) {
+  Tuner tuner({{Policy{}}, true, 50});
+  bool balanced = false;
+  const auto go = [&](Tick begin, Tick end, bool moves) {
+    for (Tick epoch = begin; epoch <= end; epoch += 50) {
+      if (!tuner.forecasts_at(epoch)) continue;
+      std::vector<double> steps(kNodes, 1e6);
+      steps[moves ? static_cast<std::size_t>(epoch / 50) % kNodes : 0] = 3e6;
+      if (balanced && !moves) steps.assign(kNodes, 1.5e6);
+      auto reports = reports_of(steps);
+      const double most = *std::ranges::max_element(steps);
+      for (NodeReport& report : reports)
+        report.tick_time = (balanced ? 1.1 : 1) * most;
+      balanced = tuner.decide(epoch, std::move(reports)).balanced;
+    }
+  };
+  go(50, 2000, true);
+  go(2050, 12'000, false);
+  EXPECT_TRUE(balanced);
 }
 
 // Of each link that comes there, always the same.
