@@ -50,6 +50,12 @@ void CsvReader::read_header() {
       std::adjacent_find(sorted.begin(), sorted.end(),
                          [](const auto& a, const auto& b) { return a == b && !a.empty(); });
   if (twice != sorted.end()) {
+    const auto is_number = [](const std::string& name) {
+      return parse_number<double>(name).has_value();
+    };
+    if (std::ranges::all_of(header_, is_number)) {
+      throw head.error("expected the names of columns, found numbers alone: " + shown(line));
+    }
     throw head.error("expected different column names, found " + shown(*twice) + " twice");
   }
 }

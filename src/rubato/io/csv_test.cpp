@@ -111,6 +111,11 @@ TEST(CsvReader, RefusesAnEmptyFileAndAColumnTwice) {
             std::string::npos);
   EXPECT_NE(error_of([&] { rows_of(folder.file("f", "a,b,a\n")); }).find("found \"a\" twice"),
             std::string::npos);
+  // One that has forgotten them.
+  EXPECT_NE(error_of([&] {
+              rows_of(folder.file("f", "1,2,0,0\n3,4,0,0\n"));
+            }).find("line 1: expected the names of columns, found numbers alone: \"1,2,0,0\""),
+            std::string::npos);
   EXPECT_EQ(rows_of(folder.file("f", "a,,\n1,2,3\n")), (Rows{{"1", "2", "3"}}));
 }
 

@@ -286,8 +286,10 @@ void CommandLine::throw_unknown_word(const std::string& word) const {
 void CommandLine::throw_unknown_flag(const std::string& word, const CLI::App* chosen) const {
   std::vector<std::string> flags = flags_of(*app_);
   std::string path = identity_.name;
+  std::string last;  // of the words that choose
   for (; chosen != nullptr; chosen = parsed_choice(*chosen)) {
-    path += " " + chosen->get_name();
+    last = chosen->get_name();
+    path += " " + last;
     for (auto& flag : flags_of(*chosen))
       flags.push_back(std::move(flag));
   }
@@ -295,9 +297,23 @@ void CommandLine::throw_unknown_flag(const std::string& word, const CLI::App* ch
   if (std::ranges::find(flags, flag) != flags.end()) {
     throw Error("\"" + flag + "\" stands too early: " + path + " " + flag + " ..", ExitCode::usage);
   }
-  throw Error(
-      "unknown flag \"" + flag + "\"" + did_you_mean(flag, flags) + "; see " + path + " --help",
-      ExitCode::usage);
+  std::string others;
+  for (const auto& entry : commands_) {
+    if (entry->command.hidden) continue;
+    std::vector<std::string> known = flags_of(*entry->app);
+    for (const CLI::App* choice : entry->app->get_subcommands(
+             [&](const CLI::App* each) { return each->get_name() == last; })) {
+      for (auto& name : flags_of(*choice))
+        known.push_back(std::move(name));
+    }
+    if (std::ranges::find(known, flag) == known.end()) continue;
+    others += (others.empty() ? ", which is one of " : " and ") + identity_.name + " " +
+              entry->command.name;
+  }
+  const std::string near = did_you_mean(flag, flags);
+  throw Error("unknown flag \"" + flag + "\"" + (near.empty() ? others : near) + "; see " + path +
+                  " --help",
+              ExitCode::usage);
 }
 
 }  // namespace rubato::tools

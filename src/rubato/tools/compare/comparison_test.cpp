@@ -181,6 +181,12 @@ TEST(CompareCommand, NamesTheNearestOfAllPoliciesAsRunDoes) {
 TEST(CompareCommand, RefusesABadPolicy) {
   EXPECT_EQ(call({"compare", "heat", "--policies", "local, k4m2"}).code, 2);
   EXPECT_EQ(call({"compare", "heat", "--real", "--slowdown", "2"}).code, 2);
+  const Answer answer = call({"compare", "heat", "--simulate", "16"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_NE(answer.err.find("unknown flag \"--simulate\", which is one of rubato run; see rubato "
+                            "compare heat --help"),
+            std::string::npos)
+      << answer.err;
 }
 
 TEST(CompareCommand, RunsProcesses) {

@@ -69,10 +69,12 @@ void add_system_options(CLI::App& parser, SystemWords& words) {
       "the model again by where its tuples are or, of a grid, by how fast nodes are, none. "
       "Default: repartition if the model can, else persistence of --pieces");
   add("--pieces", words.n_pieces,
-      fmt::format("Cut the model into about N pieces for all nodes, whatever their number. "
-                  "Default of what needs pieces: {} to {} for each core, fewer where they would be "
-                  "less than a few cutoffs wide, but 2",
-                  tick::n_pieces_of_core(), 2 * tick::n_pieces_of_core()))
+      fmt::format(
+          "Cut the model into about N pieces for all nodes, whatever their number; 0: into a "
+          "part for each node. "
+          "Default of what needs pieces: {} to {} for each core, fewer where they would be "
+          "less than a few cutoffs wide, but 2",
+          tick::n_pieces_of_core(), 2 * tick::n_pieces_of_core()))
       ->check(quiet(CLI::Range(std::uint32_t{0}, std::uint32_t{1} << 24)));
 }
 
