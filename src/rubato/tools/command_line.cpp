@@ -167,8 +167,11 @@ int CommandLine::run(const std::vector<std::string>& words, std::ostream& out,
   ExitCode code = ExitCode::failed;
   try {
     outlive_file_limits();
-    // Of a job its launcher says it, once.
-    if (!is_guarded_node()) say_last_words(identity_.name);
+    // Of a job its launcher says it, once: not a guard that is told before it has begun to listen.
+    const bool is_hidden = std::ranges::any_of(commands_, [&](const auto& entry) {
+      return entry->command.hidden && !words.empty() && words.front() == entry->command.name;
+    });
+    if (!is_guarded_node() && !is_hidden) say_last_words(identity_.name);
     code = run_or_throw(words, context);
     out.flush();
     if (!out) {

@@ -31,7 +31,8 @@ constexpr double kReplicaCost = 1.4;
 // And at least so much of replicas in a tick, over own work, tells what they cost.
 constexpr double kEnoughReplicas = 0.05;
 constexpr double kReplicaCostMost = 4;  // times as much as was thought before
-// Sharing anew that has not kept what it promised: half of that is forgotten in so many epochs without it.
+// Sharing anew that has not kept what it promised: half of that is forgotten at a forecast so many epochs later.
+// By a division: nodes of one job may have other bits of a power.
 constexpr double kForgotten = 128;
 // Of a forecast's step, as it is measured; ns.
 constexpr double kStepCost = 20;
@@ -176,7 +177,7 @@ void Tuner::learn_sharing(Tick epoch) {
   if (!balanced()) {
     const double epochs = static_cast<double>(epoch - std::exchange(worse_at_, epoch)) /
                           static_cast<double>(options_.every);
-    worse_ = 1 + (worse_ - 1) * std::exp2(-epochs / kForgotten);
+    worse_ = 1 + (worse_ - 1) * kForgotten / (kForgotten + epochs);
     for (std::size_t i = n; i < 2 * n; ++i) {
       Candidate& shared = candidates_[i];
       const double now = candidates_[i - n].forecast;
