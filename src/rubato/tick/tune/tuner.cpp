@@ -140,22 +140,19 @@ void Tuner::forecast(Tick epoch, const Forecast& forecast, const std::optional<F
         of(candidate).tick_time(candidate.policy, candidate.balanced && evens, kFirstLook);
     if (least == 0 || candidate.forecast < least) least = candidate.forecast;
   }
-  // Of two that differ in sharing alone both are looked at, or none: a few ticks have few late messages.
   const std::size_t n = options_.candidates.size();
-  const auto hopes = [&](std::size_t i) {
-    const double found = candidates_[i].forecast;
-    return found > 0 && (found < kHopeless * least || i == current_);
-  };
-  std::vector<std::size_t> closer;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    const std::size_t partner = i < n ? i + n : i - n;
-    const bool has_partner = partner < candidates_.size();
-    if (candidates_[i].forecast > 0 && (hopes(i) || (has_partner && hopes(partner))))
-      closer.push_back(i);
+  // By as many ticks of both.
+  for (std::size_t i = n; i < candidates_.size() && !balanced(); ++i) {
+    const double now = candidates_[i - n].forecast;
+    candidates_[i].promise = now > 0 ? candidates_[i].forecast / now : 0;
   }
-  for (const std::size_t i : closer) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
     Candidate& candidate = candidates_[i];
-    candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced && evens);
+    const bool hopes = candidate.forecast > 0 && candidate.forecast < kHopeless * least;
+    // What runs, and what it would be without sharing.
+    const bool is_now = i % n == current_ % n && i <= current_;
+    if (hopes || (is_now && candidate.forecast > 0))
+      candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced && evens);
   }
   learn_sharing(epoch);
   learn(candidates_[current_], reports);
@@ -178,12 +175,8 @@ void Tuner::learn_sharing(Tick epoch) {
     const double epochs = static_cast<double>(epoch - std::exchange(worse_at_, epoch)) /
                           static_cast<double>(options_.every);
     worse_ = 1 + (worse_ - 1) * kForgotten / (kForgotten + epochs);
-    for (std::size_t i = n; i < 2 * n; ++i) {
-      Candidate& shared = candidates_[i];
-      const double now = candidates_[i - n].forecast;
-      shared.promise = now > 0 ? shared.forecast / now : 0;
-      shared.forecast *= worse_;
-    }
+    for (std::size_t i = n; i < 2 * n; ++i)
+      candidates_[i].forecast *= worse_;
     return;
   }
   worse_at_ = epoch;
