@@ -48,6 +48,7 @@ std::vector<std::string> address_failures(const std::vector<std::string>& names)
   constexpr Nanos kMost = 4 * kSecond;
   constexpr int kUnknown = 2;  // of getent
   std::vector<std::vector<std::string>> calls;
+  calls.reserve(names.size());
   for (const std::string& name : names)
     calls.push_back({"getent", "ahosts", "--", name});
   std::vector<std::string> failures;
