@@ -1,6 +1,5 @@
 #include "rubato/tools/process.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <sstream>

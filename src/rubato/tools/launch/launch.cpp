@@ -1,6 +1,5 @@
 // rubato launch: a job of several nodes under Open MPI or MPICH.
 
-#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <ostream>
