@@ -180,6 +180,10 @@ template <HasRepartition M>
 //                           near in the world: a node first has a stretch of it.
 //   join(queries)           selects what any of them does, in whatever order they come; they are
 //                           disjoint
+//   split(piece, n)         optional: a piece in n queries that are pieces, too, or fewer if it has not so
+//                           many tuples; without it those of pieces() that follow each other are joined
+//   is_piece(query)         optional: whether what was joined can be a piece, too, stepped as a whole;
+//                           without it all can. Policy auto joins pieces and cuts them.
 // What is joined is what a node owns: init(), dependencies and disjoint() are asked of it. `rubato
 // check` tests both with any pieces in any hands (tick/check/piece_rules.hpp).
 template <class M>

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <concepts>
+#include <iterator>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "rubato/tick/balance/grains.hpp"
 #include "rubato/tick/geometry/box_tree.hpp"
 #include "rubato/tick/model.hpp"
 #include "rubato/tick/plan.hpp"
@@ -29,6 +32,10 @@ struct Cut {
   std::vector<Query>
       pieces;  // of all nodes, cut from the model; empty: nodes cut their own regions
   std::vector<NodeId> owners;  // [pieces]
+  // What pieces are made of: each of `grains_of_piece` grains that follow each other, the last one of those
+  // that are left. Null: each piece is one grain.
+  std::shared_ptr<const std::vector<Query>> grains{};
+  std::uint32_t grains_of_piece = 1;
 
   [[nodiscard]] std::uint32_t n_nodes() const noexcept {
     return static_cast<std::uint32_t>(queries.size());
@@ -59,6 +66,64 @@ template <HasPieces M>
   return cut;
 }
 
+// Each n of the queries that follow each other as one.
+template <HasPieces M>
+[[nodiscard]] std::vector<typename M::Query> joined(const M& model,
+                                                    std::span<const typename M::Query> grains,
+                                                    std::uint32_t n) {
+  std::vector<typename M::Query> pieces;
+  for (std::size_t i = 0; i < grains.size(); i += n) {
+    const auto of_piece = grains.subspan(i, std::min<std::size_t>(n, grains.size() - i));
+    pieces.push_back(of_piece.size() == 1 ? of_piece.front() : model.join(of_piece));
+  }
+  return pieces;
+}
+
+// Whether pieces may be of n grains each. REQUIRES: a cut of pieces.
+template <HasPieces M>
+[[nodiscard]] bool can_join_grains(const M& model, const Cut<typename M::Query>& cut,
+                                   std::uint32_t n) {
+  const auto pieces = joined<M>(model, cut.grains ? *cut.grains : cut.pieces, n);
+  if (pieces.size() < cut.n_nodes()) return false;
+  if constexpr (requires { model.is_piece(pieces.front()); }) {
+    return std::ranges::all_of(pieces, [&](const auto& piece) { return model.is_piece(piece); });
+  } else {
+    return true;
+  }
+}
+
+// The grains of a cut of pieces, in other pieces of other hands.
+template <HasPieces M>
+[[nodiscard]] Cut<typename M::Query> cut_of_grains(const M& model,
+                                                   const Cut<typename M::Query>& before,
+                                                   std::vector<NodeId> owners,
+                                                   std::uint32_t grains_of_piece) {
+  using Query = typename M::Query;
+  std::shared_ptr<const std::vector<Query>> grains = before.grains;
+  if (!grains) grains = std::make_shared<const std::vector<Query>>(before.pieces);
+  std::vector<Query> pieces = grains_of_piece == before.grains_of_piece
+                                  ? before.pieces
+                                  : joined<M>(model, *grains, grains_of_piece);
+  RUBATO_REQUIRE(pieces.size() == owners.size(), pieces.size(), owners.size());
+  Cut<Query> cut = cut_of_pieces(model, std::move(pieces), std::move(owners), before.n_nodes());
+  cut.grains = std::move(grains);
+  cut.grains_of_piece = grains_of_piece;
+  return cut;
+}
+
+// A cut whose pieces are each cut into n grains; without grains if one has too few tuples for that.
+template <HasPieces M>
+void split_into_grains(const M& model, Cut<typename M::Query>& cut, std::uint32_t n) {
+  std::vector<typename M::Query> grains;
+  for (const auto& piece : cut.pieces) {
+    auto parts = model.split(piece, n);
+    if (parts.size() != n) return;
+    std::ranges::move(parts, std::back_inserter(grains));
+  }
+  cut.grains = std::make_shared<const std::vector<typename M::Query>>(std::move(grains));
+  cut.grains_of_piece = n;
+}
+
 // About n pieces of the model, each node with a stretch of them.
 template <HasPieces M>
 [[nodiscard]] Cut<typename M::Query> cut_into_pieces(const M& model, std::uint32_t n_pieces,
@@ -68,6 +133,25 @@ template <HasPieces M>
   for (std::size_t i = 0; i < owners.size(); ++i)
     owners[i] = static_cast<NodeId>(i * n_nodes / owners.size());
   return cut_of_pieces(model, std::move(pieces), std::move(owners), n_nodes);
+}
+
+// The same in pieces of so many grains each, or of one if that cannot be.
+template <HasPieces M>
+[[nodiscard]] Cut<typename M::Query> cut_into_pieces(const M& model, std::uint32_t n_pieces,
+                                                     std::uint32_t n_nodes,
+                                                     std::uint32_t grains_of_piece) {
+  if (grains_of_piece == 1) return cut_into_pieces(model, n_pieces, n_nodes);
+  if constexpr (requires { model.split(model.everything(), n_pieces); }) {
+    auto cut = cut_into_pieces(model, n_pieces, n_nodes);
+    split_into_grains(model, cut, grains_of_piece);
+    return cut;
+  } else {
+    auto cut = cut_into_pieces(model, n_pieces * grains_of_piece, n_nodes);
+    if (!can_join_grains(model, cut, grains_of_piece)) return cut;
+    const std::vector<double> costs(cut.pieces.size(), 1.0);
+    auto owners = owners_of_pieces(costs, cut.owners, 1, grains_of_piece, n_nodes);
+    return cut_of_grains(model, cut, std::move(owners), grains_of_piece);
+  }
 }
 
 // A Plan with its queries.

@@ -75,10 +75,17 @@ class Partition {
   [[nodiscard]] virtual std::uint32_t n_nodes() const noexcept = 0;
   // The owner of each piece; empty if the cut is not of pieces.
   [[nodiscard]] virtual const std::vector<NodeId>& owners() const noexcept = 0;
-  // The same pieces with other owners: one for all who ask for the same while any has it. Throws
-  // Error if a node has none.
+  // What pieces are made of (balance/grains.hpp): how many there are, 0 if the cut is not of pieces, and
+  // of how many a piece is.
+  [[nodiscard]] virtual std::uint32_t n_grains() const noexcept = 0;
+  [[nodiscard]] virtual std::uint32_t grains_of_piece() const noexcept = 0;
+  // Whether pieces may be of so many grains: each node could have one, and the model steps each as a whole
+  // (is_piece() in model.hpp).
+  [[nodiscard]] virtual bool can_join(std::uint32_t n_grains) const = 0;
+  // The same grains in pieces of so many, with other owners: one for all who ask for the same while any
+  // has it. Throws Error if a node has none.
   [[nodiscard]] virtual std::shared_ptr<const Partition> with_owners(
-      std::vector<NodeId> owners) const = 0;
+      std::vector<NodeId> owners, std::uint32_t grains_of_piece) const = 0;
   // The model cut again by samples, and by what comes with single ticks beside what they tell
   // (`passes`, ns of a core a tick, of all nodes); null if it is to stay as it is. Throws Error if it
   // cannot be.
@@ -88,7 +95,7 @@ class Partition {
   // Adds samples to those in `into`. Bytes that are empty are no samples.
   virtual void merge_samples(Bytes& into, std::span<const WeighedSamples> from) const = 0;
   // What forecasts need to know of a node (tune/node_shape.hpp). REQUIRES: tunes() of the problem.
-  [[nodiscard]] virtual NodeShape shape(NodeId self, int layers_most, Tick depth_most) const = 0;
+  [[nodiscard]] virtual NodeShape shape(NodeId self, const ShapeLimits& limits) const = 0;
 };
 
 class Problem {
@@ -98,12 +105,14 @@ class Problem {
   Problem& operator=(const Problem&) = delete;
   virtual ~Problem() = default;
 
-  // Calls the model's part(), or, with n_pieces > 0, pieces() with about that number, of which each
-  // node gets a stretch. Throws Error if the model cannot be cut so. The problem outlives it.
-  [[nodiscard]] virtual std::unique_ptr<Partition> partition(std::uint32_t n_nodes,
-                                                             std::uint32_t n_pieces) const = 0;
-  [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes) const {
-    return partition(n_nodes, 0);
+  // Calls the model's part(), or, with n_pieces > 0, pieces() for about that number, of which each
+  // node gets a stretch. They are of so many grains each, or of one if these cannot be joined. Throws
+  // Error if the model cannot be cut so. The problem outlives it.
+  [[nodiscard]] virtual std::unique_ptr<Partition> partition(
+      std::uint32_t n_nodes, std::uint32_t n_pieces, std::uint32_t grains_of_piece) const = 0;
+  [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes,
+                                                     std::uint32_t n_pieces = 0) const {
+    return partition(n_nodes, n_pieces, 1);
   }
   // Whether the model can be cut again while it runs (HasRepartition in model.hpp). If not, every
   // cut of it is the first one, and an epoch would move nothing.

@@ -38,11 +38,11 @@ class ProblemOf final : public Problem {
   [[nodiscard]] const M& model() const noexcept { return model_; }
 
   using Problem::partition;
-  [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes,
-                                                     std::uint32_t n_pieces) const override {
+  [[nodiscard]] std::unique_ptr<Partition> partition(std::uint32_t n_nodes, std::uint32_t n_pieces,
+                                                     std::uint32_t grains_of_piece) const override {
     Cut<Query> cut;
     if constexpr (HasPieces<M>) {
-      if (n_pieces > 0) cut = cut_into_pieces(model_, n_pieces, n_nodes);
+      if (n_pieces > 0) cut = cut_into_pieces(model_, n_pieces, n_nodes, grains_of_piece);
     } else if (n_pieces > 0) {
       throw Error("pieces: this model cannot be cut into pieces: it has no pieces() and join()",
                   ExitCode::usage);
@@ -189,19 +189,33 @@ class ProblemOf final : public Problem {
     [[nodiscard]] const std::vector<NodeId>& owners() const noexcept override {
       return cut_->owners;
     }
+    [[nodiscard]] std::uint32_t n_grains() const noexcept override {
+      return static_cast<std::uint32_t>(cut_->grains ? cut_->grains->size() : cut_->pieces.size());
+    }
+    [[nodiscard]] std::uint32_t grains_of_piece() const noexcept override {
+      return cut_->grains_of_piece;
+    }
+    [[nodiscard]] bool can_join(std::uint32_t n_grains) const override {
+      if constexpr (HasPieces<M>) {
+        return !cut_->pieces.empty() && can_join_grains(problem_.model_, *cut_, n_grains);
+      } else {
+        return false;
+      }
+    }
     [[nodiscard]] std::shared_ptr<const Partition> with_owners(
-        std::vector<NodeId> owners) const override {
+        std::vector<NodeId> owners, std::uint32_t grains_of_piece) const override {
       if constexpr (HasPieces<M>) {
         const std::lock_guard lock(mutex_);
         std::shared_ptr<const Partition> known = moved_.lock();
-        if (known && known->owners() == owners) return known;
+        if (known && known->grains_of_piece() == grains_of_piece && known->owners() == owners)
+          return known;
         auto moved = std::make_shared<const Parts>(
-            problem_, std::make_shared<const Cut<Query>>(cut_of_pieces(
-                          problem_.model_, cut_->pieces, std::move(owners), n_nodes())));
+            problem_, std::make_shared<const Cut<Query>>(cut_of_grains(
+                          problem_.model_, *cut_, std::move(owners), grains_of_piece)));
         moved_ = moved;
         return moved;
       } else {
-        RUBATO_REQUIRE(HasPieces<M>, owners.size());
+        RUBATO_REQUIRE(HasPieces<M>, owners.size(), grains_of_piece);
         return nullptr;
       }
     }
@@ -245,9 +259,9 @@ class ProblemOf final : public Problem {
       }
     }
 
-    [[nodiscard]] NodeShape shape(NodeId self, int layers_most, Tick depth_most) const override {
+    [[nodiscard]] NodeShape shape(NodeId self, const ShapeLimits& limits) const override {
       if constexpr (HasSize<M>) {
-        return node_shape(problem_.model_, *cut_, self, layers_most, depth_most);
+        return node_shape(problem_.model_, *cut_, self, limits);
       } else {
         RUBATO_REQUIRE(HasSize<M>, self);
         return {};

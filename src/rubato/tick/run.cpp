@@ -1,6 +1,7 @@
 #include "rubato/tick/run.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <deque>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "rubato/core/signalled_engine.hpp"
 #include "rubato/core/sim_host.hpp"
 #include "rubato/net/sim.hpp"
+#include "rubato/tick/balance/grains.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -118,6 +120,8 @@ SharingOptions tuned_sharing(const Problem& problem, SharingOptions sharing,
   }
   if (sharing.balance == Balance::repartition && !problem.repartitions())
     sharing.balance = Balance::none;
+  if (sharing.balance != Balance::persistence || sharing.n_pieces == 0)
+    sharing.grains_of_piece.clear();
   return sharing;
 }
 
@@ -263,7 +267,7 @@ class VirtualJob {
     flow.lending = sharing.lending;
     {
       const std::shared_ptr<const Partition> partition =
-          problem_.partition(options_.n_nodes, sharing.n_pieces);
+          first_partition(problem_, options_.n_nodes, sharing);
       for (NodeId node = 0; node < options_.n_nodes; ++node) {
         auto run = partition->make_node(node, policy, flow, options_.start);
         if (options_.at_start) options_.at_start(node, *run);
@@ -336,7 +340,7 @@ std::unique_ptr<NodeEngine> make_engine(const Problem& problem, const Policy& po
     flow.hands_over = has_epochs(problem, sharing);
     flow.lending = sharing.lending;
     const std::shared_ptr<const Partition> partition =
-        problem.partition(host.shape().n_nodes, sharing.n_pieces);
+        first_partition(problem, host.shape().n_nodes, sharing);
     auto node = partition->make_node(host.shape().node, policy, flow, options.start);
     if (options.at_start) options.at_start(*node);
     engine = std::make_unique<NodeEngine>(problem, partition, std::move(node), sharing, flow,
@@ -360,6 +364,36 @@ void note_end(RunResult& result, NodeRun& node, Tick ticks) {
 
 }  // namespace
 
+namespace {
+
+// Of about so many a core.
+std::uint32_t n_good_pieces(const Problem& problem, std::uint32_t n_nodes, std::uint32_t n_cores,
+                            std::uint32_t of_core) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 24;
+  const auto times = [&](std::uint64_t n) {
+    return static_cast<std::uint32_t>(std::min(n * n_nodes * n_cores, kMost));
+  };
+  return problem.good_pieces(times(of_core), times(2));
+}
+
+// Of policy auto, where nobody says how many pieces there are: they may become as small as a fourth of
+// those that a run begins with, and as large as two for each core.
+void choose_grains(const Problem& problem, SharingOptions& sharing, std::uint32_t n_nodes,
+                   std::uint32_t n_cores) {
+  constexpr std::uint32_t kMost = 16;
+  const std::uint32_t n_grains = n_good_pieces(problem, n_nodes, n_cores, 4 * n_pieces_of_core());
+  const std::uint32_t first = std::max(1U, std::bit_floor(n_grains / sharing.n_pieces));
+  sharing.n_pieces = n_pieces_of(n_grains, first);
+  sharing.grains_of_piece = {first};
+  for (std::uint32_t n = 1; n <= kMost; n *= 2) {
+    const std::uint64_t n_pieces = n_pieces_of(n_grains, n);
+    if (n != first && n_pieces >= std::uint64_t{2} * n_nodes * n_cores)
+      sharing.grains_of_piece.push_back(n);
+  }
+}
+
+}  // namespace
+
 // Enough for a balancer to have something to move; of more, messages are more and smaller, each of which
 // may be late, and less of a piece is out of sight of others (decision 0012).
 std::uint32_t n_pieces_of_core() noexcept {
@@ -367,11 +401,7 @@ std::uint32_t n_pieces_of_core() noexcept {
 }
 
 std::uint32_t n_good_pieces(const Problem& problem, std::uint32_t n_nodes, std::uint32_t n_cores) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 24;
-  const auto times = [&](std::uint64_t n) {
-    return static_cast<std::uint32_t>(std::min(n * n_nodes * n_cores, kMost));
-  };
-  return problem.good_pieces(times(n_pieces_of_core()), times(2));
+  return n_good_pieces(problem, n_nodes, n_cores, n_pieces_of_core());
 }
 
 SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing, std::uint32_t n_nodes,
@@ -381,8 +411,28 @@ SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing, st
   if (sharing.moves() && sharing.balance == Balance::repartition && !problem.repartitions())
     replace_repartition(problem, sharing);
   if (sharing.tune) sharing = tuned_sharing(problem, std::move(sharing), n_nodes);
-  if (sharing.n_pieces == kGoodPieces) sharing.n_pieces = n_good_pieces(problem, n_nodes, n_cores);
+  if (sharing.n_pieces == kGoodPieces) {
+    sharing.n_pieces = n_good_pieces(problem, n_nodes, n_cores);
+    if (sharing.tune && sharing.balance == Balance::persistence && sharing.grains_of_piece.empty())
+      choose_grains(problem, sharing, n_nodes, n_cores);
+  }
   return sharing;
+}
+
+std::shared_ptr<const Partition> first_partition(const Problem& problem, std::uint32_t n_nodes,
+                                                 SharingOptions& sharing) {
+  std::vector<std::uint32_t>& choices = sharing.grains_of_piece;
+  if (choices.empty()) return problem.partition(n_nodes, sharing.n_pieces);
+  std::shared_ptr<const Partition> first =
+      problem.partition(n_nodes, sharing.n_pieces, choices.front());
+  // One that cannot be joined begins with its grains.
+  const std::uint32_t now = first->grains_of_piece();
+  std::vector<std::uint32_t> known{now};
+  for (const std::uint32_t n : choices) {
+    if (n != now && first->can_join(n)) known.push_back(n);
+  }
+  choices = known;
+  return first;
 }
 
 EpochOptions epoch_options(const Policy& first, const SharingOptions& sharing) {
@@ -392,6 +442,7 @@ EpochOptions epoch_options(const Policy& first, const SharingOptions& sharing) {
   tuner.balances = sharing.balance != Balance::none;
   tuner.every = sharing.epoch;
   tuner.chooses = sharing.chooses;
+  if (!sharing.grains_of_piece.empty()) tuner.grains_of_piece = sharing.grains_of_piece;
   tuner.candidates = sharing.candidates.empty() ? tuned_policies() : sharing.candidates;
   std::erase(tuner.candidates, first);
   tuner.candidates.insert(tuner.candidates.begin(), first);

@@ -95,6 +95,12 @@ struct SimulationOptions {
 [[nodiscard]] SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing,
                                             std::uint32_t n_nodes, std::uint32_t n_cores);
 
+// The cut that a run begins with. What its pieces cannot be made of is taken off `sharing`. Throws Error
+// as Problem::partition() does.
+[[nodiscard]] std::shared_ptr<const Partition> first_partition(const Problem& problem,
+                                                               std::uint32_t n_nodes,
+                                                               SharingOptions& sharing);
+
 // What `sharing` means to the engines of a run that begins with policy `first`.
 [[nodiscard]] EpochOptions epoch_options(const Policy& first, const SharingOptions& sharing);
 

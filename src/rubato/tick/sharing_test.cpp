@@ -197,10 +197,10 @@ TEST(Sharing, the_same_owners_are_one_partition_while_somebody_has_it) {
   ASSERT_EQ(first->owners().size(), 4U);
   const std::vector<NodeId> moved{0, 1, 1, 1};
   const std::vector<NodeId> back{0, 0, 0, 1};
-  std::shared_ptr<const Partition> one = first->with_owners(moved);
+  std::shared_ptr<const Partition> one = first->with_owners(moved, 1);
   EXPECT_EQ(one->owners(), moved);
-  EXPECT_EQ(first->with_owners(moved), one);
-  const std::shared_ptr<const Partition> other = first->with_owners(back);
+  EXPECT_EQ(first->with_owners(moved, 1), one);
+  const std::shared_ptr<const Partition> other = first->with_owners(back, 1);
   EXPECT_NE(other, one);
   EXPECT_EQ(other->owners(), back);
   EXPECT_EQ(one->owners(), moved);
@@ -208,7 +208,7 @@ TEST(Sharing, the_same_owners_are_one_partition_while_somebody_has_it) {
   const std::weak_ptr<const Partition> seen = one;
   one = nullptr;
   EXPECT_TRUE(seen.expired());
-  EXPECT_EQ(first->with_owners(moved)->owners(), moved);
+  EXPECT_EQ(first->with_owners(moved, 1)->owners(), moved);
 }
 
 // Three of four bugs start in a corner; pieces of it go to other nodes, and the slowest node has less

@@ -76,9 +76,11 @@ EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique
   leg->node = std::move(first);
   follow(*leg);
   if (options.tuner) {
-    tuner_ = std::make_unique<Tuner>(*options.tuner);
+    TunerOptions tuner = *options.tuner;
+    tuner.n_grains = leg->partition->n_grains();
+    tuner_ = std::make_unique<Tuner>(std::move(tuner));
     meter_ = std::make_unique<Meter>(self_, flow.n_cores);
-    leg->shape = leg->partition->shape(self_, tuner_->layers_most(), tuner_->depth_most());
+    leg->shape = leg->partition->shape(self_, tuner_->shape_limits());
   }
   legs_.push_back(std::move(leg));
 }

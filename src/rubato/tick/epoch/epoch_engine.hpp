@@ -175,10 +175,18 @@ class EpochEngine final : public TickEngine {
   void add_report(core::Port& port, ByteView bytes);
   void decided(core::Port& port, Bytes reports);
   void plan(Job& job);
-  [[nodiscard]] Tuner::Decision decide(const Job& job, const std::vector<NodeReport>& reports);
+  [[nodiscard]] Tuner::Decision decide(const Job& job, const detail::Report& report);
   [[nodiscard]] std::shared_ptr<const Partition> share_anew(const Leg& from,
                                                             const detail::Report& report,
-                                                            bool balanced) const;
+                                                            const Tuner::Decision& decision) const;
+  [[nodiscard]] std::shared_ptr<const Partition> move_pieces(const Leg& from,
+                                                             const detail::Report& report,
+                                                             std::uint32_t grains_of_piece) const;
+  [[nodiscard]] std::shared_ptr<const Partition> first_cut(const Leg& from,
+                                                           std::uint32_t grains_of_piece) const;
+  [[nodiscard]] std::vector<double> costs_of(const Leg& from, const detail::Report& report) const;
+  [[nodiscard]] std::vector<std::vector<double>> indivisible_of(const Leg& from,
+                                                                const detail::Report& report) const;
   [[nodiscard]] std::unique_ptr<Leg> next_leg(const Leg& from,
                                               std::shared_ptr<const Partition> partition,
                                               const Policy& policy) const;

@@ -1,8 +1,10 @@
 // EpochEngine: what an epoch changes, and the next segment of this node.
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
+#include "rubato/tick/balance/grains.hpp"
 #include "rubato/tick/epoch/epoch_engine.hpp"
 
 namespace rubato::tick {
@@ -15,41 +17,99 @@ void EpochEngine::plan(Job& job) {
   const Report report = detail::read_report(job.bytes);
   // Each cut looks at all that was reported, and there are about log2(n) of them above each part.
   job.n_bytes = job.bytes.size() * std::bit_width(n_nodes_);
-  const Tuner::Decision decision = decide(job, report.loads);
+  const Tuner::Decision decision = decide(job, report);
   job.next_epoch = decision.next;
   if (tuner_) job.thought = report.loads.empty() ? 0 : tuner_->cost();
-  std::shared_ptr<const Partition> partition = share_anew(from, report, decision.balanced);
+  std::shared_ptr<const Partition> partition = share_anew(from, report, decision);
   const bool forecasts = tuner_ && tuner_->forecasts_at(decision.next);
   if (forecasts && (partition != from.partition || from.shape.size == 0))
-    job.shape = partition->shape(self_, tuner_->layers_most(), tuner_->depth_most());
+    job.shape = partition->shape(self_, tuner_->shape_limits());
   if (partition == from.partition && decision.policy == from.node->plan().policy) return;
   job.next = next_leg(from, std::move(partition), decision.policy);
   job.n_bytes += 256 * job.next->incoming.size();
 }
 
-Tuner::Decision EpochEngine::decide(const Job& job, const std::vector<NodeReport>& reports) {
-  if (!tuner_) return {job.leg->node->plan().policy, true, epoch_ + options_.every};
-  return tuner_->forecasts_at(epoch_) ? tuner_->decide(epoch_, reports) : tuner_->stay(epoch_);
+Tuner::Decision EpochEngine::decide(const Job& job, const Report& report) {
+  if (!tuner_) {
+    return {job.leg->node->plan().policy, true, job.leg->partition->grains_of_piece(),
+            epoch_ + options_.every};
+  }
+  if (!tuner_->forecasts_at(epoch_)) return tuner_->stay(epoch_);
+  return tuner_->decide(epoch_, report.loads, indivisible_of(*job.leg, report));
+}
+
+// [pieces] ns of a tick.
+std::vector<double> EpochEngine::costs_of(const Leg& from, const Report& report) const {
+  std::vector<double> costs(from.partition->owners().size());
+  for (const auto& [piece, cost] : report.costs)
+    costs.at(piece) = cost + report.passes / static_cast<double>(costs.size());
+  return costs;
+}
+
+// As in ForecastInput, for each number of grains that the tuner may choose; none if there is one.
+std::vector<std::vector<double>> EpochEngine::indivisible_of(const Leg& from,
+                                                             const Report& report) const {
+  const std::vector<std::uint32_t>& choices = tuner_->grains_of_piece();
+  std::vector<std::vector<double>> all;
+  if (choices.size() < 2) return all;
+  const Partition& cut = *from.partition;
+  std::vector<double> costs(cut.owners().size());
+  for (const auto& [piece, cost] : report.costs)
+    costs.at(piece) = cost;
+  const std::vector<double> grains = costs_of_grains(costs, cut.n_grains(), cut.grains_of_piece());
+  for (const std::uint32_t n : choices) {
+    const std::vector<double> pieces = costs_of_pieces(grains, n);
+    const std::vector<NodeId> owners =
+        owners_of_pieces(grains, cut.owners(), cut.grains_of_piece(), n, n_nodes_);
+    std::vector<double>& most = all.emplace_back(n_nodes_);
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      most[owners[i]] = std::max(most[owners[i]], pieces[i]);
+  }
+  return all;
 }
 
 // Who owns what from the epoch on; that of `from` if nothing changes.
 std::shared_ptr<const Partition> EpochEngine::share_anew(const Leg& from, const Report& report,
-                                                         bool balanced) const {
-  if (options_.balance == Balance::none) return from.partition;
+                                                         const Tuner::Decision& decision) const {
+  if (options_.balance == Balance::none && !tuner_) return from.partition;
   // Policy auto may find that moving was not worth it.
-  if (!balanced) return first_cut_;
+  if (!decision.balanced) return first_cut(from, decision.grains_of_piece);
   if (options_.balance == Balance::repartition) {
     std::shared_ptr<const Partition> again =
         from.partition->cut_again(report.samples, report.passes);
     return again ? again : from.partition;
   }
-  const std::vector<NodeId>& before = from.partition->owners();
-  std::vector<double> all(before.size());
-  for (const auto& [piece, cost] : report.costs)
-    all.at(piece) = cost + report.passes / static_cast<double>(before.size());
-  std::vector<NodeId> owners = balance_by_persistence(all, before, n_nodes_, options_.persistence);
-  if (owners == before) return from.partition;
-  return from.partition->with_owners(std::move(owners));
+  return move_pieces(from, report, decision.grains_of_piece);
+}
+
+// By what they have cost, and in pieces of so many grains.
+std::shared_ptr<const Partition> EpochEngine::move_pieces(const Leg& from, const Report& report,
+                                                          std::uint32_t grains_of_piece) const {
+  const Partition& cut = *from.partition;
+  std::vector<NodeId> before = cut.owners();
+  std::vector<double> costs = costs_of(from, report);
+  if (grains_of_piece != cut.grains_of_piece()) {
+    const std::vector<double> grains =
+        costs_of_grains(costs, cut.n_grains(), cut.grains_of_piece());
+    before = owners_of_pieces(grains, before, cut.grains_of_piece(), grains_of_piece, n_nodes_);
+    costs = costs_of_pieces(grains, grains_of_piece);
+  }
+  std::vector<NodeId> owners =
+      balance_by_persistence(costs, before, n_nodes_, options_.persistence);
+  if (grains_of_piece == cut.grains_of_piece() && owners == before) return from.partition;
+  return cut.with_owners(std::move(owners), grains_of_piece);
+}
+
+// As the run began, in pieces of so many grains.
+std::shared_ptr<const Partition> EpochEngine::first_cut(const Leg& from,
+                                                        std::uint32_t grains_of_piece) const {
+  if (grains_of_piece == first_cut_->grains_of_piece()) return first_cut_;
+  const std::vector<double> grains(first_cut_->n_grains(), 1.0);
+  std::vector<NodeId> owners = owners_of_pieces(
+      grains, first_cut_->owners(), first_cut_->grains_of_piece(), grains_of_piece, n_nodes_);
+  if (grains_of_piece == from.partition->grains_of_piece() && owners == from.partition->owners())
+    return from.partition;
+  return first_cut_->with_owners(std::move(owners), grains_of_piece);
 }
 
 std::unique_ptr<EpochEngine::Leg> EpochEngine::next_leg(const Leg& from,
@@ -94,7 +154,8 @@ void EpochEngine::planned(core::Port& port, Job& job) {
     Leg& next = *job.next;
     const auto& before = from.partition->owners();
     const auto& after = next.partition->owners();
-    for (std::size_t i = 0; i < before.size() && i < after.size(); ++i)
+    const bool same_pieces = before.size() == after.size();
+    for (std::size_t i = 0; same_pieces && i < before.size(); ++i)
       next.n_moved += before[i] == after[i] ? 0 : 1;
     const Tick t = epoch_;
     next.shape = job.shape.size > 0                 ? std::move(job.shape)

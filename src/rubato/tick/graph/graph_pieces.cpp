@@ -105,4 +105,28 @@ std::vector<VertexQuery> graph_pieces(const Digraph& graph, std::uint32_t n) {
   return pieces;
 }
 
+std::vector<VertexQuery> split_piece(const Digraph& graph, const VertexQuery& piece,
+                                     std::uint32_t n) {
+  const std::vector<VertexId> vertices = piece.vertices(graph);  // ascending
+  std::vector<VertexId> sources;
+  std::vector<VertexId> targets;
+  for (VertexId to = 0; to < vertices.size(); ++to) {
+    for (const VertexId source : graph.in(vertices[to])) {
+      const auto from = std::ranges::lower_bound(vertices, source);
+      if (from == vertices.end() || *from != source) continue;
+      sources.push_back(static_cast<VertexId>(from - vertices.begin()));
+      targets.push_back(to);
+    }
+  }
+  const Digraph inside(vertices.size(), sources, targets);
+  std::vector<VertexQuery> parts;
+  for (const VertexQuery& part : graph_pieces(inside, n)) {
+    std::vector<VertexId> list;
+    for (const VertexId v : part.vertices(inside))
+      list.push_back(vertices[v]);
+    parts.emplace_back(std::move(list));
+  }
+  return parts;
+}
+
 }  // namespace rubato::tick

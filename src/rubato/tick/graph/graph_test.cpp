@@ -153,7 +153,7 @@ TEST(NodeShape, of_a_graph_has_the_layers_that_add_something) {
   const ProblemOf<GraphModel<testing::Mixing>, GraphStore<testing::Mixing>, GraphStoreOptions>
       problem(model, GraphStoreOptions{});
   const auto partition = problem.partition(4);
-  const NodeShape near = partition->shape(1, 5, 3);
+  const NodeShape near = partition->shape(1, {5, 3});
   EXPECT_EQ(near.layers, 5);
   double outside = 0;
   for (const LinkShape& link : near.links) {
@@ -162,7 +162,7 @@ TEST(NodeShape, of_a_graph_has_the_layers_that_add_something) {
   }
   // A vertex counts for itself and its edge; six layers, the last of them that of the border of five.
   EXPECT_EQ(outside, 6 * 2);
-  const NodeShape whole = partition->shape(1, 100, 3);
+  const NodeShape whole = partition->shape(1, {100, 3});
   EXPECT_EQ(whole.layers, 100);
   outside = 0;
   for (const LinkShape& link : whole.links) {
@@ -247,6 +247,50 @@ TEST(GraphPieces, stretches_of_the_list_are_stretches_of_a_path) {
     EXPECT_LE(n_borders, 2) << first;
     EXPECT_EQ(n_borders, first == 0 || first == 32 ? 1 : 2) << first;
   }
+}
+
+// A piece of a path in four: stretches of it that follow each other, whatever leads out of the piece.
+TEST(GraphPieces, are_split_by_the_edges_within_them) {
+  std::vector<VertexId> sources;
+  std::vector<VertexId> targets;
+  for (VertexId v = 0; v + 1 < 100; ++v) {
+    sources.insert(sources.end(), {v, v + 1});
+    targets.insert(targets.end(), {v + 1, v});
+  }
+  const Digraph path(100, sources, targets);
+  std::vector<VertexId> middle(40);
+  std::iota(middle.begin(), middle.end(), 30U);
+  const auto parts = split_piece(path, VertexQuery(middle), 4);
+  ASSERT_EQ(parts.size(), 4U);
+  std::vector<VertexId> all;
+  for (const VertexQuery& part : parts) {
+    const std::vector<VertexId> list = part.vertices(path);
+    ASSERT_FALSE(list.empty());
+    EXPECT_EQ(list.back() - list.front() + 1, list.size());
+    EXPECT_NEAR(static_cast<double>(list.size()), 10, 2);
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  std::ranges::sort(all);
+  EXPECT_EQ(all, middle);
+  // Of three vertices no four parts.
+  EXPECT_EQ(split_piece(path, VertexQuery(std::vector<VertexId>{5, 6, 7}), 4).size(), 3U);
+}
+
+// Their pieces are those of the cut without grains; where one has too few vertices they are of one grain.
+TEST(GraphPieces, of_several_grains_are_cut_as_without_them) {
+  const GraphModel<Hops> model(two_rings(), {});
+  const auto cut = cut_into_pieces(model, 4, 2, 3);
+  ASSERT_EQ(cut.grains_of_piece, 3U);
+  ASSERT_EQ(cut.grains->size(), 12U);
+  const std::vector<VertexQuery> pieces = model.pieces(4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto grains = std::span(*cut.grains).subspan(3 * i, 3);
+    EXPECT_TRUE(
+        std::ranges::equal(VertexQuery::join(model.graph(), grains).list(), pieces[i].list()));
+  }
+  const auto finer = cut_of_grains(model, cut, std::vector<NodeId>{0, 0, 0, 1, 1, 1}, 2);
+  EXPECT_EQ(finer.pieces.size(), 6U);
+  EXPECT_EQ(cut_into_pieces(model, 8, 2, 4).grains_of_piece, 1U);
 }
 
 TEST(GraphPieces, each_component_stands_together_and_lone_vertices_are_not_lost) {

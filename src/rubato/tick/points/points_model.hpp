@@ -112,6 +112,8 @@ class PointsModel {
       boxes.insert(boxes.end(), part.boxes().begin(), part.boxes().end());
     return Query::of_disjoint(std::move(boxes));
   }
+  // The store steps boxes.
+  [[nodiscard]] bool is_piece(const Query& q) const { return q.boxes().size() == 1; }
 
   // Throws Error if the user gives a tuple that is not in the world, or an id twice.
   [[nodiscard]] State init(const Query& q) const;

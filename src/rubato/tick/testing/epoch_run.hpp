@@ -38,11 +38,17 @@ template <class P>
   flow.lending = sharing.lending;
   std::vector<std::unique_ptr<EpochEngine>> nodes;
   std::vector<core::Engine*> engines;
-  const std::shared_ptr<const Partition> partition = problem.partition(c.n_nodes, sharing.n_pieces);
+  SharingOptions known = sharing;
+  std::shared_ptr<const Partition> partition;
+  if constexpr (std::is_base_of_v<Problem, P>) {
+    partition = first_partition(problem, c.n_nodes, known);
+  } else {
+    partition = problem.partition(c.n_nodes, sharing.n_pieces);
+  }
   for (NodeId node = 0; node < c.n_nodes; ++node) {
     nodes.push_back(std::make_unique<EpochEngine>(
         partition, partition->make_node(node, c.policy, flow, nullptr),
-        epoch_options(c.policy, sharing), flow, nullptr));
+        epoch_options(c.policy, known), flow, nullptr));
     engines.push_back(nodes.back().get());
   }
   ShuffleDriver(engines, c.n_cores, seed).run();

@@ -1,6 +1,7 @@
 #pragma once
 // Who owns what, and how that changes, drawn from a seed: epochs, pieces, balance, policy auto.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -17,6 +18,8 @@ inline std::string describe(const SharingOptions& sharing) {
   text += std::string(", auto") + (sharing.chooses ? " by chance" : "") + " of";
   for (const Policy& policy : sharing.candidates)
     text += " " + policy.to_string();
+  for (const std::uint32_t n : sharing.grains_of_piece)
+    text += ", pieces of " + std::to_string(n);
   return text;
 }
 
@@ -30,6 +33,10 @@ inline void make_auto(SharingOptions& sharing, RunCase& c, RandomStream& random)
     const Policy policy = random_run(random).policy;
     if (!policy.barrier) sharing.candidates.push_back(policy);
   }
+  for (std::uint32_t n = 1; sharing.n_pieces > 0 && n <= 4; ++n) {
+    if (random.between(0, 1) != 0) sharing.grains_of_piece.push_back(n);
+  }
+  if (random.between(0, 1) != 0) std::ranges::reverse(sharing.grains_of_piece);
   if (random.between(0, 7) == 0) return;
   sharing.chooses = [seed = random()](Tick epoch) {
     return hash_words(seed, static_cast<std::uint64_t>(epoch));

@@ -26,9 +26,16 @@ class SwitchingPartition final : public Partition {
   [[nodiscard]] const std::vector<NodeId>& owners() const noexcept override {
     return parts_->owners();
   }
+  [[nodiscard]] std::uint32_t n_grains() const noexcept override { return parts_->n_grains(); }
+  [[nodiscard]] std::uint32_t grains_of_piece() const noexcept override {
+    return parts_->grains_of_piece();
+  }
+  [[nodiscard]] bool can_join(std::uint32_t n_grains) const override {
+    return parts_->can_join(n_grains);
+  }
   [[nodiscard]] std::shared_ptr<const Partition> with_owners(
-      std::vector<NodeId> owners) const override {
-    return followed_by(parts_->with_owners(std::move(owners)));
+      std::vector<NodeId> owners, std::uint32_t grains_of_piece) const override {
+    return followed_by(parts_->with_owners(std::move(owners), grains_of_piece));
   }
   [[nodiscard]] std::unique_ptr<Partition> cut_again(ByteView samples,
                                                      double passes) const override {
@@ -37,8 +44,8 @@ class SwitchingPartition final : public Partition {
   void merge_samples(Bytes& into, std::span<const WeighedSamples> from) const override {
     parts_->merge_samples(into, from);
   }
-  [[nodiscard]] NodeShape shape(NodeId self, int layers_most, Tick depth_most) const override {
-    return parts_->shape(self, layers_most, depth_most);
+  [[nodiscard]] NodeShape shape(NodeId self, const ShapeLimits& limits) const override {
+    return parts_->shape(self, limits);
   }
 
  private:

@@ -97,18 +97,18 @@ double sum_of_layers(const LinkShape& link, int n) {
 // The clocks of all nodes under one policy.
 class Forecast::Run {
  public:
-  Run(const Forecast& forecast, const Policy& policy, bool balanced)
+  Run(const Forecast& forecast, const Policy& policy, const Sharing& sharing)
       : all_(forecast), policy_(policy), nodes_(forecast.shapes_.size()) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const NodeShape& shape = all_.shapes_[i];
       Node& node = nodes_[i];
       node.shape = &shape;
-      const TickCosts& load = all_.loads_[i];
-      node.step = balanced ? std::max(all_.mean_step_, load.indivisible)
-                           : std::max(load.step, load.pieces.largest);
+      node.inside = sharing.pieces < shape.inside_of.size() ? &shape.inside_of[sharing.pieces]
+                                                            : &shape.inside;
+      node.step = all_.step_of(static_cast<NodeId>(i), sharing);
       node.of_size = shape.size > 0 ? node.step / shape.size : 0;
       node.outside.push_back(0);
-      for (Tick j = 1; j <= std::ssize(shape.inside); ++j)
+      for (Tick j = 1; j <= std::ssize(*node.inside); ++j)
         node.outside.push_back(node.outside.back() + node.step - inside(node, j));
     }
     for (const Link& link : all_.links_) {
@@ -159,6 +159,7 @@ class Forecast::Run {
     std::vector<std::size_t> in;  // ways
     std::vector<double> outside;  // [n] of n ticks ahead, what cannot be stepped, ns
     const NodeShape* shape = nullptr;
+    const std::vector<double>* inside = nullptr;  // of the shape
   };
   struct Way {
     const Link* link = nullptr;
@@ -224,7 +225,7 @@ class Forecast::Run {
   // What may be stepped to j ticks ahead of all that is outside, ns.
   [[nodiscard]] double inside(const Node& node, Tick j) const {
     if (j <= 0) return node.step;
-    const auto& sizes = node.shape->inside;
+    const auto& sizes = *node.inside;
     return j <= std::ssize(sizes) ? sizes[static_cast<std::size_t>(j - 1)] * node.of_size : 0;
   }
 
@@ -318,7 +319,9 @@ Forecast::Forecast(const ForecastInput& input, std::size_t n_draws)
     : policy_(input.policy),
       replica_cost_(input.replica_cost),
       loads_(input.loads),
-      shapes_(input.shapes) {
+      shapes_(input.shapes),
+      indivisible_of_(input.indivisible_of),
+      balanced_(input.balanced) {
   RUBATO_REQUIRE(loads_.size() == shapes_.size(), loads_.size(), shapes_.size());
   std::size_t n_links = 0;
   for (const NodeShape& shape : shapes_)
@@ -328,6 +331,7 @@ Forecast::Forecast(const ForecastInput& input, std::size_t n_draws)
   for (const TickCosts& load : loads_) {
     mean_step_ += load.step / static_cast<double>(loads_.size());
     most_step_ = std::max(most_step_, load.step);
+    indivisible_ = std::max(indivisible_, load.indivisible);
     pieces_.add(load.pieces);
   }
   draw_delays(input);
@@ -361,9 +365,32 @@ bool Forecast::can(const Policy& policy) const noexcept {
       shapes_, [&](const NodeShape& shape) { return policy.replica_layers <= shape.layers; });
 }
 
-TickForecast Forecast::tick(const Policy& policy, bool balanced, Tick most) const {
+// ns of a node's own work in a tick.
+double Forecast::step_of(NodeId node, const Sharing& sharing) const {
+  const TickCosts& load = loads_[node];
+  if (sharing.pieces >= indivisible_of_.size()) {
+    return sharing.anew ? std::max(mean_step_, load.indivisible)
+                        : std::max(load.step, load.pieces.largest);
+  }
+  const double indivisible = indivisible_of_[sharing.pieces][node];
+  return std::max(sharing.anew ? mean_step_ : evened(node, sharing.pieces), indivisible);
+}
+
+// What is uneven now, though it was shared anew, may be so since pieces are large: then others would leave
+// more or less of it, as their costliest ones do above the mean.
+double Forecast::evened(NodeId node, std::size_t pieces) const {
+  const auto left_by = [&](double costliest) { return std::max(costliest, mean_step_); };
+  const double costliest = *std::ranges::max_element(indivisible_of_[pieces]);
+  const double most = most_step_ * left_by(costliest) / std::max(left_by(indivisible_), 1.0);
+  const double above = most_step_ - mean_step_;
+  if (!balanced_ || above <= 0) return loads_[node].step;
+  const double share = std::max(0.0, most - mean_step_) / above;
+  return mean_step_ + share * (loads_[node].step - mean_step_);
+}
+
+TickForecast Forecast::tick(const Policy& policy, const Sharing& sharing, Tick most) const {
   RUBATO_REQUIRE(can(policy) && !policy.barrier, policy.to_string());
-  Run run(*this, policy, balanced);
+  Run run(*this, policy, sharing);
   const Tick n_ticks = std::min(most, ticks_);
   n_steps_ += run.n_ways() * static_cast<std::size_t>(n_ticks);
   return run.tick(n_ticks);

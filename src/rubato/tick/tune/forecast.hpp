@@ -5,7 +5,9 @@
 // A node steps what lies inside first if its neighbours' rounds are late, up to `depth` ticks ahead;
 // then replicas, if it has some; then it waits. A round leaves when the border is stepped, or, at
 // depth 0, all of it. Work that is shared anew becomes as even as the costliest piece lets it, and one
-// core has a piece for all of its step. Policy pieces is taken for schedule of the same depth. Each
+// core has a piece for all of its step. Pieces of another number of grains (balance/grains.hpp) cost what
+// their grains do; they wait for other nodes as wholes, and make work as even as they are small. Policy
+// pieces is taken for schedule of the same depth. Each
 // candidate sees the same delays, so that their differences are not those of the draws.
 
 #include <algorithm>
@@ -72,9 +74,20 @@ struct ForecastInput {
   std::vector<TickCosts> loads;    // [nodes]
   std::vector<NodeShape> shapes;   // [nodes]
   std::vector<LinkDelays> delays;  // of any links, each once
+  // [NodeShape::inside_of][nodes] TickCosts::indivisible of pieces of so many grains.
+  std::vector<std::vector<double>> indivisible_of{};
+  bool balanced = false;  // work was shared anew before this was measured, and is at each epoch
   // What a unit of size costs as a replica, over what it costs its owner: replicas are stepped in smaller
   // parts, some of which turn out not to be needed.
   double replica_cost = 1;
+};
+
+// How work is shared, other than now.
+struct Sharing {
+  bool anew = false;  // made as even as pieces let it
+  // Pieces of another number of grains: its place in NodeShape::inside_of; or as they are.
+  std::size_t pieces = kAsTheyAre;
+  static constexpr std::size_t kAsTheyAre = SIZE_MAX;
 };
 
 // What a forecast says of a policy, ns a tick in the long run.
@@ -90,11 +103,12 @@ class Forecast {
 
   // Whether enough is known of the shapes.
   [[nodiscard]] bool can(const Policy& policy) const noexcept;
-  // If `balanced`, after it was shared anew. Looks at `most` ticks, or at ticks(). REQUIRES:
-  // can(policy), and no barrier.
-  [[nodiscard]] TickForecast tick(const Policy& policy, bool balanced, Tick most = kNoTick) const;
-  [[nodiscard]] double tick_time(const Policy& policy, bool balanced, Tick most = kNoTick) const {
-    return tick(policy, balanced, most).time;
+  // Looks at `most` ticks, or at ticks(). REQUIRES: can(policy), and no barrier.
+  [[nodiscard]] TickForecast tick(const Policy& policy, const Sharing& sharing,
+                                  Tick most = kNoTick) const;
+  [[nodiscard]] double tick_time(const Policy& policy, const Sharing& sharing,
+                                 Tick most = kNoTick) const {
+    return tick(policy, sharing, most).time;
   }
 
   // As in ForecastInput, from now on.
@@ -120,15 +134,20 @@ class Forecast {
   class Run;
 
   void draw_delays(const ForecastInput& input);
+  [[nodiscard]] double step_of(NodeId node, const Sharing& sharing) const;
+  [[nodiscard]] double evened(NodeId node, std::size_t pieces) const;
 
   Policy policy_;
   double replica_cost_;
   std::vector<TickCosts> loads_;
   std::vector<NodeShape> shapes_;
+  std::vector<std::vector<double>> indivisible_of_;
+  bool balanced_;
   std::vector<Link> links_;  // by `to`
   Tick ticks_ = 0;
   double mean_step_ = 0;
   double most_step_ = 0;
+  double indivisible_ = 0;  // the most of all nodes
   PieceSpread pieces_;
   mutable std::size_t n_steps_ = 0;
 };

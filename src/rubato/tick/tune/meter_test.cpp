@@ -194,6 +194,7 @@ TEST_F(MeterTest, a_report_is_what_it_was_on_the_other_side) {
   report.node = 12;
   report.shape.size = 77;
   report.shape.inside = {50, 20};
+  report.shape.inside_of = {{50, 20}, {}, {30}};
   report.shape.layers = 1;
   report.shape.links = {{1, {8, 9}, {0}}};
   Writer out;
@@ -218,6 +219,7 @@ TEST_F(MeterTest, a_report_is_what_it_was_on_the_other_side) {
   EXPECT_EQ(copy.delays[0].second.least, report.delays[0].second.least);
   EXPECT_EQ(copy.delays[0].second.above, report.delays[0].second.above);
   EXPECT_EQ(copy.shape.inside, report.shape.inside);
+  EXPECT_EQ(copy.shape.inside_of, report.shape.inside_of);
   EXPECT_EQ(copy.shape.links.back().layers, report.shape.links.back().layers);
 }
 

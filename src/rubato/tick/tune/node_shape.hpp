@@ -20,11 +20,22 @@ struct LinkShape {
   std::vector<std::uint32_t> with{};
 };
 
+// How far a shape is looked at.
+struct ShapeLimits {
+  int layers = 0;  // of replicas, at most
+  Tick depth = 0;  // ticks ahead, at most
+  // Of a cut of pieces: of how many grains they might be, other than now (balance/grains.hpp).
+  std::vector<std::uint32_t> grains_of_piece{};
+};
+
 struct NodeShape {
-  double size = 0;             // of the own query
-  bool is_uneven = false;      // what a unit of size costs differs from part to part
-  std::vector<double> inside;  // [j] what can be stepped to j ticks ahead of what is outside
-  int layers = 0;              // of replicas at most: more would be far more than the own query
+  double size = 0;         // of the own query
+  bool is_uneven = false;  // what a unit of size costs differs from part to part
+  // [j] what can be stepped to j + 1 ticks ahead of what is outside; of pieces whole ones
+  std::vector<double> inside;
+  // [ShapeLimits::grains_of_piece] the same, if pieces were of so many grains
+  std::vector<std::vector<double>> inside_of{};
+  int layers = 0;  // of replicas at most: more would be far more than the own query
   std::vector<LinkShape> links;
 
   void put(Writer& out) const;

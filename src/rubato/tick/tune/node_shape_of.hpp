@@ -9,6 +9,7 @@
 
 #include "rubato/tick/plan_builder.hpp"
 #include "rubato/tick/tune/node_shape.hpp"
+#include "rubato/tick/tune/own_grains.hpp"
 
 namespace rubato::tick {
 
@@ -71,23 +72,38 @@ void find_common_sides(const M& model, const Cut<typename M::Query>& cut, NodeId
 // Where sizes are uneven it is the mean part's, if that is larger: a part in a crowd is small.
 inline constexpr double kMostOutside = 32;
 
-// Of node `self`, for at most so many replica layers and ticks ahead.
+// What can be stepped ahead of what is outside. Once the shape's links are known.
+template <class M>
+void find_inside(const M& model, const Cut<typename M::Query>& cut, NodeId self,
+                 const ShapeLimits& limits, NodeShape& shape) {
+  if (cut.pieces.empty()) {
+    typename M::Query inner = cut.queries[self];
+    for (Tick depth = 0; depth < limits.depth && shape.size > 0; ++depth) {
+      inner = model.read_exclusive(model.write_exclusive(inner));
+      shape.inside.push_back(model.size(inner));
+      if (shape.inside.back() == 0) break;
+    }
+    return;
+  }
+  std::vector<NodeId> senders;
+  for (const LinkShape& link : shape.links)
+    senders.push_back(link.node);
+  const OwnGrains grains = own_grains(model, cut, self, senders);
+  shape.inside = grains.inside(cut.grains_of_piece, limits.depth);
+  for (const std::uint32_t n : limits.grains_of_piece)
+    shape.inside_of.push_back(grains.inside(n, limits.depth));
+}
+
+// Of node `self`.
 template <class M>
 requires Model<M> && HasSize<M>
 [[nodiscard]] NodeShape node_shape(const M& model, const Cut<typename M::Query>& cut, NodeId self,
-                                   int layers_most, Tick depth_most) {
+                                   const ShapeLimits& limits) {
   using Query = typename M::Query;
   NodeShape shape;
   const Query& own = cut.queries[self];
   shape.size = model.size(own);
   shape.is_uneven = HasUnevenSize<M>;
-  Query inner = own;
-  for (Tick depth = 0; depth < depth_most && shape.size > 0; ++depth) {
-    inner = model.read_exclusive(model.write_exclusive(inner));
-    shape.inside.push_back(model.size(inner));
-    if (shape.inside.back() == 0) break;
-  }
-
   std::vector<std::vector<double>> within(cut.n_nodes());  // [node][j - 1] of L_j
   std::vector<bool> sends(cut.n_nodes());
   Query outer = own;
@@ -101,7 +117,7 @@ requires Model<M> && HasSize<M>
   }
   double outside = 0;
   bool grows = true;
-  for (int layer = 1; layer <= layers_most + 1 && grows; ++layer) {
+  for (int layer = 1; layer <= limits.layers + 1 && grows; ++layer) {
     outer = model.write_dependencies(model.read_dependencies(outer));
     const double before = std::exchange(outside, 0);
     for (NodeId node = 0; node < cut.n_nodes(); ++node) {
@@ -118,7 +134,7 @@ requires Model<M> && HasSize<M>
     if (!has_layers || outside > kMostOutside * part) break;
     // All that can be reached: further layers add nothing.
     grows = layer == 1 || outside > before;
-    if (!grows) shape.layers = layers_most;
+    if (!grows) shape.layers = limits.layers;
   }
   for (NodeId node = 0; node < cut.n_nodes(); ++node) {
     if (!sends[node]) continue;
@@ -128,6 +144,7 @@ requires Model<M> && HasSize<M>
     shape.links.push_back(std::move(link));
   }
   find_common_sides(model, cut, self, shape);
+  find_inside(model, cut, self, limits, shape);
   return shape;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rubato/base/error.hpp"
+#include "rubato/tick/balance/grains.hpp"
 
 namespace rubato::tick {
 namespace {
@@ -15,6 +16,9 @@ constexpr double kSwitchGain = 0.03;
 // And this share, if work moves for it, or goes back: that takes time, and where the work goes on moving
 // it is seldom as even as the forecast has it.
 constexpr double kMoveGain = 0.1;
+// And pieces of another size this much, beside those of now: of smaller ones borders are longer, of larger
+// ones more waits, which no forecast tells.
+constexpr double kPiecesGain = 0.2;
 // Those that should take at most so much longer than the best are as good.
 constexpr double kAlike = 0.01;
 // Ticks for which a forecast stands against what was measured.
@@ -23,6 +27,8 @@ constexpr Tick kMostBackoff = 64;  // epochs
 // A first look tells what cannot be the best: what takes kHopeless times as long as the best then.
 constexpr Tick kFirstLook = 40;  // ticks
 constexpr double kHopeless = 1.3;
+// And in pieces of other sizes, those are looked at that take at most so many times as long in those of now.
+constexpr double kFarOff = 2;
 // Nodes are alike that are so near to each other; sharing anew would gain nothing.
 constexpr double kEven = 1.02;
 // Of a unit of replicas over one of own work, before some have run: of points, of which 1.4 to 2 was
@@ -53,6 +59,7 @@ std::vector<Policy> tuned_policies() {
 Tuner::Tuner(TunerOptions options)
     : options_(std::move(options)), backoff_(options_.every), distance_(options_.every) {
   RUBATO_REQUIRE(!options_.candidates.empty() && options_.every > 0, options_.every);
+  RUBATO_REQUIRE(!options_.grains_of_piece.empty(), options_.n_grains);
   for (const Policy& policy : options_.candidates) {
     policy.validate();
     if (policy.barrier) {
@@ -62,23 +69,33 @@ Tuner::Tuner(TunerOptions options)
   }
   for (const bool balanced : {false, true}) {
     if (balanced && !options_.balances) break;
-    for (const Policy& policy : options_.candidates)
-      candidates_.push_back({policy, balanced});
+    for (std::size_t pieces = 0; pieces < options_.grains_of_piece.size(); ++pieces) {
+      for (const Policy& policy : options_.candidates)
+        candidates_.push_back({policy, balanced, pieces});
+    }
   }
 }
 
-int Tuner::layers_most() const noexcept {
-  int most = 0;
-  for (const Candidate& candidate : candidates_)
-    most = std::max(most, candidate.policy.replica_layers);
-  return most;
+ShapeLimits Tuner::shape_limits() const {
+  ShapeLimits limits;
+  for (const Policy& policy : options_.candidates) {
+    limits.layers = std::max(limits.layers, policy.replica_layers);
+    limits.depth = std::max<Tick>(limits.depth, policy.depth + 1);
+  }
+  if (options_.grains_of_piece.size() > 1) limits.grains_of_piece = options_.grains_of_piece;
+  return limits;
 }
 
-Tick Tuner::depth_most() const noexcept {
-  Tick most = 0;
-  for (const Candidate& candidate : candidates_)
-    most = std::max<Tick>(most, candidate.policy.depth + 1);
-  return most;
+// What sharing anew has reached is seen once it is done: it is not even while the work moves.
+Sharing Tuner::sharing_of(const Candidate& candidate) const noexcept {
+  Sharing sharing;
+  sharing.anew = candidate.balanced && !balanced();
+  if (options_.grains_of_piece.size() > 1) sharing.pieces = candidate.pieces;
+  return sharing;
+}
+
+std::uint32_t Tuner::n_pieces_of(const Candidate& candidate) const noexcept {
+  return tick::n_pieces_of(options_.n_grains, options_.grains_of_piece[candidate.pieces]);
 }
 
 // What has not run is trusted as those are that have; once pieces have moved, as those with which
@@ -105,6 +122,7 @@ std::optional<Forecast> Tuner::first_cut(const ForecastInput& now) const {
   input.policy = first_policy_;
   input.loads = first_loads_;
   input.shapes = first_shapes_;
+  input.indivisible_of = first_indivisible_of_;
   input.delays = now.delays;
   input.replica_cost = now.replica_cost;
   double pace = 0;
@@ -119,41 +137,56 @@ std::optional<Forecast> Tuner::first_cut(const ForecastInput& now) const {
     load.pieces.largest *= faster;
     load.indivisible *= faster;
   }
+  for (std::vector<double>& costs : input.indivisible_of) {
+    for (double& cost : costs)
+      cost *= faster;
+  }
   return Forecast(input);
 }
 
-void Tuner::forecast(Tick epoch, const Forecast& forecast, const std::optional<Forecast>& first,
-                     std::span<const NodeReport> reports) {
-  const auto of = [&](const Candidate& candidate) -> const Forecast& {
-    return first && !candidate.balanced ? *first : forecast;
-  };
+// Of few ticks: what cannot be the best is not looked at any longer.
+void Tuner::look_first(const Forecast& forecast, const std::optional<Forecast>& first) {
   const bool even = !balanced() && forecast.most_step() < kEven * forecast.mean_step();
-  // What sharing anew has reached is seen by now: it is not even while the work moves.
-  const bool evens = !balanced();
   double least = 0;
+  const auto look = [&](Candidate& candidate) {
+    const Forecast& of = first && !candidate.balanced ? *first : forecast;
+    // What cannot be told of the cut that runs is no reason to leave it for the other one.
+    const bool is_known = forecast.can(candidate.policy) && of.can(candidate.policy);
+    if (!is_known || (candidate.balanced && even)) return;
+    candidate.forecast = of.tick_time(candidate.policy, sharing_of(candidate), kFirstLook);
+    if (least == 0 || candidate.forecast < least) least = candidate.forecast;
+  };
+  const std::size_t pieces = candidates_[current_].pieces;
   for (Candidate& candidate : candidates_) {
     candidate.forecast = 0;
-    // What cannot be told of the cut that runs is no reason to leave it for the other one.
-    const bool is_known = forecast.can(candidate.policy) && of(candidate).can(candidate.policy);
-    if (!is_known || (candidate.balanced && even)) continue;
-    candidate.forecast =
-        of(candidate).tick_time(candidate.policy, candidate.balanced && evens, kFirstLook);
-    if (least == 0 || candidate.forecast < least) least = candidate.forecast;
+    if (candidate.pieces == pieces) look(candidate);
   }
+  // In other pieces, what may be good in those of now.
   const std::size_t n = options_.candidates.size();
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (candidates_[i].pieces == pieces) continue;
+    const Candidate& now = candidates_[i + pieces * n - candidates_[i].pieces * n];
+    if (now.forecast > 0 && now.forecast < kFarOff * least) look(candidates_[i]);
+  }
   // By as many ticks of both.
-  for (std::size_t i = n; i < candidates_.size() && !balanced(); ++i) {
-    const double now = candidates_[i - n].forecast;
-    candidates_[i].promise = now > 0 ? candidates_[i].forecast / now : 0;
+  for (std::size_t i = n_unbalanced(); i < candidates_.size() && !balanced(); ++i) {
+    const double still = candidates_[i - n_unbalanced()].forecast;
+    candidates_[i].promise = still > 0 ? candidates_[i].forecast / still : 0;
   }
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     Candidate& candidate = candidates_[i];
     const bool hopes = candidate.forecast > 0 && candidate.forecast < kHopeless * least;
     // What runs, and what it would be without sharing.
-    const bool is_now = i % n == current_ % n && i <= current_;
-    if (hopes || (is_now && candidate.forecast > 0))
-      candidate.forecast = of(candidate).tick_time(candidate.policy, candidate.balanced && evens);
+    const bool is_now = i == current_ || i + n_unbalanced() == current_;
+    if (!hopes && !(is_now && candidate.forecast > 0)) continue;
+    const Forecast& of = first && !candidate.balanced ? *first : forecast;
+    candidate.forecast = of.tick_time(candidate.policy, sharing_of(candidate));
   }
+}
+
+void Tuner::forecast(Tick epoch, const Forecast& forecast, const std::optional<Forecast>& first,
+                     std::span<const NodeReport> reports) {
+  look_first(forecast, first);
   learn_sharing(epoch);
   learn(candidates_[current_], reports);
   for (Candidate& candidate : candidates_)
@@ -169,7 +202,7 @@ void Tuner::forecast(Tick epoch, const Forecast& forecast, const std::optional<F
 // and of the first one. It hopes for even parts with as short borders as before: crowds in small parts have
 // longer ones, and what moves by itself does not stay even.
 void Tuner::learn_sharing(Tick epoch) {
-  const std::size_t n = options_.candidates.size();
+  const std::size_t n = n_unbalanced();
   if (!options_.balances) return;
   if (!balanced()) {
     const double epochs = static_cast<double>(epoch - std::exchange(worse_at_, epoch)) /
@@ -210,7 +243,7 @@ void Tuner::learn_replica_cost(Forecast& forecast, std::span<const NodeReport> r
     replicas += report.load.replicas / static_cast<double>(reports.size());
   }
   if (policy().replica_layers == 0 || !forecast.can(policy())) return;
-  const double expected = forecast.tick(policy(), false).replicas;
+  const double expected = forecast.tick(policy(), sharing_of(candidates_[current_])).replicas;
   if (std::min(replicas, expected) <= kEnoughReplicas * forecast.mean_step()) return;
   replica_cost_ *= std::clamp(replicas / expected, 1 / kReplicaCostMost, kReplicaCostMost);
   forecast.set_replica_cost(replica_cost_);
@@ -218,10 +251,14 @@ void Tuner::learn_replica_cost(Forecast& forecast, std::span<const NodeReport> r
 
 std::size_t Tuner::best() const {
   double least_of[2] = {0, 0};  // as it is cut now, and the other way
+  const auto worth = [this](const Candidate& candidate) {
+    const bool same_pieces = candidate.pieces == candidates_[current_].pieces;
+    return candidate.expected / (same_pieces ? 1 : 1 - kPiecesGain);
+  };
   for (const Candidate& candidate : candidates_) {
-    double& least = least_of[candidate.balanced == balanced() ? 0 : 1];
-    if (candidate.expected > 0 && (least == 0 || candidate.expected < least))
-      least = candidate.expected;
+    double& least = least_of[has_cut_of_now(candidate) ? 0 : 1];
+    if (candidate.expected > 0 && (least == 0 || worth(candidate) < least))
+      least = worth(candidate);
   }
   const auto [as_now, other] = least_of;
   const bool moves = other > 0 && (as_now == 0 || other < (1 - kMoveGain) * as_now);
@@ -229,13 +266,14 @@ std::size_t Tuner::best() const {
   const Candidate& now = candidates_[current_];
   if (least == 0 || least > (1 - kSwitchGain) * now.expected) return current_;
   const auto found = std::ranges::find_if(candidates_, [&](const Candidate& candidate) {
-    return (candidate.balanced != balanced()) == moves && candidate.expected > 0 &&
-           candidate.expected <= (1 + kAlike) * least;
+    return has_cut_of_now(candidate) != moves && candidate.expected > 0 &&
+           worth(candidate) <= (1 + kAlike) * least;
   });
   return static_cast<std::size_t>(found - candidates_.begin());
 }
 
-Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports) {
+Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports,
+                              std::vector<std::vector<double>> indivisible_of) {
   if (options_.chooses) {
     current_ = options_.chooses(epoch) % candidates_.size();
     return stay(epoch);
@@ -243,6 +281,8 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports) {
   std::ranges::sort(reports, {}, &NodeReport::node);
   ForecastInput input;
   input.policy = policy();
+  input.balanced = balanced();
+  input.indivisible_of = std::move(indivisible_of);
   for (NodeReport& report : reports) {
     input.loads.push_back(report.load);
     input.shapes.push_back(std::move(report.shape));
@@ -260,6 +300,7 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports) {
     first_policy_ = input.policy;
     first_loads_ = input.loads;
     first_shapes_ = input.shapes;
+    first_indivisible_of_ = input.indivisible_of;
   }
   const std::size_t before = std::exchange(current_, best());
   const bool changed = before != current_;
@@ -280,7 +321,7 @@ Tuner::Decision Tuner::stay(Tick epoch) const {
   const Candidate& now = candidates_[current_];
   Tick next = epoch + distance_;
   if (!now.balanced) next = std::max(next, next_forecast_);
-  return {now.policy, now.balanced, next};
+  return {now.policy, now.balanced, options_.grains_of_piece[now.pieces], next};
 }
 
 // A report climbs and a decision comes down a tree while half of an epoch is stepped, at the pace
@@ -300,6 +341,7 @@ void Tuner::note_choice(Tick epoch, const Forecast& forecast, std::size_t before
   choice.tick = epoch;
   choice.policy = now.policy;
   choice.balanced = now.balanced;
+  choice.n_pieces = n_pieces_of(now);
   choice.tick_time = now.expected;
   choice.before = candidates_[before].expected;
   choice.first = candidates_.front().expected;
@@ -308,7 +350,8 @@ void Tuner::note_choice(Tick epoch, const Forecast& forecast, std::size_t before
   choice.pieces = forecast.pieces();
   choice.late = forecast.delay_quantile(0.99);
   for (const Candidate& candidate : candidates_)
-    choice.candidates.push_back({candidate.policy, candidate.balanced, candidate.expected});
+    choice.candidates.push_back(
+        {candidate.policy, candidate.balanced, n_pieces_of(candidate), candidate.expected});
   choices_.push_back(std::move(choice));
 }
 

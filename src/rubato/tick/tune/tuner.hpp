@@ -29,12 +29,17 @@ struct TunerOptions {
   Tick every = 50;                 // epochs are its multiples
   // For tests: as in SharingOptions. Each multiple of `every` is then an epoch.
   std::function<std::size_t(Tick)> chooses{};
+  // Of how many grains a piece may be (balance/grains.hpp), and how many there are: the first one is what
+  // the run begins with. Of a cut without pieces, and where their number is given, one entry.
+  std::vector<std::uint32_t> grains_of_piece{1};
+  std::uint32_t n_grains = 0;
 };
 
 // A candidate, and what a tick of it should take, ns; 0 if that cannot be told.
 struct Expected {
   Policy policy;
   bool balanced = false;
+  std::uint32_t n_pieces = 0;  // of all nodes; 0: the cut is not of pieces
   double tick_time = 0;
 };
 
@@ -42,10 +47,11 @@ struct Expected {
 struct Choice {
   Tick tick = 0;
   Policy policy;
-  bool balanced = false;  // work is shared anew at each epoch from then on
-  double tick_time = 0;   // ns that a tick should take
-  double before = 0;      // what it should take if nothing changed
-  double first = 0;       // and under the first candidate
+  bool balanced = false;       // work is shared anew at each epoch from then on
+  std::uint32_t n_pieces = 0;  // of all nodes; 0: the cut is not of pieces
+  double tick_time = 0;        // ns that a tick should take
+  double before = 0;           // what it should take if nothing changed
+  double first = 0;            // and under the first candidate
   // Why: what was measured.
   double step = 0;       // ns of a node's own work in a tick, the mean of all nodes
   double imbalance = 0;  // of that, max / mean - 1
@@ -61,12 +67,15 @@ class Tuner {
   struct Decision {
     Policy policy;
     bool balanced = false;
+    std::uint32_t grains_of_piece = 1;
     Tick next = 0;  // epoch
   };
   // Whether a forecast is made at this epoch: only then reports are needed.
   [[nodiscard]] bool forecasts_at(Tick epoch) const noexcept { return epoch >= next_forecast_; }
-  // REQUIRES: forecasts_at(epoch), one report of each node.
-  Decision decide(Tick epoch, std::vector<NodeReport> reports);
+  // REQUIRES: forecasts_at(epoch), one report of each node. `indivisible_of`: as in ForecastInput, of
+  // options.grains_of_piece; empty if there is one.
+  Decision decide(Tick epoch, std::vector<NodeReport> reports,
+                  std::vector<std::vector<double>> indivisible_of = {});
   // Of an epoch without a forecast.
   [[nodiscard]] Decision stay(Tick epoch) const;
 
@@ -74,9 +83,11 @@ class Tuner {
   [[nodiscard]] bool balanced() const noexcept { return candidates_[current_].balanced; }
   // Ticks between a report and the epoch after it are half of this.
   [[nodiscard]] Tick distance() const noexcept { return distance_; }
-  // Most replica layers and ticks ahead of the candidates.
-  [[nodiscard]] int layers_most() const noexcept;
-  [[nodiscard]] Tick depth_most() const noexcept;
+  // What reports need to know of shapes.
+  [[nodiscard]] ShapeLimits shape_limits() const;
+  [[nodiscard]] const std::vector<std::uint32_t>& grains_of_piece() const noexcept {
+    return options_.grains_of_piece;
+  }
   // Those that changed something, and the first.
   [[nodiscard]] const std::vector<Choice>& choices() const noexcept { return choices_; }
   // Virtual time that the last decision takes, ns.
@@ -86,7 +97,8 @@ class Tuner {
   struct Candidate {
     Policy policy;
     bool balanced = false;
-    double ratio = 0;  // measured over forecast time, summed over `ticks`
+    std::size_t pieces = 0;  // in options_.grains_of_piece
+    double ratio = 0;        // measured over forecast time, summed over `ticks`
     double ticks = 0;
     double forecast = 0;  // latest, ns a tick; 0: it cannot be
     double expected = 0;  // corrected
@@ -95,9 +107,18 @@ class Tuner {
     double promise = 0;
   };
   [[nodiscard]] double correction_of(const Candidate& candidate) const noexcept;
+  [[nodiscard]] std::size_t n_unbalanced() const noexcept {
+    return options_.candidates.size() * options_.grains_of_piece.size();
+  }
+  [[nodiscard]] bool has_cut_of_now(const Candidate& candidate) const noexcept {
+    return candidate.balanced == balanced() && candidate.pieces == candidates_[current_].pieces;
+  }
+  [[nodiscard]] Sharing sharing_of(const Candidate& candidate) const noexcept;
+  [[nodiscard]] std::uint32_t n_pieces_of(const Candidate& candidate) const noexcept;
   [[nodiscard]] std::optional<Forecast> first_cut(const ForecastInput& now) const;
   void forecast(Tick epoch, const Forecast& forecast, const std::optional<Forecast>& first,
                 std::span<const NodeReport> reports);
+  void look_first(const Forecast& forecast, const std::optional<Forecast>& first);
   static void learn(Candidate& now, std::span<const NodeReport> reports);
   void learn_sharing(Tick epoch);
   void learn_replica_cost(Forecast& forecast, std::span<const NodeReport> reports);
@@ -121,6 +142,7 @@ class Tuner {
   Policy first_policy_;
   std::vector<TickCosts> first_loads_;
   std::vector<NodeShape> first_shapes_;
+  std::vector<std::vector<double>> first_indivisible_of_;
 };
 
 }  // namespace rubato::tick

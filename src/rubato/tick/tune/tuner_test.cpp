@@ -60,7 +60,7 @@ System tuned(Tick epoch, std::uint32_t n_pieces = 0) {
 TEST(NodeShape, layers_and_links_are_those_of_the_cut) {
   const BugProblem problem = evenly_spread();
   const auto partition = problem.partition(kNodes);
-  const NodeShape shape = partition->shape(0, 2, 3);
+  const NodeShape shape = partition->shape(0, {2, 3});
   EXPECT_GT(shape.size, 0);
   ASSERT_FALSE(shape.inside.empty());
   double last = shape.size;
@@ -93,7 +93,7 @@ TEST(Forecast, is_near_what_the_engine_takes) {
   ForecastInput input;
   for (NodeId node = 0; node < kNodes; ++node) {
     input.loads.push_back({.step = 1e6});
-    input.shapes.push_back(partition->shape(node, 3, 11));
+    input.shapes.push_back(partition->shape(node, {3, 11}));
     for (const LinkShape& link : input.shapes.back().links) {
       DelayLog log;
       const net::LinkSampler sampler(profile, 1, link.node, node);
@@ -115,12 +115,12 @@ TEST(Forecast, is_near_what_the_engine_takes) {
       simulated +=
           static_cast<double>(simulate(problem, policy, kTicks, options).wall) / kTicks / 2;
     }
-    const double ratio = forecast.tick_time(policy, false) / simulated;
+    const double ratio = forecast.tick_time(policy, {}) / simulated;
     RecordProperty(text, std::to_string(ratio));
     EXPECT_GT(ratio, 0.6) << text;
     EXPECT_LT(ratio, 1.4) << text;
-    if (local == 0) local = forecast.tick_time(policy, false);
-    EXPECT_LE(forecast.tick_time(policy, false), local) << text;
+    if (local == 0) local = forecast.tick_time(policy, {});
+    EXPECT_LE(forecast.tick_time(policy, {}), local) << text;
   }
 }
 
@@ -130,11 +130,11 @@ TEST(Forecast, shared_evenly_a_slow_node_costs_what_it_adds_to_the_mean) {
   const auto partition = problem.partition(kNodes);
   for (NodeId node = 0; node < kNodes; ++node) {
     input.loads.push_back({.step = node == 2 ? 3e6 : 1e6, .indivisible = 1e5});
-    input.shapes.push_back(evenly_spread().partition(kNodes)->shape(node, 1, 2));
+    input.shapes.push_back(evenly_spread().partition(kNodes)->shape(node, {1, 2}));
   }
   const Forecast forecast(input);
-  EXPECT_NEAR(forecast.tick_time(Policy{}, false), 3e6, 1e4);
-  EXPECT_NEAR(forecast.tick_time(Policy{}, true), 1.5e6, 1e4);
+  EXPECT_NEAR(forecast.tick_time(Policy{}, {}), 3e6, 1e4);
+  EXPECT_NEAR(forecast.tick_time(Policy{}, {.anew = true}), 1.5e6, 1e4);
 }
 
 // One core has a piece for all of its step: pieces that move make nothing shorter than the costliest,
@@ -148,15 +148,15 @@ TEST(Forecast, no_tick_is_shorter_than_the_costliest_piece) {
     if (node == 2) pieces.add(2e6);
     // Two cores.
     input.loads.push_back({.step = pieces.sum / 2, .pieces = pieces});
-    input.shapes.push_back(evenly_spread().partition(kNodes)->shape(node, 1, 2));
+    input.shapes.push_back(evenly_spread().partition(kNodes)->shape(node, {1, 2}));
   }
   const Forecast cut_anew(input);
-  EXPECT_NEAR(cut_anew.tick_time(Policy{}, false), 2e6, 1e4);
-  EXPECT_NEAR(cut_anew.tick_time(Policy{}, true), 0.75e6, 1e4);
+  EXPECT_NEAR(cut_anew.tick_time(Policy{}, {}), 2e6, 1e4);
+  EXPECT_NEAR(cut_anew.tick_time(Policy{}, {.anew = true}), 0.75e6, 1e4);
   for (TickCosts& load : input.loads)
     load.indivisible = load.pieces.largest;
   const Forecast moved(input);
-  EXPECT_NEAR(moved.tick_time(Policy{}, true), 2e6, 1e4);
+  EXPECT_NEAR(moved.tick_time(Policy{}, {.anew = true}), 2e6, 1e4);
   EXPECT_EQ(moved.pieces().n, 41);
   EXPECT_EQ(moved.pieces().largest, 2e6);
   EXPECT_NEAR(moved.pieces().mean(), 6e6 / 41, 1);
@@ -188,16 +188,16 @@ TEST(Forecast, replicas_cost_what_their_own_node_has_measured) {
   }
   // A layer each second tick, the mean of two nodes.
   const Policy policy = Policy::parse("k2m1");
-  EXPECT_NEAR(Forecast(input).tick(policy, false).replicas, (2 * 4e5 + 3 * 1e5) / 4, 1e4);
+  EXPECT_NEAR(Forecast(input).tick(policy, {}).replicas, (2 * 4e5 + 3 * 1e5) / 4, 1e4);
   for (NodeShape& shape : input.shapes)
     shape.is_uneven = true;
-  EXPECT_NEAR(Forecast(input).tick(policy, false).replicas, (2 * 1e5 + 3 * 4e5) / 4, 1e4);
+  EXPECT_NEAR(Forecast(input).tick(policy, {}).replicas, (2 * 1e5 + 3 * 4e5) / 4, 1e4);
   input.replica_cost = 1.5;
   Forecast dearer(input);
-  EXPECT_NEAR(dearer.tick(policy, false).replicas, 1.5 * (2 * 1e5 + 3 * 4e5) / 4, 1e4);
+  EXPECT_NEAR(dearer.tick(policy, {}).replicas, 1.5 * (2 * 1e5 + 3 * 4e5) / 4, 1e4);
   dearer.set_replica_cost(3);
-  EXPECT_NEAR(dearer.tick(policy, false).replicas, 3 * (2 * 1e5 + 3 * 4e5) / 4, 2e4);
-  EXPECT_EQ(dearer.tick(Policy{}, false).replicas, 0);
+  EXPECT_NEAR(dearer.tick(policy, {}).replicas, 3 * (2 * 1e5 + 3 * 4e5) / 4, 2e4);
+  EXPECT_EQ(dearer.tick(Policy{}, {}).replicas, 0);
 }
 
 TEST(Tuner, bulk_is_no_candidate) {
@@ -221,7 +221,7 @@ std::vector<NodeReport> reports_of(const std::vector<double>& steps, int layers 
     report.load.step = steps[node];
     report.tick_time = *std::ranges::max_element(steps);
     report.ticks = 50;
-    report.shape = partition->shape(node, layers, 2);
+    report.shape = partition->shape(node, {layers, 2});
     reports.push_back(std::move(report));
   }
   return reports;
@@ -293,6 +293,59 @@ TEST(Tuner, sharing_that_was_not_worth_it_is_tried_again_when_it_would_be) {
   go(50, 2000, true);
   go(2050, 12'000, false);
   EXPECT_TRUE(balanced);
+}
+
+// Pieces of four, two and one grain: the costliest piece of each node in these.
+std::vector<std::vector<double>> costliest(double large) {
+  return {{large, 2e5, 2e5, 2e5}, {large / 2, 1e5, 1e5, 1e5}, {large / 4, 5e4, 5e4, 5e4}};
+}
+
+TunerOptions of_grains(std::vector<Policy> candidates) {
+  TunerOptions options{std::move(candidates), true, 50};
+  options.grains_of_piece = {4, 2, 1};
+  options.n_grains = 64;
+  return options;
+}
+
+// A crowd in one piece: no node can have less than that, so smaller ones are taken.
+TEST(Tuner, pieces_become_as_small_as_it_takes_to_share_a_crowd) {
+  Tuner tuner(of_grains({Policy{}}));
+  const auto decision = tuner.decide(50, reports_of({4e6, 1e6, 1e6, 1e6}), costliest(3.4e6));
+  EXPECT_TRUE(decision.balanced);
+  EXPECT_EQ(decision.grains_of_piece, 2U);  // 1.7e6 of 1.75e6 that each is to have
+  const Choice& choice = tuner.choices().front();
+  EXPECT_EQ(choice.n_pieces, 32U);
+  ASSERT_EQ(choice.candidates.size(), 6U);
+  EXPECT_EQ(choice.candidates[3].n_pieces, 16U);
+  EXPECT_GT(choice.candidates[3].tick_time, 3e6);
+}
+
+// Where all can share with those that the run began with, they stay as they are.
+TEST(Tuner, pieces_stay_as_they_are_where_nothing_is_gained) {
+  Tuner tuner(of_grains({Policy{}}));
+  EXPECT_EQ(tuner.decide(50, reports_of({4e6, 1e6, 1e6, 1e6}), costliest(4e5)).grains_of_piece, 4U);
+  for (Tick epoch = 100; epoch <= 1000; epoch += 50) {
+    if (!tuner.forecasts_at(epoch)) continue;
+    const auto decision =
+        tuner.decide(epoch, reports_of({1.8e6, 1.7e6, 1.75e6, 1.75e6}), costliest(4e5));
+    EXPECT_TRUE(decision.balanced);
+    EXPECT_EQ(decision.grains_of_piece, 4U);
+  }
+}
+
+// Pieces move already, and what is left uneven is one that is too large.
+TEST(Tuner, a_piece_that_grows_while_work_is_shared_is_cut) {
+  Tuner tuner(of_grains({Policy{}}));
+  EXPECT_EQ(tuner.decide(50, reports_of({4e6, 1e6, 1e6, 1e6}), costliest(4e5)).grains_of_piece, 4U);
+  std::uint32_t n = 4;
+  for (Tick epoch = 100; epoch <= 1000 && n == 4; epoch += 50) {
+    if (!tuner.forecasts_at(epoch)) continue;
+    auto reports = reports_of({3e6, 1.3e6, 1.3e6, 1.3e6});
+    for (NodeReport& report : reports)
+      report.load.indivisible = report.node == 0 ? 3e6 : 2e5;
+    n = tuner.decide(epoch, std::move(reports), costliest(3e6)).grains_of_piece;
+  }
+  EXPECT_EQ(n, 2U);
 }
 
 // Of each link that comes there, always the same.
@@ -385,6 +438,24 @@ TEST(Tuner, a_crowd_has_its_pieces_moved) {
   EXPECT_TRUE(result.choices.front().balanced);
   EXPECT_GT(result.pieces_moved(), 0);
   EXPECT_LT(static_cast<double>(result.wall), 0.8 * static_cast<double>(local.wall));
+}
+
+// The same crowd, in two pieces a node at first: as few as that leave it to one node.
+TEST(Tuner, a_run_finds_how_many_pieces_its_crowd_needs) {
+  const BugProblem problem = evenly_spread(true);
+  constexpr Tick kTicks = 600;
+  const auto run_of = [&](std::vector<std::uint32_t> grains) {
+    System system = tuned(20, 64 / grains.front());
+    system.sharing.grains_of_piece = std::move(grains);
+    return run(problem, system, kTicks, "none");
+  };
+  const RunResult large = run_of({8});
+  const RunResult result = run_of({8, 4, 2, 1});
+  EXPECT_EQ(result.checksum, large.checksum);
+  EXPECT_EQ(result.n_pieces, 8U);
+  ASSERT_FALSE(result.choices.empty());
+  EXPECT_GT(result.choices.back().n_pieces, 8U);
+  EXPECT_LT(static_cast<double>(result.wall), 0.8 * static_cast<double>(large.wall));
 }
 
 // Sharing anew costs: who need not do that is not to lose by it, whatever the forecast hopes for.

@@ -246,6 +246,10 @@ TEST(RunPieces, ThatNobodyHasCountedAreWideEnough) {
   EXPECT_NE(told.err.find(line), std::string::npos) << told.err;
   const Answer said = call(with(fish, {"--policy", "asytick", "--pieces", "64"}));
   EXPECT_NE(said.err.find("pieces: 64\n"), std::string::npos) << said.err;
+  const Answer many = call(with(fish, {"--policy", "asytick", "--pieces", "1000000"}));
+  EXPECT_NE(many.err.find(" in place of 1000000: this model has no room for more\n"),
+            std::string::npos)
+      << many.err;
 }
 
 TEST(RunPieces, SaysThatARunIsShorterThanAnEpoch) {

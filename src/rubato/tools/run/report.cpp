@@ -183,10 +183,15 @@ std::string straggler_line(const tick::RunResult& result) {
                     node_name(*latest.at), latest.of, 100 * latest.share);
 }
 
-std::string pieces_line(const tick::RunResult& result, std::uint32_t n_cores, bool chosen) {
+std::string pieces_line(const tick::RunResult& result, std::uint32_t n_cores,
+                        std::uint32_t wanted) {
   if (result.n_pieces == 0) return "";
   std::string line = fmt::format("pieces: {}", result.n_pieces);
-  if (!chosen) return line;
+  // About as many: worlds are cut into rows and columns.
+  if (wanted != tick::kGoodPieces) {
+    if (result.n_pieces >= wanted - wanted / 4) return line;
+    return line + fmt::format(" in place of {}: this model has no room for more", wanted);
+  }
   const std::uint64_t n_workers = std::uint64_t{n_cores} * result.nodes.size();
   return line + fmt::format(
                     ", chosen for {} core{} and the size of the model; --pieces says "
@@ -242,11 +247,12 @@ std::string choice_lines(const tick::RunResult& result) {
   }
   std::string text;
   for (const tick::Choice& choice : result.choices) {
-    const bool changes = choice.policy != result.policy || choice.balanced;
-    text += fmt::format("auto: from tick {} on {}{}, since a tick should take {}", choice.tick,
-                        choice.policy.to_string(),
-                        choice.balanced ? " with its work balanced at epochs" : "",
-                        time_words(choice.tick_time));
+    const bool cuts = choice.n_pieces != result.n_pieces;
+    const bool changes = choice.policy != result.policy || choice.balanced || cuts;
+    text += fmt::format(
+        "auto: from tick {} on {}{}{}, since a tick should take {}", choice.tick,
+        choice.policy.to_string(), choice.balanced ? " with its work balanced at epochs" : "",
+        cuts ? fmt::format(" in {} pieces", choice.n_pieces) : "", time_words(choice.tick_time));
     text += changes ? fmt::format(" in place of {} under {}", time_words(choice.first),
                                   result.policy.to_string())
                     : std::string(" and no other policy clearly less");
@@ -270,6 +276,7 @@ void put_choices(io::JsonWriter& json, const tick::RunResult& result) {
         .field("tick", choice.tick)
         .field("policy", choice.policy.to_string())
         .field("balanced", choice.balanced)
+        .field("pieces", choice.n_pieces)
         .field("tick_s", choice.tick_time / 1e9)
         .field("before_s", choice.before / 1e9)
         .field("step_s", choice.step / 1e9)
@@ -284,6 +291,7 @@ void put_choices(io::JsonWriter& json, const tick::RunResult& result) {
       json.begin_object()
           .field("policy", candidate.policy.to_string())
           .field("balanced", candidate.balanced)
+          .field("pieces", candidate.n_pieces)
           .field("tick_s", candidate.tick_time / 1e9)
           .end_object();
     }

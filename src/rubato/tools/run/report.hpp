@@ -34,9 +34,10 @@ inline constexpr double kStragglerMargin = 0.02;
 // The same as the list "auto", with what each candidate was expected to take.
 void put_choices(io::JsonWriter& json, const tick::RunResult& result);
 
-// How many pieces there were, and why, or "" if there were none; `chosen`: nobody has said how many.
+// How many pieces there were at first, and why, or "" if there were none. `wanted`: how many were asked for,
+// or kGoodPieces.
 [[nodiscard]] std::string pieces_line(const tick::RunResult& result, std::uint32_t n_cores,
-                                      bool chosen);
+                                      std::uint32_t wanted);
 
 // How often the state moved, how much of it, and which share of the run that took; or why it did not.
 // REQUIRES: sharing.epoch > 0.

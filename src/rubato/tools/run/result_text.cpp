@@ -27,8 +27,7 @@ std::string report_of_run(const RunRequest& request, const RunOutcome& outcome,
   const std::string straggler = straggler_line(result);
   if (!straggler.empty()) text += straggler + '\n';
   text += choice_lines(result);
-  const std::string pieces =
-      pieces_line(result, outcome.n_cores, request.sharing.n_pieces == tick::kGoodPieces);
+  const std::string pieces = pieces_line(result, outcome.n_cores, request.sharing.n_pieces);
   if (!pieces.empty()) text += pieces + '\n';
   if (request.sharing.epoch > 0) text += epoch_line(result, request.sharing) + '\n';
   if (request.sharing.lending.on) text += lending_line(result) + '\n';

@@ -44,9 +44,9 @@ std::string policy_help() {
     candidates.push_back(policy.to_string());
   return fmt::format(
       "bulk, local, schedule(D), replicate(K,M), replicate(K,M)+schedule(D), pieces(D), or short "
-      "k3m5d10; auto, which measures and chooses at epochs among {}, with and without balance; or "
-      "a "
-      "system of pieces: oritick, comtick, asytick, asytick-plb, asytick-lend",
+      "k3m5d10; auto, which measures and chooses at epochs among {}, with and without balance, and "
+      "how many pieces move; or a system of pieces: oritick, comtick, asytick, asytick-plb, "
+      "asytick-lend",
       fmt::join(candidates, ", "));
 }
 

@@ -25,8 +25,8 @@ class WatchedProblem final : public tick::Problem {
 
   // Throws Error as the problem does; one of usage has the option in front.
   using Problem::partition;
-  [[nodiscard]] std::unique_ptr<tick::Partition> partition(std::uint32_t n_nodes,
-                                                           std::uint32_t n_pieces) const override;
+  [[nodiscard]] std::unique_ptr<tick::Partition> partition(
+      std::uint32_t n_nodes, std::uint32_t n_pieces, std::uint32_t grains_of_piece) const override;
   [[nodiscard]] bool has_pieces() const noexcept override { return problem_.has_pieces(); }
   [[nodiscard]] bool lends() const noexcept override { return problem_.lends(); }
   [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted,
