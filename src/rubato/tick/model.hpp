@@ -185,12 +185,18 @@ template <HasRepartition M>
 //   is_piece(query)         optional: whether what was joined can be a piece, too, stepped as a whole;
 //                           without it all can. Policy auto joins pieces and cuts them.
 // What is joined is what a node owns: init(), dependencies and disjoint() are asked of it. `rubato
-// check` tests both with any pieces in any hands (tick/check/piece_rules.hpp).
+// check` tests them with any pieces in any hands (tick/check/piece_rules.hpp).
 template <class M>
 concept HasPieces = HasStateAndQuery<M> &&
     requires(const M& m, std::uint32_t n, std::span<const typename M::Query> queries) {
   { m.pieces(n) } -> std::convertible_to<std::vector<typename M::Query>>;
   { m.join(queries) } -> std::convertible_to<typename M::Query>;
+};
+
+template <class M>
+concept HasSplit = HasPieces<M> &&
+    requires(const M& m, const typename M::Query& q, std::uint32_t n) {
+  { m.split(q, n) } -> std::convertible_to<std::vector<typename M::Query>>;
 };
 
 // Optional beside these: how many pieces are good, where nobody says a number.

@@ -112,7 +112,7 @@ template <HasPieces M>
 }
 
 // A cut whose pieces are each cut into n grains; without grains if one has too few tuples for that.
-template <HasPieces M>
+template <HasSplit M>
 void split_into_grains(const M& model, Cut<typename M::Query>& cut, std::uint32_t n) {
   std::vector<typename M::Query> grains;
   for (const auto& piece : cut.pieces) {
@@ -141,7 +141,7 @@ template <HasPieces M>
                                                      std::uint32_t n_nodes,
                                                      std::uint32_t grains_of_piece) {
   if (grains_of_piece == 1) return cut_into_pieces(model, n_pieces, n_nodes);
-  if constexpr (requires { model.split(model.everything(), n_pieces); }) {
+  if constexpr (HasSplit<M>) {
     auto cut = cut_into_pieces(model, n_pieces, n_nodes);
     split_into_grains(model, cut, grains_of_piece);
     return cut;

@@ -381,9 +381,9 @@ std::uint32_t n_good_pieces(const Problem& problem, std::uint32_t n_nodes, std::
 void choose_grains(const Problem& problem, SharingOptions& sharing, std::uint32_t n_nodes,
                    std::uint32_t n_cores) {
   constexpr std::uint32_t kMost = 16;
-  const std::uint32_t n_grains = n_good_pieces(problem, n_nodes, n_cores, 4 * n_pieces_of_core());
-  const std::uint32_t first = std::max(1U, std::bit_floor(n_grains / sharing.n_pieces));
-  sharing.n_pieces = n_pieces_of(n_grains, first);
+  const std::uint32_t most = n_good_pieces(problem, n_nodes, n_cores, 4 * n_pieces_of_core());
+  const std::uint32_t first = std::max(1U, std::bit_floor(most / sharing.n_pieces));
+  const std::uint32_t n_grains = sharing.n_pieces * first;
   sharing.grains_of_piece = {first};
   for (std::uint32_t n = 1; n <= kMost; n *= 2) {
     const std::uint64_t n_pieces = n_pieces_of(n_grains, n);
@@ -425,13 +425,11 @@ std::shared_ptr<const Partition> first_partition(const Problem& problem, std::ui
   if (choices.empty()) return problem.partition(n_nodes, sharing.n_pieces);
   std::shared_ptr<const Partition> first =
       problem.partition(n_nodes, sharing.n_pieces, choices.front());
-  // One that cannot be joined begins with its grains.
-  const std::uint32_t now = first->grains_of_piece();
-  std::vector<std::uint32_t> known{now};
-  for (const std::uint32_t n : choices) {
-    if (n != now && first->can_join(n)) known.push_back(n);
+  if (first->grains_of_piece() != choices.front()) {
+    choices.clear();
+    return problem.partition(n_nodes, sharing.n_pieces);
   }
-  choices = known;
+  std::erase_if(choices, [&](std::uint32_t n) { return !first->can_join(n); });
   return first;
 }
 

@@ -78,6 +78,7 @@ EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique
   if (options.tuner) {
     TunerOptions tuner = *options.tuner;
     tuner.n_grains = leg->partition->n_grains();
+    tuner.cuts_again = options.balance == Balance::repartition;
     tuner_ = std::make_unique<Tuner>(std::move(tuner));
     meter_ = std::make_unique<Meter>(self_, flow.n_cores);
     leg->shape = leg->partition->shape(self_, tuner_->shape_limits());

@@ -47,8 +47,9 @@ struct EpochOptions {
 
 // What epochs moved.
 struct MoveFigures {
-  std::int64_t n_epochs = 0;    // at which something moved
-  std::int64_t n_pieces = 0;    // of all nodes, that have got another owner
+  std::int64_t n_epochs = 0;  // at which something moved
+  // Of all nodes, that have got another owner; where their size changed, as many of the new ones as that is.
+  std::int64_t n_pieces = 0;
   std::int64_t bytes_sent = 0;  // of tuples, to other nodes; reports are not counted
   Nanos time = 0;               // that this node's cores took to plan, pack and take them
 };

@@ -154,9 +154,12 @@ void EpochEngine::planned(core::Port& port, Job& job) {
     Leg& next = *job.next;
     const auto& before = from.partition->owners();
     const auto& after = next.partition->owners();
-    const bool same_pieces = before.size() == after.size();
-    for (std::size_t i = 0; same_pieces && i < before.size(); ++i)
-      next.n_moved += before[i] == after[i] ? 0 : 1;
+    const std::uint32_t n_before = from.partition->grains_of_piece();
+    const std::uint32_t n_after = next.partition->grains_of_piece();
+    std::int64_t n_moved = 0;  // grains
+    for (std::size_t i = 0; !after.empty() && i < from.partition->n_grains(); ++i)
+      n_moved += before[i / n_before] == after[i / n_after] ? 0 : 1;
+    next.n_moved = (n_moved + n_after - 1) / n_after;
     const Tick t = epoch_;
     next.shape = job.shape.size > 0                 ? std::move(job.shape)
                  : next.partition == from.partition ? from.shape

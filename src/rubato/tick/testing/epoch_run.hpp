@@ -44,6 +44,7 @@ template <class P>
     partition = first_partition(problem, c.n_nodes, known);
   } else {
     partition = problem.partition(c.n_nodes, sharing.n_pieces);
+    known.grains_of_piece.clear();
   }
   for (NodeId node = 0; node < c.n_nodes; ++node) {
     nodes.push_back(std::make_unique<EpochEngine>(

@@ -19,6 +19,8 @@ constexpr double kMoveGain = 0.1;
 // And pieces of another size this much, beside those of now: of smaller ones borders are longer, of larger
 // ones more waits, which no forecast tells.
 constexpr double kPiecesGain = 0.2;
+// Of how much more than was thought pieces have cost that were cut, from one forecast to the next.
+constexpr double kCrowdingKept = 0.875;
 // Those that should take at most so much longer than the best are as good.
 constexpr double kAlike = 0.01;
 // Ticks for which a forecast stands against what was measured.
@@ -86,15 +88,17 @@ ShapeLimits Tuner::shape_limits() const {
   return limits;
 }
 
-// What sharing anew has reached is seen once it is done: it is not even while the work moves.
-Sharing Tuner::sharing_of(const Candidate& candidate) const noexcept {
+// By a forecast of a cut in `pieces_now`. What sharing anew has reached is seen once it is done: it is not even
+// while the work moves.
+Sharing Tuner::sharing_of(const Candidate& candidate, std::size_t pieces_now) const noexcept {
   Sharing sharing;
   sharing.anew = candidate.balanced && !balanced();
-  if (options_.grains_of_piece.size() > 1) sharing.pieces = candidate.pieces;
+  if (candidate.pieces != pieces_now) sharing.pieces = candidate.pieces;
   return sharing;
 }
 
 std::uint32_t Tuner::n_pieces_of(const Candidate& candidate) const noexcept {
+  if (options_.cuts_again && candidate.balanced) return 0;
   return tick::n_pieces_of(options_.n_grains, options_.grains_of_piece[candidate.pieces]);
 }
 
@@ -147,26 +151,32 @@ std::optional<Forecast> Tuner::first_cut(const ForecastInput& now) const {
 // Of few ticks: what cannot be the best is not looked at any longer.
 void Tuner::look_first(const Forecast& forecast, const std::optional<Forecast>& first) {
   const bool even = !balanced() && forecast.most_step() < kEven * forecast.mean_step();
+  const std::size_t pieces = candidates_[current_].pieces;
+  const auto time_of = [&](const Candidate& candidate, Tick ticks) {
+    const bool of_first = first && !candidate.balanced;
+    const Sharing sharing = sharing_of(candidate, of_first ? first_pieces_ : pieces);
+    return (of_first ? *first : forecast).tick_time(candidate.policy, sharing, ticks);
+  };
   double least = 0;
   const auto look = [&](Candidate& candidate) {
-    const Forecast& of = first && !candidate.balanced ? *first : forecast;
     // What cannot be told of the cut that runs is no reason to leave it for the other one.
-    const bool is_known = forecast.can(candidate.policy) && of.can(candidate.policy);
+    const bool is_known =
+        forecast.can(candidate.policy) && (!first || first->can(candidate.policy));
     if (!is_known || (candidate.balanced && even)) return;
-    candidate.forecast = of.tick_time(candidate.policy, sharing_of(candidate), kFirstLook);
+    candidate.forecast = time_of(candidate, kFirstLook);
     if (least == 0 || candidate.forecast < least) least = candidate.forecast;
   };
-  const std::size_t pieces = candidates_[current_].pieces;
   for (Candidate& candidate : candidates_) {
     candidate.forecast = 0;
     if (candidate.pieces == pieces) look(candidate);
   }
-  // In other pieces, what may be good in those of now.
+  // In other pieces, what may be good in those of now; and what the run began with, which people know.
+  const double far = kFarOff * least;
   const std::size_t n = options_.candidates.size();
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (candidates_[i].pieces == pieces) continue;
     const Candidate& now = candidates_[i + pieces * n - candidates_[i].pieces * n];
-    if (now.forecast > 0 && now.forecast < kFarOff * least) look(candidates_[i]);
+    if (i == 0 || (now.forecast > 0 && now.forecast < far)) look(candidates_[i]);
   }
   // By as many ticks of both.
   for (std::size_t i = n_unbalanced(); i < candidates_.size() && !balanced(); ++i) {
@@ -178,9 +188,8 @@ void Tuner::look_first(const Forecast& forecast, const std::optional<Forecast>& 
     const bool hopes = candidate.forecast > 0 && candidate.forecast < kHopeless * least;
     // What runs, and what it would be without sharing.
     const bool is_now = i == current_ || i + n_unbalanced() == current_;
-    if (!hopes && !(is_now && candidate.forecast > 0)) continue;
-    const Forecast& of = first && !candidate.balanced ? *first : forecast;
-    candidate.forecast = of.tick_time(candidate.policy, sharing_of(candidate));
+    if (hopes || (is_now && candidate.forecast > 0))
+      candidate.forecast = time_of(candidate, kNoTick);
   }
 }
 
@@ -243,17 +252,18 @@ void Tuner::learn_replica_cost(Forecast& forecast, std::span<const NodeReport> r
     replicas += report.load.replicas / static_cast<double>(reports.size());
   }
   if (policy().replica_layers == 0 || !forecast.can(policy())) return;
-  const double expected = forecast.tick(policy(), sharing_of(candidates_[current_])).replicas;
+  const double expected = forecast.tick(policy(), {}).replicas;
   if (std::min(replicas, expected) <= kEnoughReplicas * forecast.mean_step()) return;
   replica_cost_ *= std::clamp(replicas / expected, 1 / kReplicaCostMost, kReplicaCostMost);
   forecast.set_replica_cost(replica_cost_);
 }
 
 std::size_t Tuner::best() const {
-  double least_of[2] = {0, 0};  // as it is cut now, and the other way
+  double least_of[2] = {0, 0};  // as it is cut now, and the other ways
   const auto worth = [this](const Candidate& candidate) {
     const bool same_pieces = candidate.pieces == candidates_[current_].pieces;
-    return candidate.expected / (same_pieces ? 1 : 1 - kPiecesGain);
+    return candidate.expected / (candidate.balanced == balanced() ? 1 : 1 - kMoveGain) /
+           (same_pieces ? 1 : 1 - kPiecesGain);
   };
   for (const Candidate& candidate : candidates_) {
     double& least = least_of[has_cut_of_now(candidate) ? 0 : 1];
@@ -261,7 +271,7 @@ std::size_t Tuner::best() const {
       least = worth(candidate);
   }
   const auto [as_now, other] = least_of;
-  const bool moves = other > 0 && (as_now == 0 || other < (1 - kMoveGain) * as_now);
+  const bool moves = other > 0 && (as_now == 0 || other < as_now);
   const double least = moves ? other : as_now;
   const Candidate& now = candidates_[current_];
   if (least == 0 || least > (1 - kSwitchGain) * now.expected) return current_;
@@ -270,6 +280,23 @@ std::size_t Tuner::best() const {
            worth(candidate) <= (1 + kAlike) * least;
   });
   return static_cast<std::size_t>(found - candidates_.begin());
+}
+
+// A forecast shares a piece's cost evenly among its grains. Where most of it lies in one of them, smaller pieces
+// gain less: told by the first ones that were tried, it is expected of smaller ones still. A crowd moves on, so
+// some of that is forgotten each time.
+void Tuner::learn_crowding(std::vector<std::vector<double>>& indivisible_of) {
+  if (indivisible_of.empty()) return;
+  const std::size_t pieces = candidates_[current_].pieces;
+  const double costliest = *std::ranges::max_element(indivisible_of[pieces]);
+  crowding_ = 1 + (crowding_ - 1) * kCrowdingKept;
+  if (promised_piece_ > 0) crowding_ = std::max(crowding_, costliest / promised_piece_);
+  promised_piece_ = 0;
+  for (std::size_t i = 0; i < indivisible_of.size(); ++i) {
+    if (options_.grains_of_piece[i] >= options_.grains_of_piece[pieces]) continue;
+    for (double& cost : indivisible_of[i])
+      cost = std::min(cost * crowding_, costliest);
+  }
 }
 
 Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports,
@@ -282,6 +309,7 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports,
   ForecastInput input;
   input.policy = policy();
   input.balanced = balanced();
+  learn_crowding(indivisible_of);
   input.indivisible_of = std::move(indivisible_of);
   for (NodeReport& report : reports) {
     input.loads.push_back(report.load);
@@ -298,12 +326,16 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports,
   forecast(epoch, made, first, reports);
   if (!balanced()) {
     first_policy_ = input.policy;
+    first_pieces_ = candidates_[current_].pieces;
     first_loads_ = input.loads;
     first_shapes_ = input.shapes;
     first_indivisible_of_ = input.indivisible_of;
   }
   const std::size_t before = std::exchange(current_, best());
   const bool changed = before != current_;
+  const std::size_t pieces = candidates_[current_].pieces;
+  if (options_.grains_of_piece[pieces] < options_.grains_of_piece[candidates_[before].pieces])
+    promised_piece_ = *std::ranges::max_element(input.indivisible_of[pieces]);
   if (changed || choices_.empty()) note_choice(epoch, made, before);
   backoff_ = changed ? options_.every : std::min(2 * backoff_, kMostBackoff * options_.every);
   cost_ = static_cast<Nanos>(kStepCost *

@@ -33,6 +33,7 @@ struct TunerOptions {
   // the run begins with. Of a cut without pieces, and where their number is given, one entry.
   std::vector<std::uint32_t> grains_of_piece{1};
   std::uint32_t n_grains = 0;
+  bool cuts_again = false;  // what is balanced is cut anew, and not of pieces
 };
 
 // A candidate, and what a tick of it should take, ns; 0 if that cannot be told.
@@ -51,7 +52,7 @@ struct Choice {
   std::uint32_t n_pieces = 0;  // of all nodes; 0: the cut is not of pieces
   double tick_time = 0;        // ns that a tick should take
   double before = 0;           // what it should take if nothing changed
-  double first = 0;            // and under the first candidate
+  double first = 0;            // and under the first candidate; 0 if that cannot be told
   // Why: what was measured.
   double step = 0;       // ns of a node's own work in a tick, the mean of all nodes
   double imbalance = 0;  // of that, max / mean - 1
@@ -113,7 +114,8 @@ class Tuner {
   [[nodiscard]] bool has_cut_of_now(const Candidate& candidate) const noexcept {
     return candidate.balanced == balanced() && candidate.pieces == candidates_[current_].pieces;
   }
-  [[nodiscard]] Sharing sharing_of(const Candidate& candidate) const noexcept;
+  [[nodiscard]] Sharing sharing_of(const Candidate& candidate,
+                                   std::size_t pieces_now) const noexcept;
   [[nodiscard]] std::uint32_t n_pieces_of(const Candidate& candidate) const noexcept;
   [[nodiscard]] std::optional<Forecast> first_cut(const ForecastInput& now) const;
   void forecast(Tick epoch, const Forecast& forecast, const std::optional<Forecast>& first,
@@ -122,6 +124,7 @@ class Tuner {
   static void learn(Candidate& now, std::span<const NodeReport> reports);
   void learn_sharing(Tick epoch);
   void learn_replica_cost(Forecast& forecast, std::span<const NodeReport> reports);
+  void learn_crowding(std::vector<std::vector<double>>& indivisible_of);
   [[nodiscard]] std::size_t best() const;
   void note_choice(Tick epoch, const Forecast& forecast, std::size_t before);
   void set_distance(const Forecast& forecast, std::size_t n_nodes);
@@ -135,11 +138,16 @@ class Tuner {
   std::vector<Choice> choices_;
   Nanos cost_ = 0;
   double replica_cost_ = 0;  // ForecastInput; 0: nothing is known
+  // Of pieces that were cut smaller: what the costliest was to cost, 0 if they were not, and how many times as
+  // much it has, at least 1.
+  double promised_piece_ = 0;
+  double crowding_ = 1;
   double worse_ = 1;   // what sharing anew has left of a tick over what it was to leave; at least 1
   Tick worse_at_ = 0;  // the epoch for which that holds
   // As they were measured last before work was shared anew: where a candidate without that would go
   // back to.
   Policy first_policy_;
+  std::size_t first_pieces_ = 0;
   std::vector<TickCosts> first_loads_;
   std::vector<NodeShape> first_shapes_;
   std::vector<std::vector<double>> first_indivisible_of_;

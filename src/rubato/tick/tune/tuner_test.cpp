@@ -300,6 +300,14 @@ std::vector<std::vector<double>> costliest(double large) {
   return {{large, 2e5, 2e5, 2e5}, {large / 2, 1e5, 1e5, 1e5}, {large / 4, 5e4, 5e4, 5e4}};
 }
 
+// With the costliest of the pieces that each node has.
+std::vector<NodeReport> with_pieces(std::vector<NodeReport> reports,
+                                    const std::vector<double>& costs) {
+  for (NodeReport& report : reports)
+    report.load.indivisible = report.load.pieces.largest = costs[report.node];
+  return reports;
+}
+
 TunerOptions of_grains(std::vector<Policy> candidates) {
   TunerOptions options{std::move(candidates), true, 50};
   options.grains_of_piece = {4, 2, 1};
@@ -310,7 +318,8 @@ TunerOptions of_grains(std::vector<Policy> candidates) {
 // A crowd in one piece: no node can have less than that, so smaller ones are taken.
 TEST(Tuner, pieces_become_as_small_as_it_takes_to_share_a_crowd) {
   Tuner tuner(of_grains({Policy{}}));
-  const auto decision = tuner.decide(50, reports_of({4e6, 1e6, 1e6, 1e6}), costliest(3.4e6));
+  const auto decision = tuner.decide(
+      50, with_pieces(reports_of({4e6, 1e6, 1e6, 1e6}), costliest(3.4e6)[0]), costliest(3.4e6));
   EXPECT_TRUE(decision.balanced);
   EXPECT_EQ(decision.grains_of_piece, 2U);  // 1.7e6 of 1.75e6 that each is to have
   const Choice& choice = tuner.choices().front();
@@ -346,6 +355,66 @@ TEST(Tuner, a_piece_that_grows_while_work_is_shared_is_cut) {
     n = tuner.decide(epoch, std::move(reports), costliest(3e6)).grains_of_piece;
   }
   EXPECT_EQ(n, 2U);
+}
+
+// One grain has all of a crowd: that it is in smaller pieces makes nothing more even, which is found out once
+// and not tried with smaller ones still.
+TEST(Tuner, a_crowd_in_one_grain_is_not_cut_again_and_again) {
+  for (const bool is_spread : {false, true}) {
+    Tuner tuner(of_grains({Policy{}}));
+    std::vector<double> steps{8e6, 1e6, 1e6, 1e6};
+    double n = 4;
+    int n_cuts = 0;
+    for (Tick epoch = 50; epoch <= 1000; epoch += 50) {
+      if (!tuner.forecasts_at(epoch)) continue;
+      // A piece's cost is shared evenly among its grains.
+      const double crowd = is_spread ? 1.25e6 * n : 5e6;
+      std::vector<std::vector<double>> costs;
+      for (const double of : {4.0, 2.0, 1.0})
+        costs.push_back({crowd * std::min(1.0, of / n), 2e5, 2e5, 2e5});
+      const auto decision =
+          tuner.decide(epoch, with_pieces(reports_of(steps), {crowd, 2e5, 2e5, 2e5}), costs);
+      n_cuts += decision.grains_of_piece < n ? 1 : 0;
+      n = decision.grains_of_piece;
+      ASSERT_TRUE(decision.balanced);
+      const double most = std::max(2.75e6, is_spread ? 1.25e6 * n : 5e6);
+      const double rest = (11e6 - most) / 3;
+      steps = {most, rest, rest, rest};
+    }
+    EXPECT_EQ(n_cuts, 1) << is_spread;
+    EXPECT_EQ(n, 2);
+  }
+}
+
+// Whatever stands before it in the list, each policy that may be good is looked at in each size of pieces; and
+// what the run began with, always.
+TEST(Tuner, what_is_good_in_some_pieces_keeps_nothing_else_out) {
+  const std::vector<Policy> all{Policy{}, Policy::parse("schedule(2)"), Policy::parse("pieces(2)")};
+  Tuner tuner(of_grains(all));
+  tuner.decide(50, with_pieces(reports_of({9e6, 1e6, 1e6, 1e6}), costliest(8e6)[0]),
+               costliest(8e6));
+  const Choice& choice = tuner.choices().back();
+  EXPECT_NE(choice.n_pieces, 16U);
+  ASSERT_EQ(choice.candidates.size(), 18U);
+  for (std::size_t i = 9; i < 18; ++i)
+    EXPECT_GT(choice.candidates[i].tick_time, 0) << i;
+  EXPECT_GT(choice.first, 0);
+  for (Tick epoch = 100; epoch <= 400; epoch += 50) {
+    if (!tuner.forecasts_at(epoch)) continue;
+    tuner.decide(epoch, reports_of({3e6, 3e6, 3e6, 3e6}), costliest(1e6));
+    EXPECT_GT(tuner.choices().back().first, 0);
+  }
+}
+
+// Where balancing cuts the model again nothing of it is of pieces.
+TEST(Tuner, what_is_cut_again_is_told_without_pieces) {
+  TunerOptions options{{Policy{}}, true, 50};
+  options.n_grains = 30;
+  options.cuts_again = true;
+  Tuner tuner(options);
+  EXPECT_TRUE(tuner.decide(50, reports_of({4e6, 1e6, 1e6, 1e6})).balanced);
+  EXPECT_EQ(tuner.choices().front().n_pieces, 0U);
+  EXPECT_EQ(tuner.choices().front().candidates.front().n_pieces, 30U);
 }
 
 // Of each link that comes there, always the same.

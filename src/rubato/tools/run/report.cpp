@@ -247,15 +247,17 @@ std::string choice_lines(const tick::RunResult& result) {
   }
   std::string text;
   for (const tick::Choice& choice : result.choices) {
-    const bool cuts = choice.n_pieces != result.n_pieces;
+    const bool cuts = choice.n_pieces > 0 && choice.n_pieces != result.n_pieces;
     const bool changes = choice.policy != result.policy || choice.balanced || cuts;
     text += fmt::format(
         "auto: from tick {} on {}{}{}, since a tick should take {}", choice.tick,
         choice.policy.to_string(), choice.balanced ? " with its work balanced at epochs" : "",
         cuts ? fmt::format(" in {} pieces", choice.n_pieces) : "", time_words(choice.tick_time));
-    text += changes ? fmt::format(" in place of {} under {}", time_words(choice.first),
-                                  result.policy.to_string())
-                    : std::string(" and no other policy clearly less");
+    if (!changes) text += " and no other policy clearly less";
+    if (changes && choice.first > 0) {
+      text += fmt::format(" in place of {} under {}", time_words(choice.first),
+                          result.policy.to_string());
+    }
     text += fmt::format(": a node's own work is {} of it, the slowest's {:.0f} % more",
                         time_words(choice.step), 100 * choice.imbalance);
     // Once: later ones differ little, and --json has them all.
