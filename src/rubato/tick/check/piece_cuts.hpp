@@ -17,15 +17,11 @@ template <class Query>
 struct PieceCut {
   std::uint32_t n = 0;  // what pieces() was asked for; there may be some more or fewer
   std::vector<Query> pieces;
-  // As policy auto makes them (cut_into_pieces() in plan_builder.hpp): pieces of so many grains, or these.
-  std::uint32_t n_grains = 1;
-  bool is_of_grains = false;
+  std::uint32_t n_grains = 1;  // that each piece was split into
 
   [[nodiscard]] std::string name() const {
     const std::string text = "pieces(" + std::to_string(n) + ")";
-    if (n_grains == 1) return text;
-    return (is_of_grains ? "grains of " : "") + text + " of " + std::to_string(n_grains) +
-           " grains";
+    return n_grains == 1 ? text : "split(each of " + text + ", " + std::to_string(n_grains) + ")";
   }
   [[nodiscard]] std::string name(std::size_t i) const {
     return name() + "[" + std::to_string(i) + "]";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -12,7 +13,6 @@
 #include "rubato/tick/check/piece_cuts.hpp"
 #include "rubato/tick/check/query_rules.hpp"
 #include "rubato/tick/check/step_rules.hpp"
-#include "rubato/tick/plan_builder.hpp"
 
 namespace rubato::tick::detail {
 
@@ -89,20 +89,16 @@ class PieceContext {
   RandomStream random;
 
  private:
-  // split() and is_piece() have no rules of their own: what they make are pieces, of which all others hold.
+  // split() has no rules of its own: what it makes are pieces, of which all others hold.
   void add_grains() {
-    const std::size_t n_cuts = cuts_.size();
-    for (std::size_t i = 0; i < n_cuts; ++i) {
-      const std::uint32_t n = cuts_[i].n;
-      if (!is_small(cuts_[i])) continue;
-      const auto n_grains = static_cast<std::uint32_t>(random.between(2, 4));
-      try {
-        const auto cut = cut_into_pieces(c.model, n, 1, n_grains);
-        if (cut.grains_of_piece == 1) continue;
-        cuts_.push_back({n, cut.pieces, n_grains, false});
-        cuts_.push_back({n, *cut.grains, n_grains, true});
-      } catch (const Error&) {
-        // As of pieces(): too small for so many.
+    if constexpr (HasSplit<M>) {
+      const std::size_t n_cuts = cuts_.size();
+      for (std::size_t i = 0; i < n_cuts; ++i) {
+        if (!is_small(cuts_[i])) continue;
+        Cut cut{cuts_[i].n, {}, static_cast<std::uint32_t>(random.between(2, 4))};
+        for (const Query& piece : cuts_[i].pieces)
+          std::ranges::move(c.model.split(piece, cut.n_grains), std::back_inserter(cut.pieces));
+        cuts_.push_back(std::move(cut));
       }
     }
   }

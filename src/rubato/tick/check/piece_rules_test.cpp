@@ -238,6 +238,26 @@ TEST(PieceRules, are_kept_by_graphs) {
   expect_kept(check_model(GraphModel<Hops>(graph, Hops{}), check_options()));
 }
 
+// A model that loses what is in the last part of each piece that it splits.
+struct LossySplit : GraphModel<Hops> {
+  using GraphModel<Hops>::GraphModel;
+  [[nodiscard]] std::vector<VertexQuery> split(const VertexQuery& piece, std::uint32_t n) const {
+    std::vector<VertexQuery> parts = GraphModel<Hops>::split(piece, n);
+    parts.pop_back();
+    return parts;
+  }
+};
+
+TEST(PieceRules, tell_what_a_piece_loses_when_it_is_split) {
+  const auto graph = testing::ring(150, {1, 7});
+  const CheckReport report = check_model(LossySplit(graph, Hops{}), check_options());
+  const RuleResult* broken = report.first_failure();
+  ASSERT_NE(broken, nullptr);
+  EXPECT_EQ(broken->name, "pieces-cover") << describe(report);
+  EXPECT_NE(broken->failure->find("is in none of split(each of pieces("), std::string::npos)
+      << *broken->failure;
+}
+
 struct WrongCase {
   Wrong wrong;
   const char* rule;                   // the first that must break
