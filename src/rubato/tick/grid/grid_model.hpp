@@ -140,6 +140,8 @@ class GridModel : public detail::GridParts<U> {
     return good_piece_count(space_.world.high, kCellsOfPiece, wanted, least);
   }
   [[nodiscard]] Query join(std::span<const Query> queries) const;
+  // What moves between nodes is boxes.
+  [[nodiscard]] bool is_piece(const Query& q) const { return q.boxes().size() == 1; }
 
   // Cut again by what nodes have taken (HasRepartition in tick/model.hpp): each gets work in
   // proportion to its speed, which is the work that it had over the time that it took.
