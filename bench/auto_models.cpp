@@ -6,6 +6,7 @@
 // a crowd or a slow node, and auto, which begins with them, finds that out at its first epoch.
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -72,6 +73,14 @@ Built build(const Case& c) {
   throw Error(std::string("no model ") + c.model);
 }
 
+tick::SimulationOptions simulation_of(std::uint64_t seed) {
+  tick::SimulationOptions simulation;
+  simulation.n_nodes = kHosts;
+  simulation.profile = net::parse_profile("ec2-large");
+  simulation.seed = seed;
+  return simulation;
+}
+
 // Ticks/s of each seed: of auto, and of the candidate that is the best over all seeds.
 Row run_case(const Case& c, const Options& options, tick::Tick ticks, tick::Tick warm_up) {
   const Built built = build(c);
@@ -80,10 +89,8 @@ Row run_case(const Case& c, const Options& options, tick::Tick ticks, tick::Tick
   std::vector<double> automatic;
   std::vector<std::vector<double>> fixed(policies.size());
   for (int i = 0; i < n_seeds; ++i) {
-    tick::SimulationOptions simulation;
-    simulation.n_nodes = kHosts;
-    simulation.profile = net::parse_profile("ec2-large");
-    simulation.seed = options.seed + static_cast<std::uint64_t>(i);
+    tick::SimulationOptions simulation =
+        simulation_of(options.seed + static_cast<std::uint64_t>(i));
     const SteadyRun tuned =
         run_steady(*built.problem, tick::System::parse("auto"), ticks, warm_up, simulation);
     automatic.push_back(tuned.rate);
@@ -119,10 +126,8 @@ Row run_pieces_case(const PiecesCase& c, const Options& options, tick::Tick tick
   std::vector<double> automatic;
   std::vector<double> fixed[std::size(kNumbers)];
   for (int i = 0; i < n_seeds; ++i) {
-    tick::SimulationOptions simulation;
-    simulation.n_nodes = kHosts;
-    simulation.profile = net::parse_profile("ec2-large");
-    simulation.seed = options.seed + static_cast<std::uint64_t>(i);
+    tick::SimulationOptions simulation =
+        simulation_of(options.seed + static_cast<std::uint64_t>(i));
     simulation.slowdowns.assign(kHosts, 1);
     simulation.slowdowns.front() = c.slowdown;
     tick::System system = tick::System::parse("auto");

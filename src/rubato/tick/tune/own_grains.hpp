@@ -4,9 +4,7 @@
 // anything of another node waits for it as a whole.
 
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "rubato/tick/plan_builder.hpp"
