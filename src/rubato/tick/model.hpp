@@ -183,7 +183,8 @@ template <HasRepartition M>
 //   split(piece, n)         optional: a piece in n queries that are pieces, too, or fewer if it has not so
 //                           many tuples; without it those of pieces() that follow each other are joined
 //   is_piece(query)         optional: whether what was joined can be a piece, too, stepped as a whole;
-//                           without it all can. Policy auto joins pieces and cuts them.
+//                           without it all can. Runs whose pieces change size join them. What a piece needs
+//                           must be among what a node needs that has it beside others.
 // What is joined is what a node owns: init(), dependencies and disjoint() are asked of it. `rubato
 // check` tests them with any pieces in any hands (tick/check/piece_rules.hpp).
 template <class M>

@@ -79,17 +79,20 @@ template <HasPieces M>
   return pieces;
 }
 
+// Whether what was joined can be a piece (HasPieces in tick/model.hpp).
+template <HasPieces M>
+[[nodiscard]] bool can_be_piece(const M& model, const typename M::Query& joined) {
+  if constexpr (requires { model.is_piece(joined); }) return model.is_piece(joined);
+  return true;
+}
+
 // Whether pieces may be of n grains each. REQUIRES: a cut of pieces.
 template <HasPieces M>
 [[nodiscard]] bool can_join_grains(const M& model, const Cut<typename M::Query>& cut,
                                    std::uint32_t n) {
   const auto pieces = joined<M>(model, cut.grains ? *cut.grains : cut.pieces, n);
-  if (pieces.size() < cut.n_nodes()) return false;
-  if constexpr (requires { model.is_piece(pieces.front()); }) {
-    return std::ranges::all_of(pieces, [&](const auto& piece) { return model.is_piece(piece); });
-  } else {
-    return true;
-  }
+  return pieces.size() >= cut.n_nodes() &&
+         std::ranges::all_of(pieces, [&](const auto& piece) { return can_be_piece(model, piece); });
 }
 
 // The grains of a cut of pieces, in other pieces of other hands.

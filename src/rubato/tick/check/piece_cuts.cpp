@@ -65,6 +65,24 @@ std::vector<PieceList> sample_owners(std::size_t n_pieces, RandomStream& random)
   return nodes;
 }
 
+std::vector<PieceList> sample_groups(std::size_t n_pieces, std::size_t stretch,
+                                     RandomStream& random) {
+  std::vector<PieceList> groups;
+  for (std::size_t i = 0; i < n_pieces; i = groups.back().back() + 1) {
+    const std::size_t most = std::min(n_pieces, (i / stretch + 1) * stretch) - i;
+    groups.push_back(all_of(i, i + 1 + below(std::min<std::size_t>(most, 4), random)));
+  }
+  return groups;
+}
+
+std::vector<PieceList> sample_stretches(std::size_t n, RandomStream& random) {
+  const std::size_t n_stretches = 1 + below(std::min<std::size_t>(n, 4), random);
+  std::vector<PieceList> stretches;
+  for (std::size_t i = 0; i < n_stretches; ++i)
+    stretches.push_back(all_of(n * i / n_stretches, n * (i + 1) / n_stretches));
+  return stretches;
+}
+
 std::string join_name(const std::string& cut, std::span<const std::size_t> list) {
   constexpr std::size_t kStretchesMost = 6;
   std::string text = "join(" + cut + "[";

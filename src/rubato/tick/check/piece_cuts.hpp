@@ -18,6 +18,7 @@ struct PieceCut {
   std::uint32_t n = 0;  // what pieces() was asked for; there may be some more or fewer
   std::vector<Query> pieces;
   std::uint32_t n_grains = 1;  // that each piece was split into
+  bool can_join = true;        // each was, so that each n_grains of them are a piece again
 
   [[nodiscard]] std::string name() const {
     const std::string text = "pieces(" + std::to_string(n) + ")";
@@ -49,6 +50,13 @@ struct PieceCut {
 // The pieces of each of some nodes, each piece with any of them; ascending, and none without.
 // REQUIRES: n_pieces > 0.
 [[nodiscard]] std::vector<PieceList> sample_owners(std::size_t n_pieces, RandomStream& random);
+
+// All pieces in order, in groups of 1 to 4 that follow each other, none across a multiple of `stretch`.
+// REQUIRES: stretch > 0.
+[[nodiscard]] std::vector<PieceList> sample_groups(std::size_t n_pieces, std::size_t stretch,
+                                                   RandomStream& random);
+// Stretches of n things, as nodes have them at first: 1 to 4, none empty. REQUIRES: n > 0.
+[[nodiscard]] std::vector<PieceList> sample_stretches(std::size_t n, RandomStream& random);
 
 // "join(pieces(16)[0..3, 9])", given what the cut is called; of long lists the first ones.
 [[nodiscard]] std::string join_name(const std::string& cut, std::span<const std::size_t> list);

@@ -96,8 +96,11 @@ class PieceContext {
       for (std::size_t i = 0; i < n_cuts; ++i) {
         if (!is_small(cuts_[i])) continue;
         Cut cut{cuts_[i].n, {}, static_cast<std::uint32_t>(random.between(2, 4))};
-        for (const Query& piece : cuts_[i].pieces)
-          std::ranges::move(c.model.split(piece, cut.n_grains), std::back_inserter(cut.pieces));
+        for (const Query& piece : cuts_[i].pieces) {
+          auto grains = c.model.split(piece, cut.n_grains);
+          cut.can_join = cut.can_join && grains.size() == cut.n_grains;
+          std::ranges::move(grains, std::back_inserter(cut.pieces));
+        }
         cuts_.push_back(std::move(cut));
       }
     }
@@ -308,6 +311,81 @@ void check_join_dependencies(PieceContext<M>& p, CheckReport& report) {
              });
 }
 
+// A piece, or several that a run has made one of, and what it is called.
+template <Model M>
+struct JoinedPiece {
+  std::string name;
+  typename M::Query query;
+};
+
+// The pieces of a cut as a run may join them (plan_builder.hpp), in order: grains of one piece, or whole
+// pieces; the ones that can be no piece together are single.
+template <Model M>
+[[nodiscard]] std::vector<JoinedPiece<M>> joined_pieces(PieceContext<M>& p,
+                                                        const PieceCut<typename M::Query>& cut) {
+  std::size_t stretch = cut.n_grains > 1 ? cut.n_grains : cut.pieces.size();
+  if (!cut.can_join) stretch = 1;
+  std::vector<JoinedPiece<M>> list;
+  for (const PieceList& group : sample_groups(cut.pieces.size(), stretch, p.random)) {
+    auto joined = p.c.model.join(cut.some(group));
+    if (group.size() > 1 && can_be_piece(p.c.model, joined)) {
+      list.push_back({join_name(cut.name(), group), std::move(joined)});
+      continue;
+    }
+    for (const std::size_t i : group)
+      list.push_back({cut.name(i), cut.pieces[i]});
+  }
+  return list;
+}
+
+// A plan builds on it: its node holds what pieces need, layer by layer.
+template <Model M>
+void expect_held(PieceContext<M>& p, const typename PieceContext<M>::Sample& sample,
+                 const std::vector<JoinedPiece<M>>& pieces, const PieceList& of_node, Rule& rule) {
+  constexpr int kLayersMost = 2;
+  std::vector<typename M::Query> queries;
+  for (const std::size_t i : of_node)
+    queries.push_back(pieces[i].query);
+  const auto node = p.c.model.join(queries);
+  for (int layers = 0; layers <= kLayersMost; ++layers) {
+    const auto ids_of = [&](const typename M::Query& query) {
+      const auto held = held_query(p.c.model, query, layers);
+      return p.c.tuples(p.c.model.select(sample.state, held)).ids;
+    };
+    const auto held = ids_of(node);
+    for (const std::size_t i : of_node) {
+      const auto needed = ids_of(pieces[i].query);
+      const auto lost = std::ranges::find_if(
+          needed, [&](std::uint64_t id) { return !std::ranges::binary_search(held, id); });
+      rule.expect(lost == needed.end(), [&] {
+        return p.c.name(*lost) + p.c.at_tick(sample.t) + " is among what " + pieces[i].name +
+               " needs, and not among what a node needs that has it and " +
+               std::to_string(of_node.size() - 1) + " other pieces, " + std::to_string(layers) +
+               " layers of replicas around them";
+      });
+      if (rule.broken()) return;
+    }
+  }
+}
+
+template <Model M>
+void check_join_held(PieceContext<M>& p, CheckReport& report) {
+  check_rule(report,
+             {"join-held", "[tick/model.hpp]", "what a piece needs is among what its node needs"},
+             [&](Rule& rule) {
+               p.for_each_stepped(rule, [&](const auto& sample, const auto& cut) {
+                 const std::vector<JoinedPiece<M>> pieces = joined_pieces(p, cut);
+                 if (pieces.empty()) return;
+                 for (const auto& nodes : {sample_stretches(pieces.size(), p.random),
+                                           sample_owners(pieces.size(), p.random)}) {
+                   for (const PieceList& of_node : nodes) {
+                     if (!rule.broken()) expect_held(p, sample, pieces, of_node, rule);
+                   }
+                 }
+               });
+             });
+}
+
 // A piece as its node steps it.
 template <Model M>
 struct PieceStep {
@@ -417,7 +495,7 @@ void note_empty_pieces(PieceContext<M>& p, CheckReport& report) {
   }
 }
 
-// The last four where nothing is broken yet: they would tell the same again.
+// The last five where nothing is broken yet: they would tell the same again.
 template <Model M>
 void check_pieces(const CheckContext<M>& c, CheckReport& report) {
   if constexpr (HasPieces<M>) {
@@ -430,6 +508,7 @@ void check_pieces(const CheckContext<M>& c, CheckReport& report) {
     check_join_init(p, report);
     check_join_disjoint(p, report);
     check_join_dependencies(p, report);
+    check_join_held(p, report);
     check_pieces_step(p, report);
     if (report.ok()) note_empty_pieces(p, report);
   }

@@ -27,8 +27,8 @@ using testing::AgentBox;
 using testing::SwarmModel;
 
 constexpr const char* kRules[] = {
-    "pieces-cover", "pieces-disjoint", "pieces-again",      "join",
-    "join-init",    "join-disjoint",   "join-dependencies", "pieces-step"};
+    "pieces-cover",  "pieces-disjoint",   "pieces-again", "join",       "join-init",
+    "join-disjoint", "join-dependencies", "join-held",    "pieces-step"};
 
 // What a Flock does wrong.
 enum class Wrong {
@@ -52,6 +52,7 @@ enum class Wrong {
   writes_of_first_box,
   read_exclusive_of_first_box,
   write_exclusive_of_first_box,
+  two_boxes_read_more,
   pieces_read_too_little,
 };
 
@@ -116,6 +117,8 @@ class Flock : public SwarmModel {
   [[nodiscard]] Query read_dependencies(const Query& q) const {
     if (wrong_ == Wrong::pieces_read_too_little && q.is_piece) return q;
     Query read = grown(q, o_.visibility, wrong_ == Wrong::reads_of_first_box);
+    if (wrong_ == Wrong::two_boxes_read_more && q.list.size() == 2)
+      return grown(q, 2 * o_.visibility, false);
     if (wrong_ == Wrong::reads_lose_boxes && read.list.size() > 2) read.list.resize(2);
     return read;
   }
@@ -221,6 +224,10 @@ TEST(PieceRules, are_kept_by_grids) {
   expect_kept(check_model(grid<1>({50}, {true}), check_options()));
   expect_kept(check_model(grid<2>({17, 13}, {false, true}), check_options()));
   expect_kept(check_model(grid<3>({5, 6, 7}, {false, true, false}), check_options()));
+  testing::MixingGrid<2, 1, 1, true> star;
+  star.grid.extent = {23, 19};
+  star.grid.periodic = {true, false};
+  expect_kept(check_model(GridModel(star, 40), check_options()));
   // So small that each cell is a piece of its own when it is stepped.
   expect_kept(check_model(grid<2>({5, 4}, {false, true}), check_options()));
 }
@@ -323,9 +330,31 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{Wrong::write_exclusive_of_first_box,
                   "join-dependencies",
                   {"write_exclusive(join(pieces(", "is missing"}},
+        WrongCase{Wrong::two_boxes_read_more,
+                  "join-held",
+                  {" is among what join(pieces(", " needs, and not among what a node needs that "}},
         WrongCase{Wrong::pieces_read_too_little,
                   "pieces-step",
                   {"pieces(2)[0] of what read_dependencies(join(pieces(2)[0", "it reads tuple"}}));
+
+// A star of a single box has no corners, one of several boxes has: what is joined may be no piece then.
+struct AnyPieceGrid : GridModel<testing::MixingGrid<2, 1, 1, true>> {
+  using GridModel::GridModel;
+  [[nodiscard]] static bool is_piece(const Query& /*q*/) { return true; }
+};
+
+TEST(PieceRules, tell_of_joined_pieces_of_a_grid_that_need_what_their_node_does_not_hold) {
+  testing::MixingGrid<2, 1, 1, true> user;
+  user.grid.extent = {40, 30};
+  const CheckReport report = check_model(AnyPieceGrid(user, 40), check_options());
+  const RuleResult* broken = report.first_failure();
+  ASSERT_NE(broken, nullptr);
+  EXPECT_EQ(broken->name, "join-held") << describe(report);
+  EXPECT_EQ(broken->failure->find("cell ("), 0U) << *broken->failure;
+  EXPECT_NE(broken->failure->find(" needs, and not among what a node needs that has it and "),
+            std::string::npos)
+      << *broken->failure;
+}
 
 // A grid whose seventh piece lost a cell where the world is cut into many.
 struct GapGrid : GridModel<testing::MixingGrid<2, 1, 1>> {

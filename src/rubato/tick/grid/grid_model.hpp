@@ -140,7 +140,8 @@ class GridModel : public detail::GridParts<U> {
     return good_piece_count(space_.world.high, kCellsOfPiece, wanted, least);
   }
   [[nodiscard]] Query join(std::span<const Query> queries) const;
-  // What moves between nodes is boxes.
+  // A box is. Of more than one a star needs the corners, too (below): a node whose pieces are a box
+  // together does not hold them.
   [[nodiscard]] bool is_piece(const Query& q) const { return q.boxes().size() == 1; }
 
   // Cut again by what nodes have taken (HasRepartition in tick/model.hpp): each gets work in

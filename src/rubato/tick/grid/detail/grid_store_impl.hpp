@@ -29,7 +29,11 @@ GridStore<U>::GridStore(const Model& model, const TypedPlan<Query>& typed, Tick 
   }
   for (const auto& query : typed.regions) {
     Region region;
-    region.pieces = layout.locate(query.includes.front());
+    // A neighbour's piece has the shape that it has there; blocks have room for corners that a star does
+    // not reach, and that nobody sends.
+    Query cells = query.includes.front();
+    if (policy.pieces && regions_.size() >= typed.plan.n_own) cells = cells.intersect(typed.held);
+    region.pieces = layout.locate(cells);
     for (const auto& piece : region.pieces) {
       for (const auto& each : layout.exports(piece))
         region.exports.push_back(each);
