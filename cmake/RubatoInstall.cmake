@@ -53,6 +53,9 @@ if(RUBATO_TESTS)
   rubato_external_example(hops 04_hops build "hops local: 5 ticks .* 2 virtual nodes"
                           --ticks 5 --simulate 2 --labels text --from Reykjavik
                           --input ${PROJECT_SOURCE_DIR}/examples/04_hops/flights.txt)
+  rubato_external_example(opinions 25_opinions build
+                          "opinions asytick-plb .pieces.8..: 60 ticks .* 4 virtual nodes"
+                          --ticks 60 --simulate 4 --policy asytick-plb)
   rubato_external_example(letters 05_letters install "e 7.*s 8")
   rubato_external_example(updates 06_updates build "1000000 updates of 4096 words" 12 1)
   rubato_external_example(words 07_words build "the 3.*and 2")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Fails if README.md or docs/global.md says what is not so: check_readme.py RUBATO WAVES. Run by ctest.
+"""Fails if README.md, docs/global.md or docs/tick.md says what is not so: check_readme.py RUBATO WAVES. Run by ctest.
 
 RUBATO and WAVES are the built programs. Checked are: its length; the files and folders that it names;
 the code that it shows, which stands in the named files byte by byte; each line with a rubato command,
 whose words must be known to that command's --help, and which is run if it is a short one; and what its
-consoles show, which the programs must print. Of docs/global.md: files; listings, which are of the example
-that is linked before; commands, which are not run; and names in its text. With --canary, offences are
-planted and must be found.
+consoles show, which the programs must print. Of the chapters in docs: files; listings, which are of the
+example that is linked before; commands, which are not run but for those of consoles; and names in its text.
+With --canary, offences are planted and must be found.
 """
 
 import os
@@ -29,7 +29,7 @@ SHORT = ("doctor", "bench", "run fish", "run traffic", "run heat", "run jacobi",
          "run pagerank", "flow run examples/20_tic")
 LAUNCHERS = ("launch", "lab")
 # In text about the library, what is no name of it.
-OTHER_NAMES = {"Debug", "Node", "fesetround", "max_map_count", "walk"}
+OTHER_NAMES = {"Debug", "Node", "fesetround", "lambda_C", "lambda_L", "max_map_count", "walk"}
 
 
 class Readme:
@@ -59,7 +59,7 @@ class Readme:
         """The finished process of a command line, with the built program for its first word."""
         return subprocess.run([self.programs[words[0]], *words[1:]], cwd=folder, text=True, timeout=SECONDS_MAX,
                               stdin=subprocess.DEVNULL, capture_output=True, check=False,
-                              env={**os.environ, "NO_COLOR": "1"})
+                              env={**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})
 
     def check_length(self):
         n_lines = self.text.count("\n")
@@ -172,7 +172,7 @@ class Readme:
                 if words[1:] == ["demo"]:
                     self.check_demo(line, found[2])
                 elif (printed := self.run(words).stdout) != found[2]:
-                    self.complain(line, f"{found[1]} prints\n{printed}but README shows\n{found[2]}")
+                    self.complain(line, f"{found[1]} prints\n{printed}but {self.name} shows\n{found[2]}")
 
     def check_demo(self, line, shown):
         """The demo takes a minute; a quick one has the same columns and policies, and leaves the files."""
@@ -252,6 +252,11 @@ class Chapter(Readme):
                 self.complain(self.line_of(found.start()), f"no variable or example {name}")
 
 
+class TickChapter(Chapter):
+    name = "docs/tick.md"
+    parts = (*Chapter.parts, "consoles")
+
+
 # The part that must find it, what the text says, what is planted instead, and what must be found.
 OFFENCES = [
     ("files", "docs/images/fish.png", "docs/images/flsh.png", r"flsh.png: no such file"),
@@ -262,7 +267,7 @@ OFFENCES = [
     ("commands", "-- rubato doctor --latency", "-- rubato doctor --lateness", r"doctor has no option --lateness"),
     ("commands", "data/pages.txt", "data/pagers.txt", r"pagers.txt.* ends with 3"),
     ("commands", "run traffic --columns 8", "run traffic --columns 0", r"--columns 0 .*ends with 2"),
-    ("consoles", "16 virtual nodes of 1 core", "17 virtual nodes of 1 core", r"but README shows"),
+    ("consoles", "16 virtual nodes of 1 core", "17 virtual nodes of 1 core", r"but README.md shows"),
     ("consoles", "over local  waiting", "over bulk  waiting", r"the demo has another table"),
 ]
 CHAPTER_OFFENCES = [
@@ -278,6 +283,12 @@ CHAPTER_OFFENCES = [
     ("names", "`cache.hpp`", "`cash.hpp`", r"no header is cash.hpp"),
     ("names", "RUBATO_TRACE=", "RUBATO_TRICE=", r"no variable or example RUBATO_TRICE"),
     ("names", "build/words", "build/swords", r"no variable or example swords"),
+]
+TICK_OFFENCES = [
+    ("listings", "sum.heard += in.weight;", "sum.heard += 1;", r"differs from examples/25_opinions/opinions.cpp"),
+    ("commands", "rubato runs list", "rubato runs lists", r"no such command: rubato runs lists"),
+    ("names", "`RandomStream`", "`RandomDream`", r"no header has RandomDream"),
+    ("consoles", "replicate(2,3)+schedule(10) ", "replicate(2,4)+schedule(10) ", r"but docs/tick.md shows"),
 ]
 
 
@@ -297,7 +308,7 @@ def canary(page, offences, text, rubato, waves):
 
 programs = [word for word in sys.argv[1:] if word != "--canary"]
 found = []
-for page, offences in ((Readme, OFFENCES), (Chapter, CHAPTER_OFFENCES)):
+for page, offences in ((Readme, OFFENCES), (Chapter, CHAPTER_OFFENCES), (TickChapter, TICK_OFFENCES)):
     text = (PROJECT / page.name).read_text()
     if "--canary" in sys.argv:
         found += canary(page, offences, text, *programs)
