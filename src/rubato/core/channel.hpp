@@ -44,6 +44,7 @@ class TaggedPort final : public Port {
   }
   void wake_at(Nanos when) override { under_.wake_at(when); }
   [[nodiscard]] Nanos now() const noexcept override { return under_.now(); }
+  [[nodiscard]] Came came() const noexcept override { return under_.came(); }
 
  private:
   Port& under_;

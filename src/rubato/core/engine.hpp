@@ -34,6 +34,8 @@ struct Work {
   std::int64_t tick = 0;
   void* detail = nullptr;
   Nanos took = 0;  // on its core: set by the host before on_finished()
+  Nanos late =
+      0;  // of what a message brought: how much longer that took than the quickest of its way
 };
 
 // Something that runs beside the cores, on a thread that is not of the host.
@@ -59,6 +61,14 @@ class Port {
 
   // When the current event happened. For figures, never for decisions.
   [[nodiscard]] virtual Nanos now() const noexcept = 0;
+
+  // When the message came that on_message() is called for, as far as the host knows: it may have waited
+  // for a core that had other work. For figures.
+  struct Came {
+    Nanos earliest = 0;
+    Nanos latest = 0;
+  };
+  [[nodiscard]] virtual Came came() const noexcept { return {now(), now()}; }
 };
 
 class Engine {

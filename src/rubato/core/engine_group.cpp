@@ -20,6 +20,7 @@ class EngineGroup::MemberPort final : public Port {
     under_.wake_at(when);
   }
   [[nodiscard]] Nanos now() const noexcept override { return under_.now(); }
+  [[nodiscard]] Came came() const noexcept override { return under_.came(); }
 
  private:
   EngineGroup& group_;

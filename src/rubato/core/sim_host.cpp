@@ -87,18 +87,20 @@ class SimHost::Node {
   };
   class SimPort final : public Port {
    public:
-    explicit SimPort(Node& node) : node_(node), at_(node.now()) {}
+    SimPort(Node& node, Nanos came) : node_(node), at_(node.now()), came_(came) {}
     void send(NodeId to, Bytes bytes) override {
       cost_ += node_.scaled(node_.engine_.message_cost(bytes.size()));
       node_.post(to, std::move(bytes), at_ + cost_);
     }
     void wake_at(Nanos when) override { node_.set_timer(when); }
     [[nodiscard]] Nanos now() const noexcept override { return at_; }
+    [[nodiscard]] Came came() const noexcept override { return {came_, came_}; }
     [[nodiscard]] Nanos cost() const noexcept { return cost_; }
 
    private:
     Node& node_;
     Nanos at_;
+    Nanos came_;
     Nanos cost_ = 0;
   };
 
@@ -123,7 +125,12 @@ class SimHost::Node {
   // Calls the engine; the core pays for what it sends, and is busy meanwhile.
   template <class F>
   void event(std::uint32_t core, F call) {
-    SimPort port(*this);
+    event(core, now(), std::move(call));
+  }
+  // Of a message that came then.
+  template <class F>
+  void event(std::uint32_t core, Nanos came, F call) {
+    SimPort port(*this, came);
     guarded([&] { call(port); });
     host_.last_event_ = now();
     note_finished();
@@ -238,7 +245,7 @@ class SimHost::Node {
     if (Observer* o = host_.options_.observer) {
       o->on_taken(id_, arrival.from, arrival.bytes.size(), now());
     }
-    event(core,
+    event(core, arrival.came,
           [&](Port& port) { engine_.on_message(port, arrival.from, std::move(arrival.bytes)); });
   }
 

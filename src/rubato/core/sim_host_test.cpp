@@ -1,6 +1,8 @@
 #include "rubato/core/sim_host.hpp"
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -70,6 +72,51 @@ TEST(SimHost, ARingTakesExactlyWhatItsWorkAndMessagesCost) {
   EXPECT_EQ(report.nodes[0].n_sent, 5U);
   EXPECT_EQ(report.nodes[0].n_received, 4U);
   EXPECT_EQ(report.nodes[1].bytes_received, 40U);
+}
+
+// Node 0 sends a message at once; node 1 has work meanwhile, of a millisecond.
+class BusyEngine final : public Engine {
+ public:
+  explicit BusyEngine(NodeId node) : node_(node), n_left_(node), n_messages_left_(node) {}
+  void start(Port& port) override {
+    if (node_ == 0) port.send(1, Bytes(8));
+  }
+  void on_message(Port& port, NodeId /*from*/, Bytes /*bytes*/) override {
+    --n_messages_left_;
+    came = port.came();
+    taken = port.now();
+  }
+  void on_finished(Port& /*port*/, const Work& /*work*/) override {}
+  bool next_work(std::uint32_t /*core*/, Work& work) override {
+    work = {};
+    return std::exchange(n_left_, 0U) > 0;
+  }
+  void run(const Work& /*work*/, std::uint32_t /*core*/) override {}
+  [[nodiscard]] Nanos cost(const Work& /*work*/) const override { return kMillisecond; }
+  [[nodiscard]] bool finished() const override { return n_messages_left_ == 0; }
+  [[nodiscard]] std::string waiting_for() const override { return ""; }
+
+  Port::Came came;
+  Nanos taken = 0;
+
+ private:
+  NodeId node_;
+  std::uint32_t n_left_;
+  std::uint32_t n_messages_left_;
+};
+
+TEST(SimHost, ABusyNodeKnowsWhenAMessageCameThatItTakesLater) {
+  const auto came_of = [](std::uint32_t n_cores) {
+    net::SimNetwork network(network_options(2, 2, "const, base=100"));
+    Cluster<BusyEngine> nodes(2, [](NodeId node) { return std::make_unique<BusyEngine>(node); });
+    SimHost(network, {.n_cores = n_cores}).run(nodes.engines);
+    EXPECT_EQ(nodes.owned[1]->came.earliest, nodes.owned[1]->came.latest);
+    EXPECT_EQ(nodes.owned[1]->taken >= kMillisecond, n_cores == 1);
+    return nodes.owned[1]->came.latest;
+  };
+  EXPECT_GE(came_of(1), 100 * kMicrosecond);
+  EXPECT_LT(came_of(1), 110 * kMicrosecond);
+  EXPECT_EQ(came_of(1), came_of(2));
 }
 
 TEST(SimHost, ASlowNodeTakesLongerByItsFactor) {

@@ -21,6 +21,7 @@ using NodeId = std::uint32_t;
 struct Arrival {
   NodeId from = 0;
   Bytes bytes;
+  Nanos came = 0;  // in virtual time; 0 where there is none
 };
 
 // What a message weighs beside its bytes in every bound: a queue of empty ones must have an end

@@ -214,14 +214,14 @@ bool SimNetwork::send(Node& from, NodeId to, Bytes& bytes) {
     slot = free_messages_.back();
     free_messages_.pop_back();
   }
-  messages_[slot] = {from.node(), to, &way, kNone, std::move(bytes)};
+  messages_[slot] = {from.node(), to, &way, kNone, std::move(bytes), 0};
   bytes = Bytes();
   push(when, slot, true);
   return true;
 }
 
 void SimNetwork::deliver(std::uint32_t slot) {
-  const Message& message = messages_[slot];
+  Message& message = messages_[slot];
   Node& from = node(message.from);
   Node& to = node(message.to);
   if (!from.alive || !to.alive) {
@@ -230,6 +230,7 @@ void SimNetwork::deliver(std::uint32_t slot) {
     return;
   }
   ++from.counts.n_delivered;
+  message.came = now();
   (to.inbox_first == kNone ? to.inbox_first : messages_[to.inbox_last].next) = slot;
   to.inbox_last = slot;
   if (to.listener) to.listener();
@@ -243,6 +244,7 @@ bool SimNetwork::take(Node& to, Arrival& arrival) {
   if (to.inbox_first == kNone) to.inbox_last = kNone;
   arrival.from = message.from;
   arrival.bytes = std::move(message.bytes);
+  arrival.came = message.came;
   // release() weighs the message that has just moved away as empty.
   message.link->n_bytes -= arrival.bytes.size();
   message.bytes = Bytes();

@@ -110,6 +110,7 @@ class SimNetwork {
     Link* link = nullptr;
     std::uint32_t next = kNone;
     Bytes bytes;
+    Nanos came = 0;
   };
   struct Event {
     Nanos when;

@@ -33,10 +33,12 @@ Dataflow::Dataflow(const Plan& plan, Store& store, Options options)
                   : std::make_shared<detail::Agreements>(detail::Agreements{
                         {plan.self, plan.n_nodes, options.begin},
                         {plan.self, plan.n_nodes, store, options.begin, options.ticks},
+                        {},
                         {}})),
       barrier_(shared_->barrier),
       stop_(shared_->stop),
       lending_known_(shared_->lending),
+      lates_(shared_->lates),
       arrives_(options.arrives),
       as_they_come_(options.as_they_come),
       arrivals_left_(options.arrives ? plan.regions.size() : 0) {
@@ -235,7 +237,7 @@ void Dataflow::source_arrived(RegionId region, Tick t) {
   }
 }
 
-void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
+void Dataflow::take_message(core::Port& port, NodeId from, Bytes bytes, core::Port::Came came) {
   MessageHeader header;
   RUBATO_ASSERT(bytes.size() >= sizeof header, bytes.size());
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -244,7 +246,7 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
   if (header.type == MessageType::pieces) {
     RUBATO_ASSERT(at != kNobody && plan_.neighbours[at].sends_here, from);
     Link& link = links_[at];
-    link.piece_inbox.push_back(std::move(bytes));
+    link.piece_inbox.push_back({std::move(bytes), lates_.late(from, header.sent, came)});
     arrived_.insert(at);
     figures_.inbox_most = std::max(figures_.inbox_most, link.piece_inbox.size());
     return;
@@ -257,7 +259,8 @@ void Dataflow::on_message(core::Port& port, NodeId from, Bytes bytes) {
   if (header.type == MessageType::round) {
     RUBATO_ASSERT(at != kNobody && plan_.neighbours[at].sends_here, from);
     Link& link = links_[at];
-    const bool is_new = link.inbox.emplace(header.tick, std::move(bytes)).second;
+    Message message{std::move(bytes), lates_.late(from, header.sent, came)};
+    const bool is_new = link.inbox.emplace(header.tick, std::move(message)).second;
     RUBATO_ASSERT(is_new, from, header.tick);
     arrived_.insert(at);
     figures_.inbox_most = std::max(figures_.inbox_most, link.inbox.size());
@@ -458,6 +461,7 @@ void Dataflow::finish_pack(core::Port& port, Job& job) {
     link.packing.pop_front();
     ++figures_.messages_sent;
     figures_.bytes_sent += static_cast<std::int64_t>(bytes.size());
+    detail::stamp(bytes, port.now());
     port.send(plan_.neighbours[job.neighbour].node, std::move(bytes));
   }
 }
@@ -491,7 +495,7 @@ void Dataflow::finish_unpack(core::Port& port, const Job& job) {
 void Dataflow::tell_taken(core::Port& port, std::uint32_t neighbour, Tick t) {
   if (plan_.neighbours[neighbour].receives) return;
   Writer out;
-  out.put(MessageHeader{MessageType::taken, 0, t});
+  out.put(MessageHeader{MessageType::taken, 0, t, port.now()});
   port.send(plan_.neighbours[neighbour].node, out.take());
 }
 

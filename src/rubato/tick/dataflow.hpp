@@ -129,7 +129,11 @@ class Dataflow final : public TickEngine {
   [[nodiscard]] const std::shared_ptr<detail::Agreements>& agreements() const { return shared_; }
 
   void start(core::Port& port) override;
-  void on_message(core::Port& port, NodeId from, Bytes bytes) override;
+  void on_message(core::Port& port, NodeId from, Bytes bytes) override {
+    take_message(port, from, std::move(bytes), port.came());
+  }
+  // One that came earlier, to wait for this segment.
+  void take_message(core::Port& port, NodeId from, Bytes bytes, core::Port::Came came);
   void on_finished(core::Port& port, const core::Work& work) override;
   [[nodiscard]] bool next_work(std::uint32_t core, core::Work& work) override {
     return find_work(core, work) || take_offer(work);
@@ -215,17 +219,22 @@ class Dataflow final : public TickEngine {
     Tick tick = 0;
   };
 
+  // A round, or fragments of policy pieces, that came.
+  struct Message {
+    Bytes bytes;
+    Nanos late = 0;  // (detail::Lates)
+  };
   // What one neighbour has sent and is owed.
   struct Link {
-    std::map<Tick, Bytes> inbox;  // rounds that came and are not taken; bounded by the protocol
-    std::deque<Tick> rounds;      // rounds taken, ascending, from base on
-    Tick base = 0;                // the last round taken that is not above own_min_
-    Tick unpacking = 0;           // 0: none
+    std::map<Tick, Message> inbox;  // rounds that came and are not taken; bounded by the protocol
+    std::deque<Tick> rounds;        // rounds taken, ascending, from base on
+    Tick base = 0;                  // the last round taken that is not above own_min_
+    Tick unpacking = 0;             // 0: none
     std::vector<std::uint32_t> missing_sources;  // [window] of the round to it
     std::deque<Tick> packing;      // rounds that are ready, being packed or wait for an earlier one
     std::map<Tick, Bytes> packed;  // done before an earlier one; sent in order
     // Policy pieces.
-    std::deque<Bytes> piece_inbox;              // messages that came and are not taken, in order
+    std::deque<Message> piece_inbox;            // that came and are not taken, in order
     std::vector<std::uint32_t> missing_pieces;  // [window] of the neighbour's fragments
     std::vector<Fragment> outgoing;             // that are to be packed
     Nanos outgoing_since = 0;                   // the first of them
@@ -414,6 +423,7 @@ class Dataflow final : public TickEngine {
   detail::Barrier& barrier_;               // in it
   detail::StopTest& stop_;                 // in it
   detail::LendingFigures& lending_known_;  // in it
+  detail::Lates& lates_;                   // in it
   const bool arrives_;
   const bool as_they_come_;
   Tick n_pushed_ = 0;              // if as_they_come_: units so far

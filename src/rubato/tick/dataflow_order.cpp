@@ -124,7 +124,8 @@ bool Dataflow::take_unpack(core::Work& work) {
     if (!may_unpack(link, i)) return false;
     const auto first = link.inbox.begin();
     Job* job = new_job(i, first->first);
-    job->bytes = std::move(first->second);
+    const Nanos late = first->second.late;
+    job->bytes = std::move(first->second.bytes);
     link.inbox.erase(first);
     if (link.inbox.empty()) arrived_.erase(i);
     link.unpacking = job->tick;
@@ -137,7 +138,7 @@ bool Dataflow::take_unpack(core::Work& work) {
         ++figures_.compared_regions;
       }
     }
-    work = {unpack_round, i, job->tick, job};
+    work = {unpack_round, i, job->tick, job, 0, late};
     return true;
   });
 }

@@ -63,7 +63,7 @@ bool Dataflow::take_pieces_out(bool all, core::Work& work) {
 
 bool Dataflow::pieces_fit(const Link& link) const {
   if (link.piece_inbox.empty() || link.unpacking != 0) return false;
-  Reader in(link.piece_inbox.front());
+  Reader in(link.piece_inbox.front().bytes);
   const auto header = in.get<MessageHeader>();
   for (std::uint32_t i = 0; i < header.detail; ++i) {
     const auto fragment = in.get<FragmentHeader>();
@@ -78,7 +78,8 @@ bool Dataflow::take_pieces_in(core::Work& work) {
     Link& link = links_[i];
     if (!pieces_fit(link)) return false;
     Job* job = new_job(i, 1);
-    job->bytes = std::move(link.piece_inbox.front());
+    const Nanos late = link.piece_inbox.front().late;
+    job->bytes = std::move(link.piece_inbox.front().bytes);
     link.piece_inbox.pop_front();
     if (link.piece_inbox.empty()) arrived_.erase(i);
     Reader in(job->bytes);
@@ -94,7 +95,7 @@ bool Dataflow::take_pieces_in(core::Work& work) {
       }
     }
     job->tick = link.unpacking = header.tick;
-    work = {unpack_round, i, job->tick, job};
+    work = {unpack_round, i, job->tick, job, 0, late};
     return true;
   });
 }
@@ -129,6 +130,7 @@ void Dataflow::finish_pieces_sent(core::Port& port, Job& job) {
   links_[job.neighbour].leaving.clear();
   ++figures_.messages_sent;
   figures_.bytes_sent += static_cast<std::int64_t>(job.bytes.size());
+  detail::stamp(job.bytes, port.now());
   port.send(plan_.neighbours[job.neighbour].node, std::move(job.bytes));
 }
 

@@ -67,7 +67,7 @@ std::size_t Dataflow::bytes() const noexcept {
   // A node of a map: what it holds, three pointers and a colour.
   constexpr std::size_t kMapNode = 4 * sizeof(void*);
   const auto of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
-  const auto of_messages = [](const std::map<Tick, Bytes>& messages) {
+  const auto of_messages = [](const auto& messages) {
     return messages.size() * (kMapNode + sizeof(*messages.begin()));
   };
   std::size_t n = sizeof *this + plan_.bytes() + of(cells_) + of(empty_cells_) + of(counts_) +
@@ -79,7 +79,7 @@ std::size_t Dataflow::bytes() const noexcept {
     n += lane.ready.size() * sizeof(Ready) + of(lane.gated) + of(lane.fresh);
   for (const Link& link : links_) {
     n += of(link.missing_sources) + of(link.missing_pieces) + of(link.outgoing) + of(link.leaving) +
-         link.piece_inbox.size() * sizeof(Bytes) + of_messages(link.inbox) +
+         link.piece_inbox.size() * sizeof(Message) + of_messages(link.inbox) +
          of_messages(link.packed) + (link.rounds.size() + link.packing.size()) * sizeof(Tick);
   }
   for (const auto& list : source_links_)

@@ -29,11 +29,14 @@ class Outgoing final : public core::Port {
     std::memcpy(&header, bytes.data(), sizeof header);
     EXPECT_EQ(header.type, detail::MessageType::pieces);
     n_fragments.push_back(header.detail);
+    EXPECT_EQ(header.sent, time);
   }
   void wake_at(Nanos) override {}
   [[nodiscard]] Nanos now() const noexcept override { return time; }
+  [[nodiscard]] Came came() const noexcept override { return {time - busy, time}; }
 
   Nanos time = 0;
+  Nanos busy = 0;                          // for how long nobody has looked for messages
   std::vector<std::uint32_t> n_fragments;  // [messages]
 };
 
@@ -66,9 +69,9 @@ class PiecesMessages : public ::testing::Test {
     }
   }
   // The fragment of the other node's piece.
-  void receive(Tick t) {
+  void receive(Tick t, Nanos sent = 0) {
     Writer out;
-    out.put(detail::MessageHeader{detail::MessageType::pieces, 1, t});
+    out.put(detail::MessageHeader{detail::MessageType::pieces, 1, t, sent});
     out.put(std::uint64_t{0});  // of its first source
     out.put(t);
     out.put(std::uint64_t{0});  // without a payload
@@ -79,6 +82,18 @@ class PiecesMessages : public ::testing::Test {
   void run_tick_0() {
     for (const char* expected : {"step 0@0", "step 1@0", "step 2@0", "step 3@0"})
       EXPECT_EQ(run(1), expected);
+  }
+
+  // How late what comes now is, which was sent at `sent`; it is taken at once.
+  Nanos lateness(Tick t, Nanos sent) {
+    receive(t, sent);
+    core::Work work;
+    EXPECT_TRUE(flow_.next_work(0, work));
+    EXPECT_EQ(work.kind, unpack_round);
+    EXPECT_EQ(work.tick, t);
+    flow_.run(work, 0);
+    flow_.on_finished(port_, work);
+    return work.late;
   }
 
   Plan plan_ = four_at_the_border();
@@ -128,6 +143,20 @@ TEST_F(PiecesMessages, of_long_ticks_the_deadline_is_a_tenth_of_one) {
   EXPECT_EQ(run(101 * kMicrosecond), "step 3" + at);
   EXPECT_GT(port_.time - since, kMillisecond);
   EXPECT_EQ(run(0), "pack 3");
+}
+
+// The clock of who has sent it is 5 ms ahead.
+TEST_F(PiecesMessages, say_when_they_leave_and_how_late_they_come) {
+  constexpr Nanos kAhead = 5 * kMillisecond;
+  port_.time = kMillisecond;
+  EXPECT_EQ(lateness(1, port_.time + kAhead - 300), 0);
+  EXPECT_EQ(lateness(2, port_.time + kAhead - 700), 400);
+  EXPECT_EQ(lateness(3, port_.time + kAhead - 200), 0) << "the quickest so far";
+  EXPECT_EQ(lateness(4, port_.time + kAhead - 700), 500);
+  // It may have come at any time since messages were looked for.
+  port_.busy = 450;
+  EXPECT_EQ(lateness(5, port_.time + kAhead - 700), 50);
+  EXPECT_EQ(lateness(6, port_.time + kAhead - 300), 0);
 }
 
 TEST_F(PiecesMessages, a_node_with_nothing_else_to_do_sends_what_it_has) {

@@ -221,8 +221,11 @@ class NodeEngine {
   [[nodiscard]] std::vector<Choice> choices() const {
     return chain_ ? chain_->choices() : std::vector<Choice>();
   }
-  // Of all nodes, at the start.
+  // Of all nodes, at the start and at the end.
   [[nodiscard]] std::uint32_t n_pieces() const noexcept { return n_pieces_; }
+  [[nodiscard]] std::uint32_t n_pieces_end() const {
+    return chain_ ? chain_->n_pieces() : n_pieces_;
+  }
   [[nodiscard]] NodeResult result(const core::NodeFigures& time) {
     NodeSum sum;
     if (chain_) {
@@ -284,6 +287,7 @@ class VirtualJob {
   [[nodiscard]] NodeResult result(NodeId node) { return nodes_[node].result(times_[node]); }
   [[nodiscard]] std::vector<Choice> choices() const { return nodes_.front().choices(); }
   [[nodiscard]] std::uint32_t n_pieces() const noexcept { return nodes_.front().n_pieces(); }
+  [[nodiscard]] std::uint32_t n_pieces_end() const { return nodes_.front().n_pieces_end(); }
 
  private:
   void run_engines() {
@@ -366,22 +370,26 @@ void note_end(RunResult& result, NodeRun& node, Tick ticks) {
 
 namespace {
 
-// Of about so many a core.
+struct PiecesOfCore {
+  std::uint32_t wanted = 0;
+  std::uint32_t least = 0;
+};
 std::uint32_t n_good_pieces(const Problem& problem, std::uint32_t n_nodes, std::uint32_t n_cores,
-                            std::uint32_t of_core) {
+                            PiecesOfCore of_core) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 24;
   const auto times = [&](std::uint64_t n) {
     return static_cast<std::uint32_t>(std::min(n * n_nodes * n_cores, kMost));
   };
-  return problem.good_pieces(times(of_core), times(2));
+  return problem.good_pieces(times(of_core.wanted), times(of_core.least));
 }
 
-// Of policy auto, where nobody says how many pieces there are: they may become as small as a fourth of
-// those that a run begins with, and as large as two for each core.
+// Where pieces move and nobody says how many there are: they may become as small as half of those that are
+// usual, however few cutoffs wide that is, and as large as two for each core.
 void choose_grains(const Problem& problem, SharingOptions& sharing, std::uint32_t n_nodes,
                    std::uint32_t n_cores) {
   constexpr std::uint32_t kMost = 16;
-  const std::uint32_t most = n_good_pieces(problem, n_nodes, n_cores, 4 * n_pieces_of_core());
+  const std::uint32_t of_core = 2 * n_pieces_of_core();
+  const std::uint32_t most = n_good_pieces(problem, n_nodes, n_cores, {of_core, of_core});
   const std::uint32_t first = std::max(1U, std::bit_floor(most / sharing.n_pieces));
   const std::uint32_t n_grains = sharing.n_pieces * first;
   sharing.grains_of_piece = {first};
@@ -401,7 +409,7 @@ std::uint32_t n_pieces_of_core() noexcept {
 }
 
 std::uint32_t n_good_pieces(const Problem& problem, std::uint32_t n_nodes, std::uint32_t n_cores) {
-  return n_good_pieces(problem, n_nodes, n_cores, n_pieces_of_core());
+  return n_good_pieces(problem, n_nodes, n_cores, {n_pieces_of_core(), 2});
 }
 
 SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing, std::uint32_t n_nodes,
@@ -413,7 +421,8 @@ SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing, st
   if (sharing.tune) sharing = tuned_sharing(problem, std::move(sharing), n_nodes);
   if (sharing.n_pieces == kGoodPieces) {
     sharing.n_pieces = n_good_pieces(problem, n_nodes, n_cores);
-    if (sharing.tune && sharing.balance == Balance::persistence && sharing.grains_of_piece.empty())
+    if (n_nodes > 1 && sharing.moves() && sharing.balance == Balance::persistence &&
+        sharing.grains_of_piece.empty())
       choose_grains(problem, sharing, n_nodes, n_cores);
   }
   return sharing;
@@ -435,7 +444,11 @@ std::shared_ptr<const Partition> first_partition(const Problem& problem, std::ui
 
 EpochOptions epoch_options(const Policy& first, const SharingOptions& sharing) {
   EpochOptions epochs{sharing.epoch, sharing.balance, sharing.persistence};
-  if (!sharing.tune) return epochs;
+  if (!sharing.tune) {
+    epochs.grains_of_piece = sharing.grains_of_piece;
+    epochs.chooses = sharing.chooses;
+    return epochs;
+  }
   TunerOptions tuner;
   tuner.balances = sharing.balance != Balance::none;
   tuner.every = sharing.epoch;
@@ -492,6 +505,7 @@ RunResult simulate(const Problem& problem, const Policy& policy, Tick ticks,
   result.tuned = options.sharing.tune;
   result.choices = job.choices();
   result.n_pieces = job.n_pieces();
+  result.n_pieces_end = job.n_pieces_end();
   result.begin = first_tick(options.start, ticks);
   note_end(result, job.node(0), ticks);
   for (NodeId node = 0; node < options.n_nodes; ++node) {
@@ -522,6 +536,7 @@ RunResult execute(const Problem& problem, const Policy& policy, Tick ticks, core
   result.tuned = options.sharing.tune;
   result.choices = engine->choices();
   result.n_pieces = engine->n_pieces();
+  result.n_pieces_end = engine->n_pieces_end();
   result.begin = first_tick(options.start, ticks);
   note_end(result, *node, ticks);
   Writer summary;

@@ -42,8 +42,9 @@ struct RunResult {
   bool stopped = false;   // which has ended the run; otherwise the number of ticks did
   Tick last_test = 0;     // of a condition that did not: it was tested up to here; 0: at no tick
   Nanos wall = 0;         // of the slowest node, virtual in the simulator
-  std::uint64_t checksum = 0;  // of the final state
-  std::uint32_t n_pieces = 0;  // that the model was cut into, of all nodes; 0: by its part()
+  std::uint64_t checksum = 0;      // of the final state
+  std::uint32_t n_pieces = 0;      // that the model was cut into, of all nodes; 0: by its part()
+  std::uint32_t n_pieces_end = 0;  // that it was cut into at the end
   std::vector<NodeResult> nodes;
   bool tuned = false;           // policy auto; `policy` is then what it began with
   std::vector<Choice> choices;  // of policy auto; what has changed something, and the first

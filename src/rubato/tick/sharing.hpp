@@ -45,11 +45,11 @@ struct SharingOptions {
   // Of policy auto: what it chooses from, none of them bulk; the run's policy is added in front.
   // Empty: tuned_policies() in tune/tuner.hpp.
   std::vector<Policy> candidates{};
-  // Of policy auto with pieces that move: of how many grains each may be (balance/grains.hpp); first what the
+  // Of pieces that move by persistence: of how many grains each may be (balance/grains.hpp); first what the
   // run begins with, when there are n_pieces. Empty: chosen if n_pieces is, else 1.
   std::vector<std::uint32_t> grains_of_piece{};
-  // Of policy auto, for tests: which candidate is chosen at an epoch, in place of a forecast; any
-  // number, the same on all nodes.
+  // For tests: which candidate of policy auto, or else of those numbers of grains, is chosen at an epoch, in
+  // place of what is forecast or was measured; any number, the same on all nodes.
   std::function<std::size_t(Tick)> chooses{};
 
   // Whether it can change who owns what.

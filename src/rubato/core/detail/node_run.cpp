@@ -311,6 +311,10 @@ void NodeRun::send(NodeId to, Bytes bytes) {
   link_.post_to_engine(to, std::move(bytes));
 }
 
+Port::Came NodeRun::EnginePort::came() const noexcept {
+  return {std::min(run_.link_.wire().last_empty(), run_.event_time_), run_.event_time_};
+}
+
 void NodeRun::EnginePort::wake_at(Nanos when) {
   if (when < run_.timer_at_) run_.timer_at_ = when;
 }

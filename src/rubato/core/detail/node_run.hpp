@@ -67,6 +67,7 @@ class NodeRun {
     void send(NodeId to, Bytes bytes) override { run_.send(to, std::move(bytes)); }
     void wake_at(Nanos when) override;
     [[nodiscard]] Nanos now() const noexcept override { return run_.event_time_; }
+    [[nodiscard]] Came came() const noexcept override;
 
    private:
     NodeRun& run_;

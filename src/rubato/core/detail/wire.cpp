@@ -21,8 +21,10 @@ std::uint32_t Wire::deliver_batch() {
     deliver_(std::move(arrival));
     ++n_delivered;
   }
+  const Nanos now = steady_now();
+  if (n_delivered < kBatch) last_empty_.store(now, std::memory_order_relaxed);
   if (n_delivered > 0) send_posted();  // the answers
-  last_poll_.store(steady_now(), std::memory_order_relaxed);
+  last_poll_.store(now, std::memory_order_relaxed);
   return n_delivered;
 }
 

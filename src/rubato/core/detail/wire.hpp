@@ -43,6 +43,10 @@ class Wire {
 
   // When somebody last looked for messages.
   [[nodiscard]] Nanos last_poll() const noexcept { return last_poll_.load(); }
+  // When somebody last looked and found none left: what is delivered now came later.
+  [[nodiscard]] Nanos last_empty() const noexcept {
+    return last_empty_.load(std::memory_order_relaxed);
+  }
   // True if everything posted has left this node's memory; for a thread that is alone.
   [[nodiscard]] bool drained();
 
@@ -60,6 +64,7 @@ class Wire {
 
   // What an idle core writes all the time lies on lines of its own.
   alignas(64) std::atomic<Nanos> last_poll_{0};
+  std::atomic<Nanos> last_empty_{0};
   std::mutex fabric_mutex_;
   std::vector<std::pair<net::NodeId, Bytes>> taken_;  // under fabric_mutex_, as the following
   std::map<net::NodeId, std::deque<Bytes>> refused_;  // in order, for each node that is full

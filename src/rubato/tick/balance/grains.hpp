@@ -1,5 +1,5 @@
 #pragma once
-// Grains: what pieces are made of where their number may change while a model runs (policy auto). The
+// Grains: what pieces are made of where their number may change while a model runs. The
 // model is cut once, into grains; a piece is so many of them that follow each other, the last one has
 // those that are left. Pure functions: every node comes to the same.
 

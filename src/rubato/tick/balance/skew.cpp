@@ -48,6 +48,7 @@ void SkewObserver::on_work(NodeId node, std::uint32_t core, const core::Work& wo
   Times& times = mine.ticks[at];
   if (moves) {
     times.moves += end - begin;
+    times.late = std::max(times.late, work.late);
     return;
   }
   times.steps += end - begin;
@@ -63,16 +64,21 @@ void SkewObserver::on_work(NodeId node, std::uint32_t core, const core::Work& wo
   }
 }
 
+// On another core, or elsewhere.
+void SkewObserver::Times::add(const Times& other) {
+  steps += other.steps;
+  ahead += other.ahead;
+  moves += other.moves;
+  late = std::max(late, other.late);
+}
+
 SkewObserver::NodeTimes SkewObserver::by_node() const {
   NodeTimes nodes(options_.n_nodes);
   for (std::size_t i = 0; i < cores_.size(); ++i) {
     std::vector<Times>& node = nodes[i / options_.n_cores];
     node.resize(std::max(node.size(), cores_[i].ticks.size()));
-    for (std::size_t t = 0; t < cores_[i].ticks.size(); ++t) {
-      node[t].steps += cores_[i].ticks[t].steps;
-      node[t].ahead += cores_[i].ticks[t].ahead;
-      node[t].moves += cores_[i].ticks[t].moves;
-    }
+    for (std::size_t t = 0; t < cores_[i].ticks.size(); ++t)
+      node[t].add(cores_[i].ticks[t]);
   }
   return nodes;
 }
@@ -119,11 +125,8 @@ void SkewObserver::add(ByteView packed) {
       ticks.resize(static_cast<std::size_t>(ticks_max_));
     Core& first = cores_[std::size_t{node - options_.first_node} * options_.n_cores];
     if (ticks.size() > first.ticks.size()) first.ticks.resize(ticks.size());
-    for (std::size_t t = 0; t < ticks.size(); ++t) {
-      first.ticks[t].steps += ticks[t].steps;
-      first.ticks[t].ahead += ticks[t].ahead;
-      first.ticks[t].moves += ticks[t].moves;
-    }
+    for (std::size_t t = 0; t < ticks.size(); ++t)
+      first.ticks[t].add(ticks[t]);
   }
 }
 
@@ -160,7 +163,9 @@ SkewFigures SkewObserver::figures() const {
   }
   if (steps > 0) figures.asynchronous_share = ahead / steps;
   // By tick, then weighted by its time.
-  const auto imbalance_of = [&](Nanos Times::*what, std::size_t n_candidates) {
+  const auto of_steps = [](const Times& times) { return times.steps; };
+  const auto of_messages = [](const Times& times) { return times.moves + times.late; };
+  const auto imbalance_of = [&](const auto& what, std::size_t n_candidates) {
     Imbalance of;
     of.worst = options_.begin;
     double all = 0;
@@ -169,7 +174,7 @@ SkewFigures SkewObserver::figures() const {
     for (std::size_t t = 0; t < figures.n_ticks; ++t) {
       double sum = 0;
       for (std::size_t node = 0; node < nodes.size(); ++node) {
-        loads[node] = t < nodes[node].size() ? static_cast<double>(nodes[node][t].*what) : 0;
+        loads[node] = t < nodes[node].size() ? static_cast<double>(what(nodes[node][t])) : 0;
         sum += loads[node];
       }
       of.by_tick.push_back(imbalance(loads));
@@ -186,11 +191,11 @@ SkewFigures SkewObserver::figures() const {
   };
   const std::size_t n_before_last =
       figures.n_ticks > kAfter ? figures.n_ticks - kAfter : figures.n_ticks;
-  figures.computation = imbalance_of(&Times::steps, n_before_last);
+  figures.computation = imbalance_of(of_steps, n_before_last);
   figures.completion_tick = figures.computation.worst;
   if (const std::size_t n = n_candidates(figures.n_ticks); n < n_before_last)
-    figures.completion_tick = imbalance_of(&Times::steps, n).worst;
-  figures.communication = imbalance_of(&Times::moves, figures.n_ticks);
+    figures.completion_tick = imbalance_of(of_steps, n).worst;
+  figures.communication = imbalance_of(of_messages, figures.n_ticks);
   hold_against_barriers(nodes, figures);
   if (options_.keeps_units) figures.completion = completion(figures);
   return figures;

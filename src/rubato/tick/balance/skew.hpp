@@ -32,7 +32,9 @@ struct SkewFigures {
   // Of the time of steps to the next tick: lambda_L, equation 2. Its worst tick is one that has five
   // after it, if there is such a tick.
   Imbalance computation;
-  // Of packing and taking what others need of it: lambda_C, equation 3.
+  // Of the time of messages: lambda_C, equation 3. That of a node is what its cores take to pack and to
+  // take what steps from a tick need of others, and how late the latest of that is: how much longer it
+  // was on its way than the quickest of late of its link.
   Imbalance communication;
   // Of the time of steps, what ran ahead of inputs that were missing.
   double asynchronous_share = 0;
@@ -62,7 +64,7 @@ struct SkewFigures {
 
 class SkewObserver final : public core::ChainedObserver {
  public:
-  // What is kept: 24 bytes a core and tick, and a node and tick where all is put together. Of
+  // What is kept: 32 bytes a core and tick, and a node and tick where all is put together. Of
   // later ticks nothing is.
   static constexpr Tick kTicksMax = Tick{1} << 18;
   static constexpr std::uint64_t kNodeTicksMax = std::uint64_t{1} << 22;
@@ -108,6 +110,8 @@ class SkewObserver final : public core::ChainedObserver {
     Nanos steps = 0;
     Nanos ahead = 0;
     Nanos moves = 0;  // packing and taking
+    Nanos late = 0;   // of the latest that was taken
+    void add(const Times& other);
   };
   struct Unit {
     Tick tick = 0;

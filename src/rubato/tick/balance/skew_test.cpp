@@ -70,6 +70,33 @@ TEST(Skew, messages_have_a_lambda_of_their_own) {
   EXPECT_DOUBLE_EQ(figures.communication.mean, (0.5 * 80 + 1 * 20) / 100);
 }
 
+// What `core` of node `at` took of others for the steps from t, and how late that was.
+void take(SkewObserver& skew, Place at, Tick t, Nanos took, Nanos late) {
+  skew.on_work(at.node, at.core, {unpack_round, 0, t, nullptr, 0, late}, 1'000'000 - took,
+               1'000'000);
+}
+
+TEST(Skew, the_latest_message_of_a_tick_is_of_its_communication) {
+  SkewObserver first({.n_cores = 2});
+  SkewObserver second({.first_node = 1});
+  for (Tick t = 0; t < 2; ++t) {
+    work(first, {0, 0}, step_own, t, 10);
+    work(second, {1, 0}, step_own, t, 10);
+  }
+  // On both cores of a node, three messages: 10 + 20 + 30 and the latest, 440.
+  take(first, {0, 0}, 0, 10, 7);
+  take(first, {0, 1}, 0, 20, 440);
+  take(first, {0, 0}, 0, 30, 300);
+  take(second, {1, 0}, 0, 60, 40);
+  // Of another tick none is late.
+  take(first, {0, 0}, 1, 30, 0);
+  take(second, {1, 0}, 1, 30, 0);
+  SkewObserver all({.n_nodes = 2});
+  all.add(first.pack());
+  all.add(second.pack());
+  EXPECT_EQ(all.figures().communication.by_tick, (std::vector<double>{500.0 / 300 - 1, 0}));
+}
+
 TEST(Skew, the_asynchronous_share_is_that_of_the_parts_that_ran_ahead) {
   SkewObserver skew({2, 1, 0, false});
   work(skew, {0, 0}, interact_own, 0, 30);

@@ -8,12 +8,15 @@
 //     every policy stops at the same tick with exactly that tick's state, however late the
 //     decision comes.
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "rubato/core/engine.hpp"
+#include "rubato/tick/detail/lates.hpp"
 #include "rubato/tick/lending.hpp"
 #include "rubato/tick/store.hpp"
 
@@ -42,8 +45,14 @@ struct MessageHeader {
   MessageType type = MessageType::round;
   std::uint32_t detail = 0;  // barrier: the stage; decision: 1 to stop; pieces: how many
   Tick tick = 0;
-  Nanos sent = 0;  // by the sender's clock, in a run that is tuned (tick/tune/); else 0
+  Nanos sent =
+      0;  // by the sender's clock, of what neighbours send each other: round, pieces, taken
 };
+
+// Writes into the header of a message that is ready when it leaves.
+inline void stamp(Bytes& bytes, Nanos sent) noexcept {
+  std::memcpy(bytes.data() + offsetof(MessageHeader, sent), &sent, sizeof sent);
+}
 
 class Barrier {
  public:
@@ -119,6 +128,7 @@ struct Agreements {
   Barrier barrier;
   StopTest stop;
   LendingFigures lending{};
+  Lates lates{};
 };
 
 }  // namespace rubato::tick::detail

@@ -21,20 +21,19 @@ Meter::MessageCost cost_of(const core::Engine& engine, std::size_t n_bytes) {
   return {empty, engine.message_cost(n_bytes) - empty};
 }
 
-// Writes into each message when it was sent.
-class StampedPort final : public core::Port {
+// Counts what is sent.
+class MeteredPort final : public core::Port {
  public:
-  StampedPort(core::Port& port, const core::Engine& engine, Meter& meter)
+  MeteredPort(core::Port& port, const core::Engine& engine, Meter& meter)
       : port_(port), engine_(engine), meter_(meter) {}
 
   void send(NodeId to, Bytes bytes) override {
-    const Nanos sent = port_.now();
-    std::memcpy(bytes.data() + offsetof(MessageHeader, sent), &sent, sizeof sent);
     meter_.count_sent(cost_of(engine_, bytes.size()));
     port_.send(to, std::move(bytes));
   }
   void wake_at(Nanos when) override { port_.wake_at(when); }
   [[nodiscard]] Nanos now() const noexcept override { return port_.now(); }
+  [[nodiscard]] Came came() const noexcept override { return port_.came(); }
 
  private:
   core::Port& port_;
@@ -51,8 +50,8 @@ void EpochEngine::event(core::Port& port, F call) {
     call(port);
     return;
   }
-  StampedPort stamped(port, *this, *meter_);
-  call(stamped);
+  MeteredPort metered(port, *this, *meter_);
+  call(metered);
 }
 
 EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique_ptr<NodeRun> first,
@@ -82,6 +81,9 @@ EpochEngine::EpochEngine(std::shared_ptr<const Partition> partition, std::unique
     tuner_ = std::make_unique<Tuner>(std::move(tuner));
     meter_ = std::make_unique<Meter>(self_, flow.n_cores);
     leg->shape = leg->partition->shape(self_, tuner_->shape_limits());
+  } else if (options.balance == Balance::persistence && options.grains_of_piece.size() > 1) {
+    piece_size_ = std::make_unique<PieceSize>(
+        PieceSize::Options{options.grains_of_piece, n_nodes_, flow.n_cores, options.persistence});
   }
   legs_.push_back(std::move(leg));
 }
@@ -291,10 +293,10 @@ EpochEngine::Job& EpochEngine::new_job(Step step, Leg& leg) {
 
 // What came for an epoch or a segment that was not known yet.
 void EpochEngine::deliver_early(core::Port& port) {
-  std::deque<std::pair<NodeId, Bytes>> early;
+  std::deque<Message> early;
   early.swap(early_);
-  for (auto& [from, bytes] : early)
-    handle(port, from, std::move(bytes));
+  for (Message& message : early)
+    handle(port, std::move(message));
 }
 
 void EpochEngine::on_message(core::Port& port, NodeId from, Bytes bytes) {
@@ -308,20 +310,20 @@ void EpochEngine::on_message(core::Port& port, NodeId from, Bytes bytes) {
       meter_->count_message(from, port.now() - header.sent, cost_of(*this, bytes.size()));
   }
   event(port, [&](core::Port& out) {
-    handle(out, from, std::move(bytes));
+    handle(out, {from, std::move(bytes), port.came()});
     look(out);
   });
 }
 
-void EpochEngine::handle(core::Port& port, NodeId from, Bytes bytes) {
+void EpochEngine::handle(core::Port& port, Message message) {
   MessageHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
+  std::memcpy(&header, message.bytes.data(), sizeof header);
   switch (header.type) {
     case MessageType::epoch:
       if (header.tick > epoch_ || (header.tick == epoch_ && decided_)) {
-        early_.emplace_back(from, std::move(bytes));
+        early_.push_back(std::move(message));
       } else if (header.tick == epoch_) {
-        const ByteView payload = ByteView(bytes).subspan(sizeof header);
+        const ByteView payload = ByteView(message.bytes).subspan(sizeof header);
         if (static_cast<Way>(header.detail) == Way::up) {
           add_report(port, payload);
         } else {
@@ -331,21 +333,21 @@ void EpochEngine::handle(core::Port& port, NodeId from, Bytes bytes) {
       break;
     case MessageType::moved:
       if (header.tick >= epoch_) {
-        early_.emplace_back(from, std::move(bytes));
+        early_.push_back(std::move(message));
       } else {
-        take_moved(from, std::move(bytes));
+        take_moved(message.from, std::move(message.bytes));
       }
       break;
     case MessageType::barrier:
     case MessageType::measure:
     case MessageType::decision:
-      newest().flow().on_message(port, from, std::move(bytes));
+      newest().flow().on_message(port, message.from, std::move(message.bytes));
       break;
     default:
       if (header.tick > epoch_) {
-        early_.emplace_back(from, std::move(bytes));
+        early_.push_back(std::move(message));
       } else if (Leg* leg = leg_of(header.tick); leg != nullptr) {
-        leg->flow().on_message(port, from, std::move(bytes));
+        leg->flow().take_message(port, message.from, std::move(message.bytes), message.came);
       }
       break;
   }

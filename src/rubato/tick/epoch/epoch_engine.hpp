@@ -40,6 +40,10 @@ struct EpochOptions {
   Tick every = 0;  // ticks; epochs are its multiples
   Balance balance = Balance::none;
   BalanceOptions persistence;
+  // Of balance persistence, where the number of pieces may change: of how many grains each may be
+  // (balance/piece_size.hpp). For tests: which of them at an epoch, any number, in place of what costs say.
+  std::vector<std::uint32_t> grains_of_piece{};
+  std::function<std::size_t(Tick)> chooses{};
   // Policy auto: the tuner decides whether anything is balanced, and which multiples of `every` are
   // epochs.
   std::optional<TunerOptions> tuner{};
@@ -97,6 +101,10 @@ class EpochEngine final : public TickEngine {
   // After the run: the node with its last state.
   [[nodiscard]] NodeRun& node();
   [[nodiscard]] const MoveFigures& moved() const noexcept { return moved_; }
+  // That the model is cut into there, of all nodes; 0: by its part().
+  [[nodiscard]] std::uint32_t n_pieces() const {
+    return static_cast<std::uint32_t>(legs_.front()->partition->owners().size());
+  }
   // Of policy auto; else none.
   [[nodiscard]] std::vector<Choice> choices() const {
     return tuner_ ? tuner_->choices() : std::vector<Choice>();
@@ -110,6 +118,11 @@ class EpochEngine final : public TickEngine {
  private:
   enum class Step : std::uint32_t { plan, pack, begin };
   struct Leg;
+  struct Message {
+    NodeId from = 0;
+    Bytes bytes;
+    core::Port::Came came;
+  };
   // Reached by Work::detail, so that run() needs no lock.
   struct Job {
     Step step = Step::plan;
@@ -169,7 +182,7 @@ class EpochEngine final : public TickEngine {
   void set_epoch(Tick t);
   template <class F>
   void event(core::Port& port, F call);
-  void handle(core::Port& port, NodeId from, Bytes bytes);
+  void handle(core::Port& port, Message message);
   void look(core::Port& port);
   void report(core::Port& port);
   void take_samples(Bytes& into, const Leg& leg, std::span<const PersistentCost::Mean> costs);
@@ -177,6 +190,7 @@ class EpochEngine final : public TickEngine {
   void decided(core::Port& port, Bytes reports);
   void plan(Job& job);
   [[nodiscard]] Tuner::Decision decide(const Job& job, const detail::Report& report);
+  [[nodiscard]] std::uint32_t grains_of_piece(const Leg& from, const detail::Report& report);
   [[nodiscard]] std::shared_ptr<const Partition> share_anew(const Leg& from,
                                                             const detail::Report& report,
                                                             const Tuner::Decision& decision) const;
@@ -235,12 +249,13 @@ class EpochEngine final : public TickEngine {
   std::vector<std::pair<RegionId, Bytes>> own_samples_;
 
   std::list<Job> jobs_;
-  Job* plan_ = nullptr;                         // to be run
-  std::deque<std::pair<NodeId, Bytes>> early_;  // for segments that are not planned yet
+  Job* plan_ = nullptr;        // to be run
+  std::deque<Message> early_;  // for segments that are not planned yet
   MoveFigures moved_;
   // Of policy auto; null without.
   std::shared_ptr<const Partition> first_cut_;
   std::unique_ptr<Tuner> tuner_;
+  std::unique_ptr<PieceSize> piece_size_;  // null: it does not change, or the tuner says so
   std::unique_ptr<Meter> meter_;
 };
 

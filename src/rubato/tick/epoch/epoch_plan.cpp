@@ -31,11 +31,21 @@ void EpochEngine::plan(Job& job) {
 
 Tuner::Decision EpochEngine::decide(const Job& job, const Report& report) {
   if (!tuner_) {
-    return {job.leg->node->plan().policy, true, job.leg->partition->grains_of_piece(),
+    return {job.leg->node->plan().policy, true, grains_of_piece(*job.leg, report),
             epoch_ + options_.every};
   }
   if (!tuner_->forecasts_at(epoch_)) return tuner_->stay(epoch_);
   return tuner_->decide(epoch_, report.loads, indivisible_of(*job.leg, report));
+}
+
+// Without policy auto.
+std::uint32_t EpochEngine::grains_of_piece(const Leg& from, const Report& report) {
+  const Partition& cut = *from.partition;
+  if (!piece_size_) return cut.grains_of_piece();
+  const std::vector<std::uint32_t>& choices = options_.grains_of_piece;
+  if (options_.chooses) return choices[options_.chooses(epoch_) % choices.size()];
+  return piece_size_->choose(costs_of(from, report), cut.owners(), cut.n_grains(),
+                             cut.grains_of_piece());
 }
 
 // [pieces] ns of a tick.

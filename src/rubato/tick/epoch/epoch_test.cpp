@@ -322,6 +322,38 @@ class StepTimes final : public core::Observer {
   std::vector<Nanos> end_;
 };
 
+// How much longer rounds and fragments were on their way than the quickest before them.
+class Lateness final : public core::ChainedObserver {
+ public:
+  Lateness() : ChainedObserver(nullptr) {}
+  void on_work(NodeId, std::uint32_t, const core::Work& work, Nanos, Nanos) noexcept override {
+    if (work.kind != unpack_round) return;
+    ++n;
+    most = std::max(most, work.late);
+  }
+  std::int64_t n = 0;
+  Nanos most = 0;
+};
+
+// What waits here for the segment that it is of has been under way no longer for that.
+TEST(Epochs, messages_are_late_by_their_way_alone) {
+  const SwarmProblem problem{SwarmModel(SwarmModel::Options{})};
+  for (const char* policy : {"local", "k2m3d4", "pieces(3)"}) {
+    for (const bool jitters : {false, true}) {
+      Lateness late;
+      SimulationOptions options = simulated(4, 3);
+      options.slowdowns = {3, 1, 1, 1};
+      options.profile = net::parse_profile(jitters ? "ec2-large" : "const, base=100");
+      options.observer = &late;
+      const RunResult result = simulate(problem, Policy::parse(policy), 30, options);
+      EXPECT_EQ(result.n_epochs(), 9);
+      EXPECT_GT(late.n, 30) << policy;
+      EXPECT_EQ(late.most > kMillisecond, jitters) << policy;
+      EXPECT_EQ(late.most > 0, jitters) << policy;
+    }
+  }
+}
+
 // [AsyTick 5.2]: who is done with the ticks before an epoch goes on, while others are not.
 TEST(Epochs, nobody_stops_for_pieces_that_move) {
   constexpr Tick kTicks = 40;

@@ -14,13 +14,26 @@ namespace rubato::tick::testing {
 inline std::string describe(const SharingOptions& sharing) {
   std::string text = std::to_string(sharing.n_pieces) + " pieces, " + name_of(sharing.balance) +
                      " each " + std::to_string(sharing.epoch) + " ticks";
-  if (!sharing.tune) return text;
-  text += std::string(", auto") + (sharing.chooses ? " by chance" : "") + " of";
+  if (sharing.tune) text += ", auto of";
   for (const Policy& policy : sharing.candidates)
     text += " " + policy.to_string();
+  if (sharing.chooses) text += ", by chance";
   for (const std::uint32_t n : sharing.grains_of_piece)
     text += ", pieces of " + std::to_string(n);
   return text;
+}
+
+// Of how many grains pieces may be.
+inline void add_grains(SharingOptions& sharing, RandomStream& random) {
+  for (std::uint32_t n = 1; sharing.n_pieces > 0 && n <= 4; ++n) {
+    if (random.between(0, 1) != 0) sharing.grains_of_piece.push_back(n);
+  }
+  if (random.between(0, 1) != 0) std::ranges::reverse(sharing.grains_of_piece);
+}
+inline void choose_by_chance(SharingOptions& sharing, RandomStream& random) {
+  sharing.chooses = [seed = random()](Tick epoch) {
+    return hash_words(seed, static_cast<std::uint64_t>(epoch));
+  };
 }
 
 // The run's policy becomes auto: mostly with choices at random, among three and the one that it begins
@@ -33,14 +46,8 @@ inline void make_auto(SharingOptions& sharing, RunCase& c, RandomStream& random)
     const Policy policy = random_run(random).policy;
     if (!policy.barrier) sharing.candidates.push_back(policy);
   }
-  for (std::uint32_t n = 1; sharing.n_pieces > 0 && n <= 4; ++n) {
-    if (random.between(0, 1) != 0) sharing.grains_of_piece.push_back(n);
-  }
-  if (random.between(0, 1) != 0) std::ranges::reverse(sharing.grains_of_piece);
-  if (random.between(0, 7) == 0) return;
-  sharing.chooses = [seed = random()](Tick epoch) {
-    return hash_words(seed, static_cast<std::uint64_t>(epoch));
-  };
+  if (sharing.grains_of_piece.empty()) add_grains(sharing, random);
+  if (random.between(0, 7) != 0) choose_by_chance(sharing, random);
 }
 
 // What the model can do of it; `P` is a ProblemOf.
@@ -55,6 +62,8 @@ template <class P>
     sharing.balance_is_default = balance == 1;
     if (balance == 0) sharing.balance = Balance::none;
     if (balance >= 2) sharing.balance = Balance::persistence;
+    if (balance >= 3) add_grains(sharing, random);
+    if (balance >= 4) choose_by_chance(sharing, random);
   }
   if (problem.lends()) {
     sharing.lending.on = random.between(0, 1) != 0;

@@ -11,6 +11,8 @@
 namespace rubato::tick {
 namespace {
 
+// Of what was learned of crowds, from one forecast to the next.
+constexpr double kCrowdingKept = 0.875;
 // Another candidate is taken if it should spare this share of the time.
 constexpr double kSwitchGain = 0.03;
 // And this share, if work moves for it, or goes back: that takes time, and where the work goes on moving
@@ -19,8 +21,6 @@ constexpr double kMoveGain = 0.1;
 // And pieces of another size this much, beside those of now: of smaller ones borders are longer, of larger
 // ones more waits, which no forecast tells.
 constexpr double kPiecesGain = 0.2;
-// Of how much more than was thought pieces have cost that were cut, from one forecast to the next.
-constexpr double kCrowdingKept = 0.875;
 // Those that should take at most so much longer than the best are as good.
 constexpr double kAlike = 0.01;
 // Ticks for which a forecast stands against what was measured.
@@ -59,7 +59,10 @@ std::vector<Policy> tuned_policies() {
 }
 
 Tuner::Tuner(TunerOptions options)
-    : options_(std::move(options)), backoff_(options_.every), distance_(options_.every) {
+    : options_(std::move(options)),
+      backoff_(options_.every),
+      distance_(options_.every),
+      crowding_(kCrowdingKept) {
   RUBATO_REQUIRE(!options_.candidates.empty() && options_.every > 0, options_.every);
   RUBATO_REQUIRE(!options_.grains_of_piece.empty(), options_.n_grains);
   for (const Policy& policy : options_.candidates) {
@@ -207,6 +210,19 @@ void Tuner::forecast(Tick epoch, const Forecast& forecast, const std::optional<F
     now.expected += report.tick_time / static_cast<double>(reports.size());
 }
 
+// Of a balanced candidate. One that was not looked at before work was shared has that of the same pieces, or of
+// any, that were.
+double Tuner::promise_of(const Candidate& candidate) const noexcept {
+  if (candidate.promise > 0) return candidate.promise;
+  double of_any = 0;
+  for (const Candidate& other : candidates_) {
+    if (other.promise == 0) continue;
+    if (other.pieces == candidate.pieces) return other.promise;
+    if (of_any == 0) of_any = other.promise;
+  }
+  return of_any;
+}
+
 // How much of what a forecast promises of sharing anew has come of it, by forecasts of the cut that it led to
 // and of the first one. It hopes for even parts with as short borders as before: crowds in small parts have
 // longer ones, and what moves by itself does not stay even.
@@ -224,8 +240,9 @@ void Tuner::learn_sharing(Tick epoch) {
   worse_at_ = epoch;
   const Candidate& shared = candidates_[current_];
   const Candidate& first = candidates_[current_ - n];
-  if (shared.promise == 0 || shared.forecast == 0 || first.forecast == 0) return;
-  const double worse = shared.forecast / first.forecast / shared.promise;
+  const double promise = promise_of(shared);
+  if (promise == 0 || shared.forecast == 0 || first.forecast == 0) return;
+  const double worse = shared.forecast / first.forecast / promise;
   worse_ = std::max({1.0, worse, (worse_ + worse) / 2});
 }
 
@@ -282,20 +299,16 @@ std::size_t Tuner::best() const {
   return static_cast<std::size_t>(found - candidates_.begin());
 }
 
-// A forecast shares a piece's cost evenly among its grains. Where most of it lies in one of them, smaller pieces
-// gain less: told by the first ones that were tried, it is expected of smaller ones still. A crowd moves on, so
-// some of that is forgotten each time.
+// A forecast shares a piece's cost evenly among its grains.
 void Tuner::learn_crowding(std::vector<std::vector<double>>& indivisible_of) {
   if (indivisible_of.empty()) return;
   const std::size_t pieces = candidates_[current_].pieces;
   const double costliest = *std::ranges::max_element(indivisible_of[pieces]);
-  crowding_ = 1 + (crowding_ - 1) * kCrowdingKept;
-  if (promised_piece_ > 0) crowding_ = std::max(crowding_, costliest / promised_piece_);
-  promised_piece_ = 0;
+  crowding_.learn(costliest);
   for (std::size_t i = 0; i < indivisible_of.size(); ++i) {
     if (options_.grains_of_piece[i] >= options_.grains_of_piece[pieces]) continue;
     for (double& cost : indivisible_of[i])
-      cost = std::min(cost * crowding_, costliest);
+      cost = crowding_.expected(cost, costliest);
   }
 }
 
@@ -309,6 +322,9 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports,
   ForecastInput input;
   input.policy = policy();
   input.balanced = balanced();
+  std::vector<double> costliest_of;  // if all lies evenly
+  for (const std::vector<double>& of_nodes : indivisible_of)
+    costliest_of.push_back(*std::ranges::max_element(of_nodes));
   learn_crowding(indivisible_of);
   input.indivisible_of = std::move(indivisible_of);
   for (NodeReport& report : reports) {
@@ -335,7 +351,7 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports,
   const bool changed = before != current_;
   const std::size_t pieces = candidates_[current_].pieces;
   if (options_.grains_of_piece[pieces] < options_.grains_of_piece[candidates_[before].pieces])
-    promised_piece_ = *std::ranges::max_element(input.indivisible_of[pieces]);
+    crowding_.promise(costliest_of[pieces]);
   if (changed || choices_.empty()) note_choice(epoch, made, before);
   backoff_ = changed ? options_.every : std::min(2 * backoff_, kMostBackoff * options_.every);
   cost_ = static_cast<Nanos>(kStepCost *

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "rubato/tick/balance/piece_size.hpp"
 #include "rubato/tick/tune/forecast.hpp"
 #include "rubato/tick/tune/meter.hpp"
 
@@ -122,6 +123,7 @@ class Tuner {
                 std::span<const NodeReport> reports);
   void look_first(const Forecast& forecast, const std::optional<Forecast>& first);
   static void learn(Candidate& now, std::span<const NodeReport> reports);
+  [[nodiscard]] double promise_of(const Candidate& candidate) const noexcept;
   void learn_sharing(Tick epoch);
   void learn_replica_cost(Forecast& forecast, std::span<const NodeReport> reports);
   void learn_crowding(std::vector<std::vector<double>>& indivisible_of);
@@ -138,10 +140,7 @@ class Tuner {
   std::vector<Choice> choices_;
   Nanos cost_ = 0;
   double replica_cost_ = 0;  // ForecastInput; 0: nothing is known
-  // Of pieces that were cut smaller: what the costliest was to cost, 0 if they were not, and how many times as
-  // much it has, at least 1.
-  double promised_piece_ = 0;
-  double crowding_ = 1;
+  Crowding crowding_;
   double worse_ = 1;   // what sharing anew has left of a tick over what it was to leave; at least 1
   Tick worse_at_ = 0;  // the epoch for which that holds
   // As they were measured last before work was shared anew: where a candidate without that would go

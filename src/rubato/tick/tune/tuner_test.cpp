@@ -329,6 +329,31 @@ TEST(Tuner, pieces_become_as_small_as_it_takes_to_share_a_crowd) {
   EXPECT_GT(choice.candidates[3].tick_time, 3e6);
 }
 
+// The pieces that it is shared in were not looked at before it was, as they lay then: what others promised counts.
+TEST(Tuner, sharing_in_smaller_pieces_that_does_not_keep_its_promise_is_seldom_tried_again) {
+  Tuner tuner(of_grains({Policy{}}));
+  constexpr Tick kTicks = 20'000;
+  int n_tries = 0;
+  bool balanced = false;
+  for (Tick epoch = 50; epoch <= kTicks; epoch += 50) {
+    if (!tuner.forecasts_at(epoch)) continue;
+    std::vector<double> steps(kNodes, 1e6);
+    steps[static_cast<std::size_t>(epoch / 50) % kNodes] = 8e6;
+    auto reports = with_pieces(reports_of(steps), costliest(3.6e6)[0]);
+    for (NodeReport& report : reports)
+      report.tick_time = (balanced ? 1.2 : 1) * 8e6;
+    const auto decision = tuner.decide(epoch, std::move(reports), costliest(3.6e6));
+    const bool tries = decision.balanced && !balanced;
+    if (tries && n_tries == 0) {
+      EXPECT_EQ(decision.grains_of_piece, 2U);
+    }
+    n_tries += tries ? 1 : 0;
+    balanced = decision.balanced;
+  }
+  EXPECT_GE(n_tries, 1);
+  EXPECT_LE(n_tries, kTicks / 800);
+}
+
 // Where all can share with those that the run began with, they stay as they are.
 TEST(Tuner, pieces_stay_as_they_are_where_nothing_is_gained) {
   Tuner tuner(of_grains({Policy{}}));

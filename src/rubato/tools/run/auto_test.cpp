@@ -59,8 +59,13 @@ TEST(AutoPolicy, ReplicatesWhatIsSmallOfGraphsToo) {
   EXPECT_EQ(late.at("checksum"), json_of(ranks).at("checksum"));
   EXPECT_NE(late.at("auto").at(0).at("policy").get<std::string>().find("replicate"),
             std::string::npos);
-  for (const auto& candidate : late.at("auto").at(0).at("candidates"))
+  std::size_t n_told = 0;
+  for (const auto& candidate : late.at("auto").at(0).at("candidates")) {
+    if (candidate.at("pieces") != late.at("pieces")) continue;  // not all of these are looked at
     EXPECT_GT(candidate.at("tick_s"), 0) << candidate;
+    ++n_told;
+  }
+  EXPECT_GE(n_told, 8U);
 }
 
 TEST(AutoPolicy, GraphsAndPointsEndWithTheSameBits) {

@@ -220,6 +220,18 @@ TEST(RunPieces, TellsHowPiecesLayOnNodes) {
   expect_row_by_tick(answer.err, "lambda_C", skew.at("communication").at("by_tick"));
 }
 
+// Of a network whose messages are late now and then, the node that waits for one has more of them to bear.
+TEST(RunPieces, CommunicationIsLateWhereTheNetworkIs) {
+  const auto lambda_of = [](const char* profile) {
+    const auto json = json_of({"run", "fish", "--fish", "2000", "--ticks", "60", "--simulate", "4",
+                               "--policy", "asytick", "--profile", profile});
+    return json.at("skew").at("communication").at("mean").get<double>();
+  };
+  const double with_spikes = lambda_of("const, base=200, spike-prob=0.02");
+  EXPECT_GT(with_spikes, 0.5);
+  EXPECT_GT(with_spikes, 2 * lambda_of("const, base=200"));
+}
+
 TEST(RunPieces, TellsNoSkewWhereThereIsNone) {
   const std::vector<std::string> nbody{"run", "nbody", "--bodies", "200", "--ticks", "5"};
   // Without pieces; and on one node, which is as even as it can be.
@@ -227,6 +239,33 @@ TEST(RunPieces, TellsNoSkewWhereThereIsNone) {
   const std::vector<std::string> alone = with(nbody, {"--policy", "asytick", "--cores", "1"});
   EXPECT_FALSE(json_of(alone).contains("skew"));
   EXPECT_EQ(call(alone).err.find("skew"), std::string::npos);
+}
+
+// Bodies in clusters: a piece has more than what a node's share is.
+TEST(RunPieces, ThatNobodyHasCountedBecomeSmallerWhereOneHoldsANodeUp) {
+  const std::vector<std::string> run{"run",     "nbody",   "--bodies", "8000",       "--clusters",
+                                     "2",       "--ticks", "120",      "--simulate", "8",
+                                     "--epoch", "20",      "--policy", "asytick-plb"};
+  const auto chosen = json_of(run);
+  const std::uint32_t first = chosen.at("pieces");
+  EXPECT_GE(chosen.at("pieces_at_end"), 2 * first);
+  const auto given = json_of(with(run, {"--pieces", std::to_string(first)}));
+  EXPECT_EQ(given.at("pieces"), first);
+  EXPECT_EQ(given.at("pieces_at_end"), first);
+  EXPECT_EQ(given.at("checksum"), chosen.at("checksum"));
+  EXPECT_GT(chosen.at("ticks_per_second").get<double>(),
+            1.2 * given.at("ticks_per_second").get<double>());
+  const std::string words =
+      "pieces: " + std::to_string(first) + ", " +
+      std::to_string(chosen.at("pieces_at_end").get<std::uint32_t>()) +
+      " at the end, chosen for 8 cores in all, the size of the model and what "
+      "pieces cost; --pieces says another number\n";
+  const Answer text = call(run);
+  EXPECT_NE(text.err.find(words), std::string::npos) << text.err;
+  // Where all cost alike they stay.
+  const auto even = json_of({"run", "fish", "--fish", "4000", "--ticks", "120", "--simulate", "4",
+                             "--epoch", "20", "--policy", "asytick-plb"});
+  EXPECT_EQ(even.at("pieces_at_end"), even.at("pieces"));
 }
 
 // Of more pieces than a small school has room for, none has a fish that sees no other piece, and the

@@ -193,10 +193,14 @@ std::string pieces_line(const tick::RunResult& result, std::uint32_t n_cores,
     return line + fmt::format(" in place of {}: this model has no room for more", wanted);
   }
   const std::uint64_t n_workers = std::uint64_t{n_cores} * result.nodes.size();
+  // Of a model that is cut again there are none from then on.
+  const bool changed = result.n_pieces_end != result.n_pieces && result.n_pieces_end > 0;
+  if (changed) line += fmt::format(", {} at the end", result.n_pieces_end);
   return line + fmt::format(
-                    ", chosen for {} core{} and the size of the model; --pieces says "
+                    ", chosen for {} core{}{} the size of the model{}; --pieces says "
                     "another number",
-                    n_workers, n_workers == 1 ? "" : "s in all");
+                    n_workers, n_workers == 1 ? "" : "s in all", changed ? "," : " and",
+                    changed ? " and what pieces cost" : "");
 }
 
 std::string epoch_line(const tick::RunResult& result, const tick::SharingOptions& sharing) {

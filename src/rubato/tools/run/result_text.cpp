@@ -78,6 +78,7 @@ std::string json_of_run(const ChosenModel& model, const RunRequest& request,
       .field("seed", request.seed)
       .field("system", request.system)
       .field("pieces", outcome.result.n_pieces)
+      .field("pieces_at_end", outcome.result.n_pieces_end)
       .field("balance",
              tick::name_of(outcome.sharing.moves() ? outcome.sharing.balance : tick::Balance::none))
       .field("epoch", request.sharing.epoch)
