@@ -34,8 +34,7 @@ struct Work {
   std::int64_t tick = 0;
   void* detail = nullptr;
   Nanos took = 0;  // on its core: set by the host before on_finished()
-  Nanos late =
-      0;  // of what a message brought: how much longer that took than the quickest of its way
+  Nanos late = 0;  // of what a message brought: how late that was, as its engine counts it
 };
 
 // Something that runs beside the cores, on a thread that is not of the host.

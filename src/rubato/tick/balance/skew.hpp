@@ -33,8 +33,8 @@ struct SkewFigures {
   // after it, if there is such a tick.
   Imbalance computation;
   // Of the time of messages: lambda_C, equation 3. That of a node is what its cores take to pack and to
-  // take what steps from a tick need of others, and how late the latest of that is: how much longer it
-  // was on its way than the quickest of late of its link.
+  // take what steps from a tick need of others, and how long the latest of that was on its way; on real
+  // nodes, whose clocks differ, how much longer than the quickest of late of its link.
   Imbalance communication;
   // Of the time of steps, what ran ahead of inputs that were missing.
   double asynchronous_share = 0;
