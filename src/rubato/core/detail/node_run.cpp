@@ -311,8 +311,9 @@ void NodeRun::send(NodeId to, Bytes bytes) {
   link_.post_to_engine(to, std::move(bytes));
 }
 
+// Never exactly, however coarse the clock is.
 Port::Came NodeRun::EnginePort::came() const noexcept {
-  return {std::min(run_.link_.wire().last_empty(), run_.event_time_), run_.event_time_};
+  return {std::min(run_.link_.wire().last_empty(), run_.event_time_ - 1), run_.event_time_};
 }
 
 void NodeRun::EnginePort::wake_at(Nanos when) {

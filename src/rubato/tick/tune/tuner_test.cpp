@@ -250,6 +250,13 @@ TEST(Tuner, balancing_that_gains_nothing_is_given_up) {
   EXPECT_FALSE(balanced);
 }
 
+// What each node costs at an epoch if one of them is slow, each by turns.
+std::vector<double> slow_by_turns(Tick epoch, double slow) {
+  std::vector<double> steps(kNodes, 1e6);
+  steps[static_cast<std::size_t>(epoch / 50) % kNodes] = slow;
+  return steps;
+}
+
 // Work that moves by itself: sharing it anew leaves it as uneven as it was, and costs. Each node is the slow one
 // by turns.
 TEST(Tuner, sharing_that_does_not_keep_what_it_promised_is_seldom_tried_again) {
@@ -260,9 +267,7 @@ TEST(Tuner, sharing_that_does_not_keep_what_it_promised_is_seldom_tried_again) {
     bool balanced = false;
     for (Tick epoch = 50; epoch <= kTicks; epoch += 50) {
       if (!tuner.forecasts_at(epoch)) continue;
-      std::vector<double> steps(kNodes, 1e6);
-      steps[static_cast<std::size_t>(epoch / 50) % kNodes] = slow * 1e6;
-      auto reports = reports_of(steps);
+      auto reports = reports_of(slow_by_turns(epoch, slow * 1e6));
       for (NodeReport& report : reports)
         report.tick_time = (balanced ? 1.2 : 1) * slow * 1e6;
       const bool before = std::exchange(balanced, tuner.decide(epoch, std::move(reports)).balanced);
@@ -337,9 +342,7 @@ TEST(Tuner, sharing_in_smaller_pieces_that_does_not_keep_its_promise_is_seldom_t
   bool balanced = false;
   for (Tick epoch = 50; epoch <= kTicks; epoch += 50) {
     if (!tuner.forecasts_at(epoch)) continue;
-    std::vector<double> steps(kNodes, 1e6);
-    steps[static_cast<std::size_t>(epoch / 50) % kNodes] = 8e6;
-    auto reports = with_pieces(reports_of(steps), costliest(3.6e6)[0]);
+    auto reports = with_pieces(reports_of(slow_by_turns(epoch, 8e6)), costliest(3.6e6)[0]);
     for (NodeReport& report : reports)
       report.tick_time = (balanced ? 1.2 : 1) * 8e6;
     const auto decision = tuner.decide(epoch, std::move(reports), costliest(3.6e6));
