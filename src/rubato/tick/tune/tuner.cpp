@@ -323,6 +323,7 @@ Tuner::Decision Tuner::decide(Tick epoch, std::vector<NodeReport> reports,
   input.policy = policy();
   input.balanced = balanced();
   std::vector<double> costliest_of;  // if all lies evenly
+  costliest_of.reserve(indivisible_of.size());
   for (const std::vector<double>& of_nodes : indivisible_of)
     costliest_of.push_back(*std::ranges::max_element(of_nodes));
   learn_crowding(indivisible_of);
