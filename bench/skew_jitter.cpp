@@ -43,6 +43,8 @@ std::vector<Candidate> candidates() {
     list.push_back({policy.to_string() + ", balanced", balanced(policy)});
     list.push_back({policy.to_string(), {policy, {}}});
   }
+  for (const char* name : {"comtick", "asytick-plb"})
+    list.push_back({name, tick::System::parse(name)});
   return list;
 }
 

@@ -25,27 +25,11 @@
 #include "rubato/global/body.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/future.hpp"
+#include "rubato/global/on_frames.hpp"
 
 namespace rubato::global {
 
 namespace detail {
-
-// What lies among the frames of the core that makes it (frame_pool.hpp).
-struct OnFrames {
-  // In front of it stands the pool that it is of: it may end when no core runs.
-  static void* operator new(std::size_t n_bytes) {
-    core::detail::FramePool& pool = CoreContext::here().frames();
-    auto* const frame = static_cast<std::byte*>(pool.allocate(n_bytes + kPrefix));
-    ::new (static_cast<void*>(frame)) core::detail::FramePool*(&pool);
-    return frame + kPrefix;
-  }
-  static void operator delete(void* at, std::size_t n_bytes) noexcept {
-    std::byte* const frame = static_cast<std::byte*>(at) - kPrefix;
-    (*std::launder(reinterpret_cast<core::detail::FramePool**>(frame)))
-        ->deallocate(frame, n_bytes + kPrefix);
-  }
-  static constexpr std::size_t kPrefix = 16;
-};
 
 // A body whose coroutines run on one core. `n_users`: they, and who starts them.
 class KeptBody : public OnFrames {
@@ -256,7 +240,6 @@ class Bodies<Body, Coroutine> {
 
  private:
   struct Kept final : KeptBody {
-    static_assert(alignof(Body) <= OnFrames::kPrefix, "frames are aligned for 16 bytes");
     explicit Kept(Body&& of) : body(std::move(of)) {}
     [[no_unique_address]] Body body;
   };
@@ -318,7 +301,7 @@ class FutureAwaiter {
   explicit FutureAwaiter(Future<R>& future) noexcept : future_(future) {}
   [[nodiscard]] bool await_ready() const noexcept { return future_.is_ready(); }
   void await_suspend(CoroutineHandle waiter) {
-    auto& reply = future_.reply_;
+    auto& reply = *future_.reply_;
     RUBATO_REQUIRE(!reply.is_waited_for() && "another one waits for this future");
     ++waiter.promise().of_place->n_asking;
     reply.coroutine = waiter.address();
@@ -334,9 +317,8 @@ class FutureAwaiter {
 
 }  // namespace detail
 
-// A future may lie in the frame of the coroutine, which waits for it before it ends: also where it throws,
-// or the job ends there, since a future that dies waits for its result. One that nobody keeps is
-// awaited_call(p, f).
+// A future may lie in the frame of the coroutine: one that it has not waited for at its end, or where it
+// throws, leaves its result to nobody. One that is waited for at once is awaited_call(p, f).
 template <class R>
 [[nodiscard]] detail::FutureAwaiter<R> operator co_await(Future<R>& future) noexcept {
   return detail::FutureAwaiter<R>(future);

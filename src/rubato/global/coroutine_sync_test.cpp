@@ -390,6 +390,41 @@ TEST(CoroutineFuture, ManyAreUnderWayAtOnce) {
   expect_right(n_wrong_futures);
 }
 
+// What a coroutine has asked for and not waited for is done when its scope ends, and what it throws comes
+// to who waits for it.
+Coroutine leave_futures(GlobalArray<std::uint64_t> words, bool throws) {
+  std::deque<Future<std::uint64_t>> all;
+  for (std::uint64_t i = 0; i < words.size(); ++i)
+    all.emplace_back(words[i], detail::FetchAdd<std::uint64_t>{1});
+  co_await all[words.size() / 2];  // others have come by then, or have not
+  if (throws) throw std::runtime_error("with futures under way");
+}
+Coroutine catch_what_leaves_futures(GlobalArray<std::uint64_t> words,
+                                    GlobalPtr<std::uint64_t> n_caught) {
+  bool caught = false;
+  try {
+    co_await leave_futures(words, true);
+  } catch (const std::runtime_error&) {
+    caught = true;
+  }
+  co_await leave_futures(words, false);
+  if (caught) async_add(n_caught, 1);
+}
+std::uint64_t n_wrong_left_futures(std::uint64_t /*seed*/) {
+  const auto words = GlobalArray<std::uint64_t>::make(50);
+  std::uint64_t n_caught = 0;
+  finish([&, to = make_global(n_caught)] { start(catch_what_leaves_futures(words, to)); });
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < words.size(); ++i)
+    sum += read(words[i]);
+  words.free();
+  return (sum == 2 * 50 ? 0 : 1) + (n_caught == 1 ? 0 : 1);
+}
+
+TEST(CoroutineFuture, ThatIsLeftUnderWayIsDoneAndHidesNoError) {
+  expect_right(n_wrong_left_futures);
+}
+
 // More wait at one cell than there are stacks of a core.
 TEST(CoroutineCell, MayBeWaitedForByVeryMany) {
   constexpr std::uint64_t kMany = 100'000;

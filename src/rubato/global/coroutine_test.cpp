@@ -86,9 +86,12 @@ struct Walks {
   std::uint64_t n_ended = 0;
   CoroutineEvent gate_of[2];  // by core
 };
+std::optional<Walks>& walks_of_run() {
+  static std::optional<Walks> only;
+  return only;
+}
 Walks& walks() {
-  static Walks all;
-  return all;
+  return *walks_of_run();
 }
 
 Coroutine walk(GlobalPtr<std::uint64_t> p) {
@@ -106,6 +109,7 @@ Coroutine walk(GlobalPtr<std::uint64_t> p) {
 TEST(Coroutine, AllOfAVeryWideLoopMayWaitAtOnce) {
   ASSERT_GT(kWalks / 2, core::detail::StackPoolOptions{}.n_guarded_max);
   ASSERT_GT(kWalks / 2, core::MessageOptions{}.n_waiting_most);
+  walks_of_run().emplace();
   std::uint64_t sum = 0;
   const auto run = simulate_seed(2, 1, 1, [&] {
     const auto words = GlobalArray<std::uint64_t>::make(1'000);
@@ -220,6 +224,17 @@ TEST(CoroutineBodies, ThatThrowAtOnceEndTheRunWithThePlaceOfTheirTask) {
   EXPECT_NE(text.find("of a body"), std::string::npos) << text;
   EXPECT_NE(text.find("'forall' spawned at"), std::string::npos) << text;
 }
+TEST(CoroutineBodies, ThatThrowWithAFutureUnderWayEndTheRunWithTheirError) {
+  const std::string text = failure_of([] {
+    const auto array = GlobalArray<std::uint64_t>::make(2);
+    forall(0, 3, [array](std::uint64_t i) -> Coroutine {
+      const Future<std::uint64_t> under_way = future_read(array[1]);
+      co_await awaited_read(array[0]);
+      if (i == 1) throw std::runtime_error("of a body");
+    });
+  });
+  EXPECT_NE(text.find("of a body"), std::string::npos) << text;
+}
 TEST(CoroutineBodies, ThatNobodyWakesAreToldWithThePlaceOfTheLoopAndWhatTheyWaitFor) {
   static CoroutineEvent never;
   const auto body = [](std::uint64_t) -> Coroutine { co_await never; };
@@ -258,13 +273,14 @@ TEST(CoroutineDeathTest, WhatItCallsMustNotWaitAfterAnEvent) {
                              }),
                "and a coroutine but at co_await.*must not wait.*a coroutine.*coroutine_test.cpp");
 }
-TEST(CoroutineDeathTest, AFutureThatItHasNotWaitedForMustNotWaitEither) {
+TEST(CoroutineDeathTest, AFutureThatItHasNotAwaitedMustNotBeGotEither) {
   EXPECT_DEATH(simulate_seed(2, 1, 1,
                              [] {
                                const auto array = GlobalArray<std::uint64_t>::make(2);
                                finish([&] {
                                  start([](auto p) -> Coroutine {
-                                   const Future<std::uint64_t> forgotten = future_read(p);
+                                   Future<std::uint64_t> not_awaited = future_read(p);
+                                   static_cast<void>(not_awaited.get());
                                    co_return;
                                  }(array[1]));
                                });

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "rubato/global/delegate.hpp"
+#include "rubato/global/on_frames.hpp"
 
 namespace rubato::global {
 
@@ -27,14 +28,19 @@ using FutureResult =
 
 // Where it comes to; a task waits for it, or a coroutine, which then goes on within take().
 template <class R>
-struct FutureReply : Reply<R> {
+struct FutureReply : Reply<R>, OnFrames {
   void* coroutine = nullptr;
   void (*resume)(CoreContext& here, void* coroutine) = nullptr;
+  bool is_left = false;  // its future is no more; of one that lies on the frames
 
   [[nodiscard]] bool is_waited_for() const noexcept {
     return this->waiter != nullptr || coroutine != nullptr;
   }
   void take(CoreContext& here, R result) {
+    if (is_left) {
+      delete this;
+      return;
+    }
     Reply<R>::take(here, std::move(result));
     if (coroutine != nullptr) resume(here, std::exchange(coroutine, nullptr));
   }
@@ -58,39 +64,52 @@ class Future {
     RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
     if (p.core() == here.core()) {
       const detail::DelegateInPlace<F> inside(here);
-      reply_.value.emplace(detail::result_of(f, p.local()));
+      reply_->value.emplace(detail::result_of(f, p.local()));
       return;
     }
     detail::check_travels(here, f);
+    if (!here.may_wait()) reply_ = new Reply;
     here.post(p.core(), detail::CallRecord<T, F, detail::FutureReply>{
-                            p.place(), Place::at_address(&reply_), f});
+                            p.place(), Place::at_address(reply_), f});
   }
   Future(const Future&) = delete;
   Future& operator=(const Future&) = delete;
-  // Waits, if nobody did: a coroutine, which may not do that, has waited before.
-  ~Future() { wait(); }
+  // Of a task it waits, if nobody did. What must not wait, as a coroutine where it ends or throws, leaves
+  // the result to nobody; its scope waits for the delegate all the same.
+  ~Future() {
+    if (reply_ == &own_) {
+      wait();
+    } else if (is_ready()) {
+      delete reply_;
+    } else {
+      RUBATO_REQUIRE(!reply_->is_waited_for() && "another one waits for this future");
+      reply_->is_left = true;
+    }
+  }
 
   // True if get() would not wait.
-  [[nodiscard]] bool is_ready() const noexcept { return reply_.value.has_value(); }
+  [[nodiscard]] bool is_ready() const noexcept { return reply_->value.has_value(); }
   // Suspends the calling task until the result is here.
   void wait() {
     if (is_ready()) return;
     CoreContext& here = CoreContext::here();
     here.check_may_block();
-    RUBATO_REQUIRE(!reply_.is_waited_for() && "another task waits for this future", here.core());
-    reply_.wait_for(here);
+    RUBATO_REQUIRE(!reply_->is_waited_for() && "another task waits for this future", here.core());
+    reply_->wait_for(here);
   }
   // The result, however often; waits for it first.
   R get() {
     wait();
-    if constexpr (!std::is_void_v<R>) return *reply_.value;
+    if constexpr (!std::is_void_v<R>) return *reply_->value;
   }
 
  private:
   friend class detail::FutureAwaiter<R>;
   using Value = std::conditional_t<std::is_void_v<R>, detail::Unit, R>;
+  using Reply = detail::FutureReply<Value>;
 
-  detail::FutureReply<Value> reply_;
+  Reply own_;
+  Reply* reply_ = &own_;  // or one on the frames, which may outlive this
 };
 
 // Asks for f(object) of the core that owns it, and goes on. f is what call() takes.

@@ -180,8 +180,9 @@ template <HasRepartition M>
 //                           near in the world: a node first has a stretch of it.
 //   join(queries)           selects what any of them does, in whatever order they come; they are
 //                           disjoint
-//   split(piece, n)         optional: a piece in n queries that are pieces, too, or fewer if it has not so
-//                           many tuples; without it those of pieces() that follow each other are joined
+//   split(pieces, n)        optional: [pieces] each piece in n queries that are pieces, too, or fewer if it
+//                           has not so many tuples; without it those of pieces() that follow each other
+//                           are joined
 //   is_piece(query)         optional: whether what was joined can be a piece, too, stepped as a whole;
 //                           without it all can. Runs whose pieces change size join them. What a piece needs
 //                           must be among what a node needs that has it beside others.
@@ -196,8 +197,8 @@ concept HasPieces = HasStateAndQuery<M> &&
 
 template <class M>
 concept HasSplit = HasPieces<M> &&
-    requires(const M& m, const typename M::Query& q, std::uint32_t n) {
-  { m.split(q, n) } -> std::convertible_to<std::vector<typename M::Query>>;
+    requires(const M& m, std::span<const typename M::Query> pieces, std::uint32_t n) {
+  { m.split(pieces, n) } -> std::convertible_to<std::vector<std::vector<typename M::Query>>>;
 };
 
 // Optional beside these: how many pieces are good, where nobody says a number.

@@ -118,8 +118,7 @@ template <HasPieces M>
 template <HasSplit M>
 void split_into_grains(const M& model, Cut<typename M::Query>& cut, std::uint32_t n) {
   std::vector<typename M::Query> grains;
-  for (const auto& piece : cut.pieces) {
-    auto parts = model.split(piece, n);
+  for (auto& parts : model.split(cut.pieces, n)) {
     if (parts.size() != n) return;
     std::ranges::move(parts, std::back_inserter(grains));
   }

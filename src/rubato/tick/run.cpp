@@ -421,11 +421,8 @@ SharingOptions chosen_sharing(const Problem& problem, SharingOptions sharing, st
   if (sharing.tune) sharing = tuned_sharing(problem, std::move(sharing), n_nodes);
   if (sharing.n_pieces == kGoodPieces) {
     sharing.n_pieces = n_good_pieces(problem, n_nodes, n_cores);
-    // Grains of a graph are cut by METIS, each piece's in a process of its own: too dear where nobody has asked
-    // for policy auto. Models that can be cut again have theirs for nothing.
-    const bool has_grains = sharing.tune || problem.repartitions();
-    if (has_grains && n_nodes > 1 && sharing.moves() && sharing.balance == Balance::persistence &&
-        sharing.grains_of_piece.empty())
+    if (sharing.sizes_pieces && n_nodes > 1 && sharing.moves() &&
+        sharing.balance == Balance::persistence && sharing.grains_of_piece.empty())
       choose_grains(problem, sharing, n_nodes, n_cores);
   }
   return sharing;

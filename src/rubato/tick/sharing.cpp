@@ -8,6 +8,7 @@ System of_pieces(const char* policy, bool balanced) {
   system.sharing.n_pieces = kGoodPieces;
   system.sharing.balance = balanced ? Balance::persistence : Balance::none;
   system.sharing.epoch = balanced ? kDefaultEpoch : 0;
+  system.sharing.sizes_pieces = false;
   return system;
 }
 
@@ -31,7 +32,7 @@ System System::parse(std::string_view text) {
   }
   if (text == "auto") {
     System system = of_pieces("local", true);
-    system.sharing.tune = true;
+    system.sharing.tune = system.sharing.sizes_pieces = true;
     return system;
   }
   return {Policy::parse(text, system_names()), {}};

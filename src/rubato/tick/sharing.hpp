@@ -9,7 +9,7 @@
 //   asytick-lend  the same, and nodes with nothing to do run steps for others     dataflow_lending.cpp
 //   auto          what is forecast to be fastest, at epochs; begins with local    tune/tuner.hpp
 // The first five step the same pieces by the same kernel, and the state of each tick is the same.
-// How many pieces: kGoodPieces, unless somebody says a number.
+// How many pieces: kGoodPieces, unless somebody says a number; of the first five they stay as many.
 
 #include <cstdint>
 #include <functional>
@@ -38,6 +38,9 @@ struct SharingOptions {
   // model does not have is an Error.
   bool balance_is_default = true;
   BalanceOptions persistence;
+  // Where pieces move by persistence and nobody has said how many there are, they may become smaller and
+  // larger at epochs (balance/piece_size.hpp).
+  bool sizes_pieces = true;
   LendingOptions lending{};  // of policy pieces
   // Policy auto: at epochs the policy may change, and pieces are moved if that should be faster. A
   // model without pieces is then cut by part().

@@ -32,9 +32,12 @@ TEST(Sharing, the_systems_have_the_same_pieces_and_differ_in_policy_balance_and_
               std::string(name) == "comtick" || std::string(name).starts_with("asytick-"))
         << name;
     EXPECT_EQ(system.sharing.lending.on, std::string(name) == "asytick-lend") << name;
+    EXPECT_FALSE(system.sharing.sizes_pieces) << name;
   }
   EXPECT_EQ(System::parse("k2m3d4").policy, Policy::parse("k2m3d4"));
   EXPECT_EQ(System::parse("k2m3d4").sharing.n_pieces, 0U);
+  EXPECT_TRUE(System::parse("pieces(8)").sharing.sizes_pieces);
+  EXPECT_TRUE(System::parse("auto").sharing.sizes_pieces);
 }
 
 std::string usage_error_of(const std::function<void()>& call) {

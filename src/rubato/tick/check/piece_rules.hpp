@@ -96,8 +96,7 @@ class PieceContext {
       for (std::size_t i = 0; i < n_cuts; ++i) {
         if (!is_small(cuts_[i])) continue;
         Cut cut{cuts_[i].n, {}, static_cast<std::uint32_t>(random.between(2, 4))};
-        for (const Query& piece : cuts_[i].pieces) {
-          auto grains = c.model.split(piece, cut.n_grains);
+        for (auto& grains : c.model.split(cuts_[i].pieces, cut.n_grains)) {
           cut.can_join = cut.can_join && grains.size() == cut.n_grains;
           std::ranges::move(grains, std::back_inserter(cut.pieces));
         }

@@ -248,10 +248,12 @@ TEST(PieceRules, are_kept_by_graphs) {
 // A model that loses what is in the last part of each piece that it splits.
 struct LossySplit : GraphModel<Hops> {
   using GraphModel<Hops>::GraphModel;
-  [[nodiscard]] std::vector<VertexQuery> split(const VertexQuery& piece, std::uint32_t n) const {
-    std::vector<VertexQuery> parts = GraphModel<Hops>::split(piece, n);
-    parts.pop_back();
-    return parts;
+  [[nodiscard]] std::vector<std::vector<VertexQuery>> split(std::span<const VertexQuery> pieces,
+                                                            std::uint32_t n) const {
+    std::vector<std::vector<VertexQuery>> all = GraphModel<Hops>::split(pieces, n);
+    for (std::vector<VertexQuery>& parts : all)
+      parts.pop_back();
+    return all;
   }
 };
 

@@ -52,6 +52,8 @@ class KillsProperty : public ::testing::Test {
       EXPECT_GT(counts_.n_epochs, 0);
       EXPECT_GT(counts_.epochs_of_auto, 0);
       EXPECT_EQ(counts_.pieces_moved > 0, have_pieces_);
+      EXPECT_EQ(counts_.resized > 0, have_pieces_);
+      EXPECT_EQ(counts_.steps_lent > 0, lend_);
     }
   }
 
@@ -60,6 +62,7 @@ class KillsProperty : public ::testing::Test {
                     Policy (*policy)(RandomStream&) = testing::random_policy) {
     const auto& model = problem.model();
     have_pieces_ |= problem.has_pieces();
+    lend_ |= problem.lends();
     testing::KilledRun<P>(problem, ticks, folder_, random, counts_, policy)
         .expect_equal(run_reference(model, model.everything(), ticks));
   }
@@ -73,6 +76,7 @@ class KillsProperty : public ::testing::Test {
 
   KillCounts counts_;
   bool have_pieces_ = false;  // some of the models
+  bool lend_ = false;
   const std::string folder_ = scratch() + "/rubato-kills-" + std::to_string(::getpid());
 };
 

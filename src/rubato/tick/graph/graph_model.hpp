@@ -90,8 +90,9 @@ class GraphModel : public detail::GraphParts<U> {
   [[nodiscard]] std::vector<Query> pieces(std::uint32_t n) const {
     return graph_pieces(*graph_, n);
   }
-  [[nodiscard]] std::vector<Query> split(const Query& piece, std::uint32_t n) const {
-    return split_piece(*graph_, piece, n);
+  [[nodiscard]] std::vector<std::vector<Query>> split(std::span<const Query> pieces,
+                                                      std::uint32_t n) const {
+    return split_pieces(*graph_, pieces, n);
   }
   static constexpr std::uint32_t kVerticesOfPiece = 64;
   [[nodiscard]] std::uint32_t good_pieces(std::uint32_t wanted, std::uint32_t least) const {

@@ -1,6 +1,7 @@
 #include "rubato/tick/graph/graph_pieces.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -55,6 +56,57 @@ struct Candidate {
   }
 };
 
+// The vertices of a graph's parts, in the order of its pieces.
+std::vector<std::vector<VertexId>> in_order(const Digraph& graph, std::span<const PieceId> owner,
+                                            PieceId n_pieces) {
+  std::vector<std::vector<VertexId>> vertices(n_pieces);
+  for (VertexId v = 0; v < graph.n_vertices(); ++v)
+    vertices[owner[v]].push_back(v);
+  std::vector<std::vector<VertexId>> pieces;
+  pieces.reserve(n_pieces);
+  for (const PieceId piece : order_of_pieces(graph, owner, n_pieces))
+    pieces.push_back(std::move(vertices[piece]));
+  return pieces;
+}
+
+// Some vertices with the edges between them.
+struct Inside {
+  std::vector<VertexId> vertices;  // ascending; the graph's ids of them
+  std::unique_ptr<const Digraph> graph;
+};
+
+std::vector<Inside> insides_of(const Digraph& graph, std::span<const VertexQuery> pieces) {
+  std::vector<Inside> insides(pieces.size());
+  const auto nowhere = static_cast<PieceId>(pieces.size());
+  std::vector<PieceId> owner(graph.n_vertices(), nowhere);
+  std::vector<VertexId> place(graph.n_vertices());
+  for (PieceId i = 0; i < nowhere; ++i) {
+    insides[i].vertices = pieces[i].vertices(graph);
+    for (VertexId at = 0; at < insides[i].vertices.size(); ++at) {
+      const VertexId v = insides[i].vertices[at];
+      RUBATO_REQUIRE(owner[v] == nowhere, v, owner[v], i);
+      owner[v] = i;
+      place[v] = at;
+    }
+  }
+  std::vector<VertexId> sources;
+  std::vector<VertexId> targets;
+  for (PieceId i = 0; i < nowhere; ++i) {
+    sources.clear();
+    targets.clear();
+    for (const VertexId target : insides[i].vertices) {
+      for (const VertexId source : graph.in(target)) {
+        if (owner[source] != i) continue;
+        sources.push_back(place[source]);
+        targets.push_back(place[target]);
+      }
+    }
+    insides[i].graph =
+        std::make_unique<const Digraph>(insides[i].vertices.size(), sources, targets);
+  }
+  return insides;
+}
+
 }  // namespace
 
 std::vector<PieceId> order_of_pieces(const Digraph& graph, std::span<const PieceId> owner,
@@ -96,35 +148,31 @@ std::vector<VertexQuery> graph_pieces(const Digraph& graph, std::uint32_t n) {
   RUBATO_REQUIRE(n > 0);
   const std::uint32_t n_pieces = std::min(n, graph.n_vertices());
   const std::vector<PieceId> owner = detail::cut_with_metis(graph, n_pieces);
-  std::vector<std::vector<VertexId>> vertices(n_pieces);
-  for (VertexId v = 0; v < graph.n_vertices(); ++v)
-    vertices[owner[v]].push_back(v);
   std::vector<VertexQuery> pieces;
-  for (const PieceId piece : order_of_pieces(graph, owner, n_pieces))
-    pieces.emplace_back(std::move(vertices[piece]));
+  for (std::vector<VertexId>& vertices : in_order(graph, owner, n_pieces))
+    pieces.emplace_back(std::move(vertices));
   return pieces;
 }
 
-std::vector<VertexQuery> split_piece(const Digraph& graph, const VertexQuery& piece,
-                                     std::uint32_t n) {
-  const std::vector<VertexId> vertices = piece.vertices(graph);  // ascending
-  std::vector<VertexId> sources;
-  std::vector<VertexId> targets;
-  for (VertexId to = 0; to < vertices.size(); ++to) {
-    for (const VertexId source : graph.in(vertices[to])) {
-      const auto from = std::ranges::lower_bound(vertices, source);
-      if (from == vertices.end() || *from != source) continue;
-      sources.push_back(static_cast<VertexId>(from - vertices.begin()));
-      targets.push_back(to);
+std::vector<std::vector<VertexQuery>> split_pieces(const Digraph& graph,
+                                                   std::span<const VertexQuery> pieces,
+                                                   std::uint32_t n) {
+  RUBATO_REQUIRE(n > 0);
+  const std::vector<Inside> insides = insides_of(graph, pieces);
+  std::vector<const Digraph*> graphs;
+  graphs.reserve(insides.size());
+  for (const Inside& inside : insides)
+    graphs.push_back(inside.graph.get());
+  const std::vector<std::vector<PieceId>> owners = detail::cut_each_with_metis(graphs, n);
+  std::vector<std::vector<VertexQuery>> parts(pieces.size());
+  for (std::size_t i = 0; i < insides.size(); ++i) {
+    const Inside& inside = insides[i];
+    const std::uint32_t n_parts = std::min(n, inside.graph->n_vertices());
+    for (std::vector<VertexId>& list : in_order(*inside.graph, owners[i], n_parts)) {
+      for (VertexId& v : list)
+        v = inside.vertices[v];
+      parts[i].emplace_back(std::move(list));
     }
-  }
-  const Digraph inside(vertices.size(), sources, targets);
-  std::vector<VertexQuery> parts;
-  for (const VertexQuery& part : graph_pieces(inside, n)) {
-    std::vector<VertexId> list;
-    for (const VertexId v : part.vertices(inside))
-      list.push_back(vertices[v]);
-    parts.emplace_back(std::move(list));
   }
   return parts;
 }

@@ -20,10 +20,11 @@ namespace rubato::tick {
 // GraphPartition does.
 [[nodiscard]] std::vector<VertexQuery> graph_pieces(const Digraph& graph, std::uint32_t n);
 
-// The vertices of a piece in min(n, how many it has) lists, as graph_pieces() would cut a graph of them
-// alone: edges from elsewhere do not count.
-[[nodiscard]] std::vector<VertexQuery> split_piece(const Digraph& graph, const VertexQuery& piece,
-                                                   std::uint32_t n);
+// [pieces] the vertices of each in min(n, how many it has) lists, as graph_pieces() would cut a graph of
+// them alone: edges from elsewhere do not count. The pieces are disjoint, and none is empty. Costs about
+// as much as graph_pieces() of the whole.
+[[nodiscard]] std::vector<std::vector<VertexQuery>> split_pieces(
+    const Digraph& graph, std::span<const VertexQuery> pieces, std::uint32_t n);
 
 // The order of the pieces of a cut, owner[v] < n_pieces. Costs O(E log E).
 [[nodiscard]] std::vector<std::uint32_t> order_of_pieces(const Digraph& graph,

@@ -260,20 +260,31 @@ TEST(GraphPieces, are_split_by_the_edges_within_them) {
   const Digraph path(100, sources, targets);
   std::vector<VertexId> middle(40);
   std::iota(middle.begin(), middle.end(), 30U);
-  const auto parts = split_piece(path, VertexQuery(middle), 4);
+  // Of three vertices no four parts; those without an edge between them, and one alone.
+  const std::vector<VertexQuery> pieces{
+      VertexQuery(std::vector<VertexId>{5, 6, 7}), VertexQuery(middle),
+      VertexQuery(std::vector<VertexId>{10, 12, 14, 16, 18, 20, 22, 24}),
+      VertexQuery(std::vector<VertexId>{80})};
+  const auto parts = split_pieces(path, pieces, 4);
   ASSERT_EQ(parts.size(), 4U);
-  std::vector<VertexId> all;
-  for (const VertexQuery& part : parts) {
+  EXPECT_EQ(parts[0].size(), 3U);
+  EXPECT_EQ(parts[2].size(), 4U);
+  EXPECT_EQ(parts[3].size(), 1U);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    EXPECT_TRUE(std::ranges::equal(VertexQuery::join(path, parts[i]).list(), pieces[i].list()));
+    // As it is alone.
+    const auto alone = split_pieces(path, std::span(pieces).subspan(i, 1), 4).front();
+    ASSERT_EQ(alone.size(), parts[i].size());
+    for (std::size_t part = 0; part < alone.size(); ++part)
+      EXPECT_TRUE(std::ranges::equal(alone[part].list(), parts[i][part].list()));
+  }
+  ASSERT_EQ(parts[1].size(), 4U);
+  for (const VertexQuery& part : parts[1]) {
     const std::vector<VertexId> list = part.vertices(path);
     ASSERT_FALSE(list.empty());
     EXPECT_EQ(list.back() - list.front() + 1, list.size());
     EXPECT_NEAR(static_cast<double>(list.size()), 10, 2);
-    all.insert(all.end(), list.begin(), list.end());
   }
-  std::ranges::sort(all);
-  EXPECT_EQ(all, middle);
-  // Of three vertices no four parts.
-  EXPECT_EQ(split_piece(path, VertexQuery(std::vector<VertexId>{5, 6, 7}), 4).size(), 3U);
 }
 
 // Their pieces are those of the cut without grains; where one has too few vertices they are of one grain.

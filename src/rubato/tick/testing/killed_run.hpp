@@ -33,6 +33,8 @@ struct KillCounts {
   std::int64_t pieces_moved = 0;
   std::int64_t n_epochs = 0;        // at which something moved
   std::int64_t epochs_of_auto = 0;  // at which its policy or who owns what changed
+  std::int64_t resized = 0;         // which ended with another number of pieces
+  std::int64_t steps_lent = 0;
 
   [[nodiscard]] std::string text() const {
     return std::to_string(kills) + " kills in " + std::to_string(runs) + " runs; " +
@@ -44,7 +46,8 @@ struct KillCounts {
            " checkpoints left half written, " + std::to_string(of_auto) +
            " under policy auto; in last lives " + std::to_string(pieces_moved) + " pieces moved, " +
            std::to_string(n_epochs) + " epochs, " + std::to_string(epochs_of_auto) +
-           " of them of auto";
+           " of them of auto, " + std::to_string(resized) + " with other pieces at the end, " +
+           std::to_string(steps_lent) + " steps lent";
   }
 };
 
@@ -185,6 +188,9 @@ class KilledRun {
       counts_.pieces_moved += result.pieces_moved();
       counts_.n_epochs += result.n_epochs();
       counts_.epochs_of_auto += result.tuned ? result.n_epochs() : 0;
+      counts_.resized += result.n_pieces_end != result.n_pieces ? 1 : 0;
+      for (const NodeResult& node : result.nodes)
+        counts_.steps_lent += node.work.steps_lent;
       return true;
     } catch (const Error& error) {
       if (!fate.dead || error.code() != ExitCode::node_lost) {

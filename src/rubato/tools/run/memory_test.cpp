@@ -15,7 +15,7 @@ constexpr std::size_t kNodes = 4;
 constexpr double kShareMost = 0.4;
 // While tuples move to another cut a node has what goes and what comes.
 constexpr double kShareMostOfMoves = 0.5;
-// Of the peak under policy bulk, that under pieces.
+// Of the peak under policy bulk, or comtick, that under pieces, or asytick-plb.
 constexpr double kPiecesMost = 1.3;
 
 class PeakMemory : public ::testing::TestWithParam<std::string> {
@@ -58,6 +58,10 @@ class PeakMemory : public ::testing::TestWithParam<std::string> {
   // Policy pieces, of a job, is held against bulk: regions are at ticks that are further apart.
   void expect_pieces_like_bulk(const std::vector<std::string>& small,
                                const std::vector<std::string>& large) {
+    expect_like("bulk", "pieces(2)", small, large);
+  }
+  void expect_like(const char* whole, const char* piecewise, const std::vector<std::string>& small,
+                   const std::vector<std::string>& large) {
     const auto under = [&](const char* policy) {
       const auto with_policy = [&](std::vector<std::string> words) {
         words.insert(words.end(), {"--policy", policy});
@@ -65,8 +69,8 @@ class PeakMemory : public ::testing::TestWithParam<std::string> {
       };
       return peak_bytes(kNodes, with_policy(large)) - peak_bytes(kNodes, with_policy(small));
     };
-    const double bulk = under("bulk");
-    const double pieces = under("pieces(2)");
+    const double bulk = under(whole);
+    const double pieces = under(piecewise);
     RecordProperty("bulk_bytes", std::to_string(bulk));
     RecordProperty("pieces_bytes", std::to_string(pieces));
     EXPECT_GT(bulk, 5e6);
@@ -156,6 +160,22 @@ TEST_P(PeakMemory, of_a_node_of_pagerank_under_pieces_is_that_under_bulk) {
                                     "4",        "--tolerance", "0"};
   };
   expect_pieces_like_bulk(pagerank("100"), pagerank("30000"));
+}
+
+// Pieces that move, messages of them that wait for others, and what lies in inboxes are in it as well.
+TEST_P(PeakMemory, of_a_node_under_asytick_plb_is_that_under_comtick) {
+  const auto moves = [](std::vector<std::string> words) {
+    words.insert(words.end(), {"--ticks", "10", "--epoch", "4", "--pieces", "64"});
+    return words;
+  };
+  const auto bodies = [&](const std::string& n) {
+    return moves({"nbody", "--clusters", "2", "--bodies", n, "--format", "csv"});
+  };
+  expect_like("comtick", "asytick-plb", bodies("1000"), bodies("100000"));
+  const auto heat = [&](const std::string& side) {
+    return moves({"heat", "--width", side, "--height", side, "--format", "png,vtk"});
+  };
+  expect_like("comtick", "asytick-plb", heat("32"), heat("2000"));
 }
 
 // What a node holds is the same under each of them, and the figures are those of its processes: the

@@ -2,6 +2,7 @@
 // what is told of skew.
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
 #include "rubato/tools/run/program_test.hpp"
@@ -243,9 +244,10 @@ TEST(RunPieces, TellsNoSkewWhereThereIsNone) {
 
 // Bodies in clusters: a piece has more than what a node's share is.
 TEST(RunPieces, ThatNobodyHasCountedBecomeSmallerWhereOneHoldsANodeUp) {
-  const std::vector<std::string> run{"run",     "nbody",   "--bodies", "8000",       "--clusters",
-                                     "2",       "--ticks", "120",      "--simulate", "8",
-                                     "--epoch", "20",      "--policy", "asytick-plb"};
+  const std::vector<std::string> run{"run",        "nbody",     "--bodies",  "8000",
+                                     "--clusters", "2",         "--ticks",   "120",
+                                     "--simulate", "8",         "--epoch",   "20",
+                                     "--policy",   "pieces(8)", "--balance", "persistence"};
   const auto chosen = json_of(run);
   const std::uint32_t first = chosen.at("pieces");
   EXPECT_GE(chosen.at("pieces_at_end"), 2 * first);
@@ -264,8 +266,21 @@ TEST(RunPieces, ThatNobodyHasCountedBecomeSmallerWhereOneHoldsANodeUp) {
   EXPECT_NE(text.err.find(words), std::string::npos) << text.err;
   // Where all cost alike they stay.
   const auto even = json_of({"run", "fish", "--fish", "4000", "--ticks", "120", "--simulate", "4",
-                             "--epoch", "20", "--policy", "asytick-plb"});
+                             "--epoch", "20", "--policy", "pieces(8)", "--balance", "persistence"});
   EXPECT_EQ(even.at("pieces_at_end"), even.at("pieces"));
+}
+
+// What is compared steps the same pieces, though some of them would gain by others.
+TEST(RunPieces, OfTheSystemsAreAndStayAsMany) {
+  std::optional<std::uint32_t> n_pieces;
+  for (const char* system : {"oritick", "comtick", "asytick", "asytick-plb", "asytick-lend"}) {
+    const auto run = json_of({"run", "nbody", "--bodies", "8000", "--clusters", "2", "--ticks",
+                              "60", "--simulate", "8", "--epoch", "20", "--policy", system});
+    const std::uint32_t n = run.at("pieces");
+    EXPECT_EQ(n, n_pieces.value_or(n)) << system;
+    EXPECT_EQ(run.at("pieces_at_end"), n) << system;
+    n_pieces = n;
+  }
 }
 
 // Of more pieces than a small school has room for, none has a fish that sees no other piece, and the

@@ -382,7 +382,7 @@ class ResumeJob : public Resume, public ::testing::WithParamInterface<std::strin
   }
 };
 
-TEST_P(ResumeJob, what_4_nodes_of_a_job_have_saved_goes_on_with_the_same_bits_on_1_and_3) {
+TEST_P(ResumeJob, what_4_nodes_of_a_job_have_saved_goes_on_with_the_same_bits_on_1_3_and_7) {
   for (const auto& words : small_runs()) {
     SCOPED_TRACE(words.front());
     const std::string whole = checksum_of(run(words));
@@ -393,6 +393,7 @@ TEST_P(ResumeJob, what_4_nodes_of_a_job_have_saved_goes_on_with_the_same_bits_on
     EXPECT_EQ(checksum_of(launch("4", saved)), whole);
     const std::vector<std::string> again = {words.front(), "--resume", folder_, "--cores", "1"};
     EXPECT_EQ(checksum_of(launch("3", again)), whole);
+    EXPECT_EQ(checksum_of(launch("7", again)), whole);
     EXPECT_EQ(checksum_of(run(again)), whole);
     fs::remove_all(folder_);
   }
@@ -439,6 +440,25 @@ TEST_P(ResumeJob, nodes_that_would_begin_at_different_checkpoints_are_told_so) {
   EXPECT_EQ(none.code, 3) << none.err;
   EXPECT_NE(none.err.find("node 1 begins at tick 0, node 0 with " + ten), std::string::npos)
       << none.err;
+}
+
+// Of two nodes one cannot write its half: the job ends, and says which file it was.
+TEST_P(ResumeJob, a_disk_that_takes_no_more_from_one_node_ends_the_job_and_leaves_what_was_whole) {
+  const std::vector<std::string> heat = {"heat", "--width", "400", "--height",
+                                         "400",  "--edge",  "20"};  // 640 kB each
+  const std::vector<std::string> saves = {"--checkpoint-every", "10", "--checkpoint", folder_};
+  ASSERT_EQ(run(heat, with(saves, {"--ticks", "20"})).code, 0);
+  const Answer answer =
+      call({"launch", "-n", "2", "--mpi", GetParam(), "--", "sh", "-c",
+            "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || ulimit -f 500; exec $0 run heat "
+            "--resume " +
+                folder_ + " --ticks 50 --checkpoint-every 10 --cores 1",
+            RUBATO_PROGRAM});
+  EXPECT_EQ(answer.code, 1) << answer.err;
+  EXPECT_NE(answer.err.find("writing " + folder_ + "/tick-00000030/part-00001: File too large"),
+            std::string::npos)
+      << answer.err;
+  expect_whole_at_20(heat);
 }
 
 // Each node has a folder of its own for what is to be one.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include <metis.h>
 
@@ -77,26 +78,31 @@ MetisGraph undirected(const Digraph& graph) {
   return result;
 }
 
-// METIS's code and the part of each vertex.
-Bytes call_metis(const Digraph& graph, std::uint32_t n_parts) {
-  MetisGraph metis = undirected(graph);
+// A graph that METIS must cut.
+struct Task {
+  const Digraph* graph = nullptr;
+  std::uint32_t n_parts = 0;
+  std::vector<std::uint32_t>* owner = nullptr;  // [n_vertices] the answer
+};
+
+// Puts METIS's code and the part of each vertex.
+void call_metis(const Task& task, Writer& out) {
+  MetisGraph metis = undirected(*task.graph);
   std::array<idx_t, METIS_NOPTIONS> options{};
   METIS_SetDefaultOptions(options.data());
   options[METIS_OPTION_SEED] = 1;
   options[METIS_OPTION_NUMBERING] = 0;
-  auto n_vertices = static_cast<idx_t>(graph.n_vertices());
+  auto n_vertices = static_cast<idx_t>(task.graph->n_vertices());
   idx_t n_constraints = 1;
-  auto k = static_cast<idx_t>(n_parts);
+  auto k = static_cast<idx_t>(task.n_parts);
   idx_t cut = 0;
-  std::vector<idx_t> parts(graph.n_vertices());
+  std::vector<idx_t> parts(task.graph->n_vertices());
   const int code =
       METIS_PartGraphKway(&n_vertices, &n_constraints, metis.begins.data(), metis.neighbours.data(),
                           metis.vertex_weights.data(), nullptr, metis.edge_weights.data(), &k,
                           nullptr, nullptr, options.data(), &cut, parts.data());
-  Writer out;
   out.put(code);
-  if (code == METIS_OK) out.put_span(std::span<const idx_t>(parts));
-  return out.take();
+  out.put_span(std::span<const idx_t>(parts));
 }
 
 bool has_edges(const Digraph& graph) {
@@ -121,9 +127,7 @@ void fill_empty_parts(std::vector<std::uint32_t>& owner, std::uint32_t n_parts) 
   }
 }
 
-}  // namespace
-
-std::vector<std::uint32_t> cut_with_metis(const Digraph& graph, std::uint32_t n_parts) {
+void check_counts(const Digraph& graph, std::uint32_t n_parts) {
   const VertexId n = graph.n_vertices();
   if (n_parts == 0) throw Error("a graph in 0 parts: expected at least 1", ExitCode::usage);
   if (n_parts > n) {
@@ -138,34 +142,66 @@ std::vector<std::uint32_t> cut_with_metis(const Digraph& graph, std::uint32_t n_
                 std::to_string(kMost) + ", so at most " + std::to_string(kMost / 2) +
                 " edges can be partitioned");
   }
-  std::vector<std::uint32_t> owner(n, 0);
-  if (n_parts == 1) return owner;
-  if (!has_edges(graph)) {
-    // METIS refuses a graph without edges; any even cut is as good as another.
-    for (VertexId v = 0; v < n; ++v)
-      owner[v] = static_cast<std::uint32_t>(std::uint64_t{v} * n_parts / n);
-    return owner;
-  }
-  // METIS prints to standard output, takes SIGTERM for itself, draws from the C library's
-  // generator, cannot be told to stop and wants some 100 bytes an edge.
-  const Bytes answer = compute_in_child([&] { return call_metis(graph, n_parts); });
-  const std::size_t n_bytes = n * sizeof(idx_t);
+}
+
+// What the child wrote of a task.
+void read_answer(Reader& answer, const Task& task) {
+  const VertexId n = task.graph->n_vertices();
   int code = METIS_ERROR_MEMORY;  // the usual death of a child
-  if (answer.size() >= sizeof code) code = Reader(answer).get<int>();
-  if (code != METIS_OK || answer.size() != sizeof code + n_bytes) {
+  if (answer.left() >= sizeof code) code = answer.get<int>();
+  std::vector<idx_t> parts(n);
+  if (code != METIS_OK || answer.left() < n * sizeof(idx_t)) {
     throw Error("METIS could not cut a graph of " + std::to_string(n) + " vertices into " +
-                    std::to_string(n_parts) + " parts (code " + std::to_string(code) +
+                    std::to_string(task.n_parts) + " parts (code " + std::to_string(code) +
                     (code == METIS_ERROR_MEMORY ? ", out of memory)" : ")"),
                 ExitCode::failed);
   }
-  Reader reader(answer);
-  (void)reader.get<int>();
-  std::vector<idx_t> parts(n);
-  reader.get_span(std::span<idx_t>(parts));
-  std::ranges::transform(parts, owner.begin(),
+  answer.get_span(std::span<idx_t>(parts));
+  std::ranges::transform(parts, task.owner->begin(),
                          [](idx_t part) { return static_cast<std::uint32_t>(part); });
-  fill_empty_parts(owner, n_parts);
-  return owner;
+  fill_empty_parts(*task.owner, task.n_parts);
+}
+
+}  // namespace
+
+std::vector<std::vector<std::uint32_t>> cut_each_with_metis(std::span<const Digraph* const> graphs,
+                                                            std::uint32_t n_parts) {
+  std::vector<std::vector<std::uint32_t>> owners;
+  owners.reserve(graphs.size());
+  std::vector<Task> tasks;
+  for (const Digraph* graph : graphs) {
+    const VertexId n = graph->n_vertices();
+    const std::uint32_t n_of_graph = std::min(n_parts, n);
+    check_counts(*graph, n_of_graph);
+    std::vector<std::uint32_t>& owner = owners.emplace_back(n, 0);
+    if (n_of_graph == 1) continue;
+    if (has_edges(*graph)) {
+      tasks.push_back({graph, n_of_graph, &owner});
+      continue;
+    }
+    // METIS refuses a graph without edges; any even cut is as good as another.
+    for (VertexId v = 0; v < n; ++v)
+      owner[v] = static_cast<std::uint32_t>(std::uint64_t{v} * n_of_graph / n);
+  }
+  if (tasks.empty()) return owners;
+  // METIS prints to standard output, takes SIGTERM for itself, draws from the C library's
+  // generator, cannot be told to stop and wants some 100 bytes an edge.
+  const Bytes answers = compute_in_child([&] {
+    Writer out;
+    for (const Task& task : tasks)
+      call_metis(task, out);
+    return out.take();
+  });
+  Reader reader(answers);
+  for (const Task& task : tasks)
+    read_answer(reader, task);
+  return owners;
+}
+
+std::vector<std::uint32_t> cut_with_metis(const Digraph& graph, std::uint32_t n_parts) {
+  check_counts(graph, n_parts);
+  const Digraph* const one = &graph;
+  return std::move(cut_each_with_metis(std::span(&one, 1), n_parts).front());
 }
 
 }  // namespace rubato::tick::detail
