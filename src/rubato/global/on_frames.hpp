@@ -13,7 +13,7 @@ namespace rubato::global::detail {
 struct OnFrames {
   // In front of it stands the pool that it is of: it may end when no core runs.
   static void* operator new(std::size_t n_bytes) {
-    core::detail::FramePool& pool = CoreContext::here().frames();
+    core::detail::FramePool& pool = core::CoreContext::here().frames();
     auto* const frame = static_cast<std::byte*>(pool.allocate(n_bytes + kPrefix));
     ::new (static_cast<void*>(frame)) core::detail::FramePool*(&pool);
     return frame + kPrefix;
