@@ -61,6 +61,7 @@ const Candidate& best_of(const std::vector<Candidate>& all, bool simple) {
     if (candidate.simple != simple) continue;
     if (best == nullptr || mean(candidate) > mean(*best)) best = &candidate;
   }
+  RUBATO_REQUIRE(best != nullptr);
   return *best;
 }
 

@@ -367,20 +367,26 @@ void expect_held(PieceContext<M>& p, const typename PieceContext<M>::Sample& sam
   }
 }
 
+// The same of all nodes, with stretches of the pieces and with any of them.
+template <Model M>
+void expect_held_by_all(PieceContext<M>& p, const typename PieceContext<M>::Sample& sample,
+                        const std::vector<JoinedPiece<M>>& pieces, Rule& rule) {
+  if (pieces.empty()) return;
+  for (const auto& nodes :
+       {sample_stretches(pieces.size(), p.random), sample_owners(pieces.size(), p.random)}) {
+    for (const PieceList& of_node : nodes) {
+      if (!rule.broken()) expect_held(p, sample, pieces, of_node, rule);
+    }
+  }
+}
+
 template <Model M>
 void check_join_held(PieceContext<M>& p, CheckReport& report) {
   check_rule(report,
              {"join-held", "[tick/model.hpp]", "what a piece needs is among what its node needs"},
              [&](Rule& rule) {
                p.for_each_stepped(rule, [&](const auto& sample, const auto& cut) {
-                 const std::vector<JoinedPiece<M>> pieces = joined_pieces(p, cut);
-                 if (pieces.empty()) return;
-                 for (const auto& nodes : {sample_stretches(pieces.size(), p.random),
-                                           sample_owners(pieces.size(), p.random)}) {
-                   for (const PieceList& of_node : nodes) {
-                     if (!rule.broken()) expect_held(p, sample, pieces, of_node, rule);
-                   }
-                 }
+                 expect_held_by_all(p, sample, joined_pieces(p, cut), rule);
                });
              });
 }
