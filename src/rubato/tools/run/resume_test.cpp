@@ -235,34 +235,8 @@ TEST_F(Resume, a_job_that_starts_again_passes_by_what_is_damaged) {
       << second.err;
 }
 
-// A disk that takes two checkpoints and a half: a file system in memory, of this run alone.
 TEST_F(Resume, a_full_disk_ends_the_run_and_leaves_what_was_whole) {
-  const std::string disk = folder_ + "-disk";
-  fs::create_directories(disk);
-  const auto mounted = [&](const std::string& script) {
-    return run_program({"unshare", "--mount", "--map-root-user", "sh", "-c",
-                        "mount -t tmpfs -o size=3m none " + disk + " && " + script});
-  };
-  if (mounted("true").code != 0) {
-    fs::remove_all(disk);
-    GTEST_SKIP() << "this machine does not let unshare(1) mount a small disk";
-  }
-  const std::vector<std::string> words = {"heat", "--width", "400", "--height",
-                                          "400",  "--edge",  "20"};  // 1.28 MB
-  std::string script = std::string(RUBATO_PROGRAM) + " run";
-  for (const std::string& word : words)
-    script += " " + word;
-  script += " --ticks 50 --checkpoint-every 10 --checkpoint " + disk + " 2>" + folder_ +
-            "-said; code=$?; ";
-  const Finished finished = mounted(script + "cp -r " + disk + " " + folder_ + " && exit $code");
-  EXPECT_EQ(finished.code, 1);
-  const std::string said = content(folder_ + "-said");
-  EXPECT_NE(said.find("writing " + disk + "/tick-00000030/part-00000: No space left on device"),
-            std::string::npos)
-      << said;
-  expect_whole_at_20(words);
-  fs::remove_all(disk);
-  fs::remove(folder_ + "-said");
+  expect_whole_on_full_disk(RUBATO_PROGRAM, 1);
 }
 
 TEST_F(Resume, a_limit_of_a_file_s_size_ends_the_run_and_leaves_what_was_whole) {
@@ -442,23 +416,11 @@ TEST_P(ResumeJob, nodes_that_would_begin_at_different_checkpoints_are_told_so) {
       << none.err;
 }
 
-// Of two nodes one cannot write its half: the job ends, and says which file it was.
-TEST_P(ResumeJob, a_disk_that_takes_no_more_from_one_node_ends_the_job_and_leaves_what_was_whole) {
-  const std::vector<std::string> heat = {"heat", "--width", "400", "--height",
-                                         "400",  "--edge",  "20"};  // 640 kB each
-  const std::vector<std::string> saves = {"--checkpoint-every", "10", "--checkpoint", folder_};
-  ASSERT_EQ(run(heat, with(saves, {"--ticks", "20"})).code, 0);
-  const Answer answer =
-      call({"launch", "-n", "2", "--mpi", GetParam(), "--", "sh", "-c",
-            "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || ulimit -f 500; exec $0 run heat "
-            "--resume " +
-                folder_ + " --ticks 50 --checkpoint-every 10 --cores 1",
-            RUBATO_PROGRAM});
-  EXPECT_EQ(answer.code, 1) << answer.err;
-  EXPECT_NE(answer.err.find("writing " + folder_ + "/tick-00000030/part-00001: File too large"),
-            std::string::npos)
-      << answer.err;
-  expect_whole_at_20(heat);
+// The job ends, and says which file it was of which node.
+TEST_P(ResumeJob, a_full_disk_ends_the_job_and_leaves_what_was_whole) {
+  expect_whole_on_full_disk(
+      std::string(RUBATO_PROGRAM) + " launch -n 2 --mpi " + GetParam() + " -- " + RUBATO_PROGRAM,
+      2);
 }
 
 // Each node has a folder of its own for what is to be one.
