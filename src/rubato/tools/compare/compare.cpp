@@ -73,6 +73,7 @@ Round run_job(const std::vector<std::string>& words) {
     round.n_messages = json.at("messages");
     round.n_bytes = json.at("bytes");
     round.n_pieces = json.at("pieces");
+    round.n_pieces_end = json.at("pieces_at_end");
     round.checksum = std::stoull(json.at("checksum").get<std::string>(), nullptr, 16);
     return round;
   } catch (const std::exception& error) {

@@ -19,6 +19,7 @@ Round round_of(const tick::RunResult& result) {
   round.checksum = result.checksum;
   round.ticks = result.ticks;
   round.n_pieces = result.n_pieces;
+  round.n_pieces_end = result.n_pieces_end;
   for (const auto& node : result.nodes) {
     round.n_messages += node.time.n_sent;
     round.n_bytes += node.time.bytes_sent;
@@ -252,6 +253,7 @@ void put_comparison(io::JsonWriter& json, const Comparison& comparison) {
         .field("policy", each.policy.to_string())
         .field("system", each.system)
         .field("pieces", each.rounds.front().n_pieces)
+        .field("pieces_at_end", each.rounds.front().n_pieces_end)
         .field("ticks_per_second", rate.mean)
         .field("deviation", rate.deviation)
         .field("gain", comparison.gain(each))

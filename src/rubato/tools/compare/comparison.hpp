@@ -28,6 +28,7 @@ struct Round {
   std::uint64_t checksum = 0;
   tick::Tick ticks = 0;
   std::uint32_t n_pieces = 0;  // 0: as the model cuts itself
+  std::uint32_t n_pieces_end = 0;
 };
 [[nodiscard]] Round round_of(const tick::RunResult& result);
 

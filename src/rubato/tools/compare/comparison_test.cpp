@@ -155,8 +155,10 @@ TEST(CompareCommand, KnowsTheSystemsAndAutoAndHowTheyShareWork) {
       << answer.err;
   EXPECT_EQ(policies.at(5).at("policy"), "pieces(8)");
   EXPECT_EQ(policies.at(6).at("system"), "asytick-lend");
-  for (const auto& each : policies)
+  for (const auto& each : policies) {
     EXPECT_EQ(each.at("pieces"), 12) << each.at("system");
+    EXPECT_EQ(each.at("pieces_at_end"), 12) << each.at("system");
+  }
   const Answer table = call({"compare", "fish", "--fish", "600", "--ticks", "9", "--nodes", "3",
                              "--rounds", "1", "--policies", "auto, asytick"});
   for (const char* words : {"over auto", "\nasytick "})
