@@ -425,6 +425,29 @@ TEST(CoroutineFuture, ThatIsLeftUnderWayIsDoneAndHidesNoError) {
   expect_right(n_wrong_left_futures);
 }
 
+// Of values that are aligned for more than frames are, the results lie on the heap.
+struct alignas(64) Wide {
+  std::uint64_t value;
+};
+Coroutine leave_wide_futures(GlobalArray<Wide> words, GlobalPtr<std::uint64_t> sum) {
+  std::deque<Future<Wide>> all;
+  for (std::uint64_t i = 0; i < words.size(); ++i)
+    all.emplace_back(words[i], detail::Read<Wide>{});
+  const std::uint64_t one = co_await awaited_call(words[0], [](const Wide& x) { return x.value; });
+  async_add(sum, one);
+}
+std::uint64_t n_wrong_wide_futures(std::uint64_t /*seed*/) {
+  const auto words = GlobalArray<Wide>::make(50);
+  forall(words, [](Wide& word) { word.value = 7; });
+  std::uint64_t sum = 0;
+  finish([&, to = make_global(sum)] { start(leave_wide_futures(words, to)); });
+  words.free();
+  return sum == 7 ? 0 : 1;
+}
+TEST(CoroutineFuture, MayBeOfValuesThatAreAlignedForMoreThanFramesAre) {
+  expect_right(n_wrong_wide_futures);
+}
+
 // More wait at one cell than there are stacks of a core.
 TEST(CoroutineCell, MayBeWaitedForByVeryMany) {
   constexpr std::uint64_t kMany = 100'000;

@@ -51,7 +51,9 @@ class FutureAwaiter;
 }  // namespace detail
 
 // Stays where it was made, since the result comes to its address: on a stack, in a deque, in an
-// object. Used by tasks and coroutines of the core that made it; one of them at a time waits.
+// object. Used by tasks and coroutines of the core that made it; one of them at a time waits. Of one that
+// was made where its maker must not wait, in a coroutine or a delegate, the result lies with the core: it does
+// not outlive the run, and no task waits where it dies.
 template <class R>
 class Future {
  public:

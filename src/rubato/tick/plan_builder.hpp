@@ -118,7 +118,9 @@ template <HasPieces M>
 template <HasSplit M>
 void split_into_grains(const M& model, Cut<typename M::Query>& cut, std::uint32_t n) {
   std::vector<typename M::Query> grains;
-  for (auto& parts : model.split(cut.pieces, n)) {
+  auto all = model.split(cut.pieces, n);
+  RUBATO_REQUIRE(all.size() == cut.pieces.size(), all.size(), cut.pieces.size());
+  for (auto& parts : all) {
     if (parts.size() != n) return;
     std::ranges::move(parts, std::back_inserter(grains));
   }

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "rubato/core/signals.hpp"
 #include "rubato/tick/checkpoint/folder.hpp"
@@ -48,6 +52,11 @@ void CheckpointEngine::on_message(core::Port& port, NodeId from, Bytes bytes) {
       all_.add_part(from, header.tick, payload.get<CheckpointPart>());
       break;
     }
+    case Word::failed: {
+      const ByteView text = ByteView(bytes).subspan(sizeof header);
+      all_.add_failure(from, std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+      break;
+    }
   }
   look(port);
 }
@@ -78,8 +87,10 @@ std::string CheckpointEngine::waiting_for() const {
 
 // After each event: what has become whole, and what is wanted.
 void CheckpointEngine::look(core::Port& port) {
-  // Node 0 first sees to what is whole.
-  if (self_ != 0) all_.throw_if_failed();
+  // Asked for first: what was done before it is told before it.
+  const std::optional<Error> error = all_.error();
+  // In virtual time all nodes write in turn, and nothing is under way.
+  if (error && self_ != 0 && !all_.has_threads()) throw *error;
   for (const detail::NodeSaver::Done& done : saver_.take_done()) {
     if (self_ == 0) {
       all_.add_part(0, done.tick, done.part);
@@ -87,6 +98,7 @@ void CheckpointEngine::look(core::Port& port) {
       send(port, 0, Word::whole, done.tick, std::as_bytes(std::span(&done.part, 1)));
     }
   }
+  if (error && !told_failure_) note_failure(port, *error);
   if (all_.options().on_signal && !heard_signal_ && core::CheckpointSignals::received() != 0) {
     heard_signal_ = true;
     if (self_ == 0) {
@@ -97,6 +109,18 @@ void CheckpointEngine::look(core::Port& port) {
   }
   if (self_ == 0) look_at_0(port);
   set_timer(port);
+}
+
+// This node writes no more. Node 0 ends the run with it, once what all have saved before is whole.
+void CheckpointEngine::note_failure(core::Port& port, const Error& error) {
+  told_failure_ = true;
+  const std::string_view text = error.what();
+  if (self_ != 0) {
+    send(port, 0, Word::failed, 0, std::as_bytes(std::span(text)));
+    return;
+  }
+  for (NodeId node = 0; node < (all_.has_threads() ? 1 : all_.n_nodes()); ++node)
+    all_.add_failure(node, std::string(text));
 }
 
 void CheckpointEngine::look_at_0(core::Port& port) {

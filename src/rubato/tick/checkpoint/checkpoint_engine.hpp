@@ -29,11 +29,12 @@ class CheckpointEngine final : public core::WrappedEngine {
   [[nodiscard]] std::string waiting_for() const override;
 
  private:
-  // In the header's `detail`; the payload of `whole` is a CheckpointPart.
-  enum class Word : std::uint32_t { wanted = 1, ask, promise, save, whole };
+  // In the header's `detail`; the payload of `whole` is a CheckpointPart, that of `failed` the error's text.
+  enum class Word : std::uint32_t { wanted = 1, ask, promise, save, whole, failed };
 
   void look(core::Port& port);
   void look_at_0(core::Port& port);
+  void note_failure(core::Port& port, const Error& error);
   void set_timer(core::Port& port);
   void ask(core::Port& port);
   void promise(core::Port& port, Tick t);
@@ -52,6 +53,7 @@ class CheckpointEngine final : public core::WrappedEngine {
   bool wanted_ = false;        // of node 0: a question is to be asked
   bool ends_run_ = false;      // the answer is the run's last checkpoint
   bool heard_signal_ = false;
+  bool told_failure_ = false;
   Nanos timer_at_ = kNever;  // asked of the port
 };
 

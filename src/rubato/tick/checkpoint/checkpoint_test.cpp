@@ -188,66 +188,6 @@ TEST_F(CheckpointTest, checkpoints_by_time_are_of_one_tick_and_whole) {
   EXPECT_GT(n_saved, n_seeds() / 4);
 }
 
-// An engine that does nothing: all is decided, and it is at tick 0.
-class RunToBe final : public TickEngine {
- public:
-  void start(core::Port& /*port*/) override {}
-  void on_message(core::Port& /*port*/, NodeId /*from*/, Bytes /*bytes*/) override {}
-  void on_finished(core::Port& /*port*/, const core::Work& /*work*/) override {}
-  [[nodiscard]] bool next_work(std::uint32_t /*core*/, core::Work& /*work*/) override {
-    return false;
-  }
-  void run(const core::Work& /*work*/, std::uint32_t /*core*/) override {}
-  [[nodiscard]] Nanos cost(const core::Work& /*work*/) const override { return 0; }
-  [[nodiscard]] bool finished() const override { return false; }
-  [[nodiscard]] std::string waiting_for() const override { return ""; }
-  [[nodiscard]] Tick own_tick() const override { return 0; }
-  [[nodiscard]] Tick reach() const override { return 0; }
-  [[nodiscard]] Tick watched_tick() const override { return 0; }
-  [[nodiscard]] Tick run_begin() const override { return 0; }
-  [[nodiscard]] Tick run_end() const override { return 100; }
-  [[nodiscard]] bool has_decided(Tick /*t*/) const override { return true; }
-  [[nodiscard]] Nanos started() const override { return 0; }
-  [[nodiscard]] std::size_t state_bytes() const override { return 0; }
-  void hold(Tick /*t*/) override {}
-};
-struct NoPort final : core::Port {
-  void send(core::NodeId /*to*/, Bytes /*bytes*/) override {}
-  void wake_at(Nanos /*when*/) override {}
-  [[nodiscard]] Nanos now() const noexcept override { return 0; }
-};
-
-// With an epoch at tick 4 a node may have all of its new regions at 8 while an old one is before 4.
-TEST_F(CheckpointTest, parts_that_come_in_another_order_become_whole_in_the_order_of_ticks) {
-  CheckpointOptions options;
-  options.folder = folder_;
-  options.every = 4;
-  Checkpoints checkpoints(options, {2, true, false, 1}, prepare_checkpoints(folder_, ""));
-  RunToBe run;
-  NoPort port;
-  const auto engine = checkpoints.wrap(0, run);
-  const auto part_is_whole = [&](NodeId node, Tick tick) {
-    fs::create_directories(checkpoint_path(folder_, tick));
-    std::ofstream(part_path(checkpoint_path(folder_, tick), node));
-    Writer out;
-    constexpr std::uint32_t kWhole = 5;  // docs/formats.md
-    out.put(detail::MessageHeader{detail::MessageType::checkpoint, kWhole, tick});
-    out.put(CheckpointPart{});
-    engine->on_message(port, node, out.take());
-  };
-  part_is_whole(0, 8);
-  part_is_whole(1, 8);
-  EXPECT_EQ(checkpoints.n_whole(), 0U);  // nobody has told of 4, but it is a multiple
-  part_is_whole(0, 4);
-  part_is_whole(0, 12);
-  part_is_whole(1, 12);
-  EXPECT_EQ(checkpoints.n_whole(), 0U);
-  part_is_whole(1, 4);
-  EXPECT_EQ(checkpoints.n_whole(), 3U);
-  EXPECT_EQ(checkpoints.last(), checkpoint_path(folder_, 12));
-  EXPECT_EQ(list_checkpoints(folder_).size(), 2U);
-}
-
 // A small run with checkpoints at ticks 4 and 8, for what is wrong with files.
 class CheckpointFiles : public CheckpointTest {
  protected:

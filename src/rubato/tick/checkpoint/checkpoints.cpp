@@ -216,12 +216,26 @@ std::unique_ptr<core::Engine> Checkpoints::wrap(NodeId node, TickEngine& engine)
   return std::make_unique<CheckpointEngine>(*this, node, engine);
 }
 
-void Checkpoints::throw_if_failed() const {
-  if (const std::optional<Error> error = background_.error()) throw *error;
-}
-
 void Checkpoints::add_part(NodeId node, Tick tick, const CheckpointPart& part) {
   gatherings_[tick].parts[node] = part;
+}
+
+void Checkpoints::add_failure(NodeId node, const std::string& text) {
+  if (failed_.empty()) first_failure_ = text;
+  failed_.push_back(node);
+}
+
+// What the nodes that failed had saved before may still be missing parts of others. Later ticks cannot become
+// whole before that one.
+void Checkpoints::throw_if_failed() {
+  if (failed_.empty()) return;
+  const auto next = gatherings_.find(next_tick(saver(0).armed()));
+  if (next != gatherings_.end() && std::ranges::all_of(failed_, [&](NodeId node) {
+        return next->second.parts.contains(node);
+      })) {
+    return;
+  }
+  throw Error(first_failure_, ExitCode::failed);
 }
 
 // The first tick after `posted_` that is being saved or will be, as far as node 0 knows.

@@ -167,9 +167,13 @@ class Checkpoints {
   [[nodiscard]] std::uint32_t n_nodes() const noexcept { return process_.n_nodes; }
   [[nodiscard]] bool has_threads() const noexcept { return process_.has_threads; }
   [[nodiscard]] detail::NodeSaver& saver(NodeId node);
-  void throw_if_failed() const;
+  // Of this process's writing.
+  [[nodiscard]] std::optional<Error> error() const { return background_.error(); }
   // Of node 0, under its host's lock.
   void add_part(NodeId node, Tick tick, const CheckpointPart& part);
+  void add_failure(NodeId node, const std::string& text);
+  // The first failure, once none of what is being saved can become whole any more.
+  void throw_if_failed();
   void write_manifests(const TickEngine& engine);
   [[nodiscard]] Tick next_tick(Tick armed) const;
   [[nodiscard]] bool is_gathering();
@@ -179,6 +183,8 @@ class Checkpoints {
   const Process process_;
   const std::unique_ptr<FolderLock> lock_;  // of the first process
   std::map<Tick, Gathering> gatherings_;
+  std::vector<NodeId> failed_;  // nodes that write no more
+  std::string first_failure_;
   Tick posted_ = -1;        // of the last manifest that was begun
   Tick stop_interval_ = 0;  // of the model
   Tick stop_lag_ = 0;

@@ -188,7 +188,8 @@ class KilledRun {
       counts_.pieces_moved += result.pieces_moved();
       counts_.n_epochs += result.n_epochs();
       counts_.epochs_of_auto += result.tuned ? result.n_epochs() : 0;
-      counts_.resized += result.n_pieces_end != result.n_pieces ? 1 : 0;
+      // None at the end: cut again.
+      counts_.resized += result.n_pieces_end > 0 && result.n_pieces_end != result.n_pieces ? 1 : 0;
       for (const NodeResult& node : result.nodes)
         counts_.steps_lent += node.work.steps_lent;
       return true;

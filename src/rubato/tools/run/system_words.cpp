@@ -73,8 +73,9 @@ void add_system_options(CLI::App& parser, SystemWords& words) {
           "Cut the model into about N pieces for all nodes, whatever their number; 0: into a "
           "part for each node. "
           "Default of what needs pieces: {} to {} for each core, fewer where they would be "
-          "less than a few cutoffs wide, but 2; where --balance persistence or auto moves them, "
-          "smaller ones if those of now hold a node up",
+          "less than a few cutoffs wide, but 2. Where a policy with --balance persistence, or "
+          "auto, "
+          "moves them, smaller ones if those of now hold a node up; the systems keep as many",
           tick::n_pieces_of_core(), 2 * tick::n_pieces_of_core()))
       ->check(quiet(CLI::Range(std::uint32_t{0}, std::uint32_t{1} << 24)));
 }
