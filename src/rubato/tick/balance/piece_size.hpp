@@ -1,8 +1,9 @@
 #pragma once
 // PieceSize: of how many grains (grains.hpp) a piece should be where pieces move by their cost and nobody
-// has said how many there are (SharingOptions::sizes_pieces). No node can have less than its costliest piece: pieces become smaller where
-// that holds ticks up, and larger again once it does not, since of more pieces messages are more and smaller
-// and borders longer. Pure: every node comes to the same from the same costs.
+// has said how many there are (SharingOptions::sizes_pieces). No node can have less than its costliest
+// piece: pieces become smaller where that holds ticks up, and larger again once it does not, since of more
+// pieces messages are more and smaller and borders longer. Pure: every node comes to the same from the
+// same costs.
 
 #include <cstdint>
 #include <span>
