@@ -70,6 +70,7 @@ namespace {
 struct Chosen {
   std::string name;
   Options options;
+  bool check = false;
 };
 
 ExitCode list_benchmarks(const std::vector<Benchmark>& all, const tools::Context& context) {
@@ -87,6 +88,17 @@ ExitCode list_benchmarks(const std::vector<Benchmark>& all, const tools::Context
     table.row().text(each.name).text(each.question);
   context.out << table.to_text(io::style_of_terminal(STDOUT_FILENO));
   return ExitCode::ok;
+}
+
+ExitCode check_rows(const std::string& name, const Report& report, const tools::Context& context) {
+  ExitCode code = ExitCode::ok;
+  for (const Row& row : report.rows) {
+    for (const std::string& missed : misses(row)) {
+      context.err << "bench " << name << ": missed: " << missed << '\n';
+      code = ExitCode::failed;
+    }
+  }
+  return code;
 }
 
 ExitCode run_bench(const Chosen& chosen, const tools::Context& context) {
@@ -115,7 +127,7 @@ ExitCode run_bench(const Chosen& chosen, const tools::Context& context) {
       if (chosen.options.quick)
         context.err << "--quick shows that it works; the figures are those of a whole run\n";
     }
-    return ExitCode::ok;
+    return chosen.check ? check_rows(each.name, report, context) : ExitCode::ok;
   }
   throw Error("unknown benchmark \"" + chosen.name + "\"" + did_you_mean(chosen.name, names) +
                   "; `rubato bench` lists them",
@@ -132,10 +144,14 @@ void add_bench(tools::CommandLine& line) {
        .summary = "Measure the runtime against its baselines; alone, list the benchmarks",
        .examples = "  rubato bench\n"
                    "  rubato bench tick-heat --quick\n"
-                   "  rubato bench tick-sim-16 --json",
+                   "  rubato bench tick-sim-16 --json\n"
+                   "  rubato bench skew-jitter --check",
        .run = [chosen](const tools::Context& context) { return run_bench(*chosen, context); }});
   app.add_option("name", chosen->name, "Which benchmark");
-  app.add_flag("--quick", chosen->options.quick, "Fewer and shorter rounds: under 40 s");
+  CLI::Option* quick =
+      app.add_flag("--quick", chosen->options.quick, "Fewer and shorter rounds: under 40 s");
+  app.add_flag("--check", chosen->check, "Fail if a row misses what it must reach")
+      ->excludes(quick);
   app.add_option("--seed", chosen->options.seed, "Of delays and initial states")
       ->capture_default_str();
 }

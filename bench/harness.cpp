@@ -1,6 +1,9 @@
 #include "bench/harness.hpp"
 
 #include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
 
 #include "rubato/base/error.hpp"
 #include "rubato/io/json.hpp"
@@ -96,6 +99,28 @@ std::string to_json(const std::string& name, const Report& report, const Options
   }
   json.end_array().end_object();
   return json.text();
+}
+
+std::vector<std::string> misses(const Row& row) {
+  std::vector<std::string> missed;
+  if (row.must == "reported") return missed;
+  std::istringstream conditions(row.must);
+  for (std::string condition; std::getline(conditions, condition, ',');) {
+    std::istringstream words(condition);
+    std::string what;
+    std::string order;
+    double bound = 0;
+    words >> what >> order >> bound;
+    RUBATO_REQUIRE(
+        words && (what == "value" || what == "ratio") && (order == "<=" || order == ">="),
+        row.metric, row.must);
+    RUBATO_REQUIRE(what == "value" || !row.baseline.empty(), row.metric, row.must);
+    const double found = what == "value" ? row.value : row.ratio;
+    if (order == "<=" ? found <= bound : found >= bound) continue;
+    missed.push_back(fmt::format("{}: {} is {:.4g}, and must be {} {:g}", row.metric, what, found,
+                                 order, bound));
+  }
+  return missed;
 }
 
 std::string to_table(const Report& report, const Options& options) {

@@ -27,7 +27,9 @@ struct Row {
   double baseline_value = 0;
   double ratio = 0;
   double spread = 0;
-  std::string must;        // what the row is to reach, e.g. "ratio >= 3.3"; for people
+  // What the row is to reach: "", "reported", or conditions such as "value <= 6, ratio >= 3", each of which
+  // a remark in brackets may follow.
+  std::string must;
   Counters counters = {};  // of the last round's run, of all cores; none where there are none
 };
 
@@ -74,6 +76,8 @@ struct Benchmark {
 
 [[nodiscard]] std::string to_json(const std::string& name, const Report& report,
                                   const Options& options);
+// What of that the row misses, a text for people each, in the order of `must`. NaN misses all.
+[[nodiscard]] std::vector<std::string> misses(const Row& row);
 // Targets are of whole runs: what a quick one gives is not held against them.
 [[nodiscard]] std::string to_table(const Report& report, const Options& options);
 

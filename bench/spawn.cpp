@@ -9,6 +9,7 @@
 #include "rubato/core/job.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
+#include "rubato/global/loop.hpp"
 #include "rubato/net/local.hpp"
 
 namespace rubato::bench {
@@ -31,16 +32,18 @@ struct Spawned {
   Counters counters{};
 };
 
-Spawned spawn_rate(core::NodeHost& host, std::uint64_t n_tasks) {
+// `spawn_one(counter)` makes a task that adds 1 to the word of the core that runs it; the first of these is
+// at `counter`.
+template <class F>
+Spawned spawn_rate(core::NodeHost& host, std::uint64_t n_tasks, const F& spawn_one) {
   Spawned result;
   result.counters = counted_run(host, [&] {
     const auto counts =
         global::GlobalArray<std::uint64_t>::make(global::n_cores() * kLineWords, kLineWords);
     const Nanos begin = steady_now();
     global::finish([&] {
-      core::CoreContext& here = core::CoreContext::here();
       for (std::uint64_t i = 0; i < n_tasks; ++i)
-        here.spawn_pooled(Empty{counts[0].place()});
+        spawn_one(counts[0].place());
     });
     result.rate = static_cast<double>(n_tasks) / static_cast<double>(steady_now() - begin) * 1e3;
     const std::uint64_t mine = global::read(counts[0]);
@@ -58,13 +61,22 @@ Report run(const Options& options) {
   core::JobConfig config;
   config.host.n_cores = kCores;
   core::Job job(std::make_unique<net::LocalFabric>(), config);
+  // As loops make their tasks, and as programs do.
+  const auto spawn_record = [](global::Place counts) {
+    core::CoreContext::here().spawn_pooled(Empty{counts});
+  };
+  const auto spawn_closure = [](global::Place counts) {
+    global::spawn_anywhere([counts] { Empty{counts}.run(core::CoreContext::here()); });
+  };
   std::vector<double> ours;
+  std::vector<double> anywhere;
   std::vector<double> shares;
   std::vector<double> omp;
   Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
-    const Spawned spawned = spawn_rate(job.host(), n_tasks);
+    const Spawned spawned = spawn_rate(job.host(), n_tasks, spawn_record);
+    anywhere.push_back(spawn_rate(job.host(), n_tasks, spawn_closure).rate);
     ours.push_back(spawned.rate);
     shares.push_back(spawned.other_share);
     counters = spawned.counters;
@@ -74,6 +86,7 @@ Report run(const Options& options) {
   report.cores = kCores;
   report.rows = {
       compare_row("tasks", "million/s", ours, "OpenMP tasks (libgomp)", omp, "value >= 30"),
+      value_row("tasks-anywhere", "million/s", anywhere, "reported"),
       value_row("other-core", "of the tasks", shares, "reported")};
   report.rows.front().counters = counters;
   return report;

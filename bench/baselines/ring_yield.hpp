@@ -1,6 +1,7 @@
 #pragma once
 // What a switch between stacks costs at the least: tasks in a ring whose order never changes, without
-// a scheduler. Each knows its next; stacks, switches and what is asked for ahead are those of tasks.
+// a scheduler. What a switch needs is nowhere on the stacks; stacks, switches and what is asked for ahead
+// are those of tasks.
 
 #include <cstddef>
 #include <cstdint>

@@ -189,6 +189,9 @@ auto call(GlobalPtr<T> p, const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(detail::check_result<R>());
   CoreContext& here = CoreContext::here();
   RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
+#ifndef NDEBUG
+  here.check_may_block(at);  // wherever the object is today
+#endif
   if (p.core() == here.core()) {
     const detail::DelegateInPlace<F> inside(here);
     return f(p.local());

@@ -20,6 +20,7 @@ using core::CoreContext;
 using core::NativeCall;
 
 constexpr const char* kIdle = " s while all cores of the node are idle";
+constexpr Nanos kPatience = 6 * kSecond;  // then a test fails, and does not hang
 constexpr const char* kBusy = " s beside cores that work";
 
 bool contains(const std::string& text, const std::string& part) {
@@ -134,6 +135,58 @@ TEST(NativeWatch, work_that_a_task_waits_for_by_asking_is_told_later) {
   ASSERT_FALSE(lines.empty());
   EXPECT_TRUE(contains(lines[0], " has run for ")) << lines[0];
   EXPECT_TRUE(lines[0].ends_with(kBusy)) << lines[0];
+}
+
+// Nothing that is counted waits, so that no deadlock is found: people are told.
+TEST(NativeWatch, a_task_that_yields_for_something_that_never_comes_is_told) {
+  std::atomic<bool> is_told = false;
+  int spawned = 0;
+  const auto main = [&] {
+    finish([&] {
+      spawned = __LINE__ + 1;
+      spawn(
+          [&] {
+            const Nanos begin = CoreContext::here().clock();
+            while (!is_told && CoreContext::here().clock() - begin < kPatience)
+              yield();
+          },
+          {"a poll"});
+    });
+  };
+  const auto lines =
+      watched_run(20 * kMillisecond, main, [&](const std::string&) { is_told = true; });
+  ASSERT_FALSE(lines.empty());
+  EXPECT_TRUE(contains(lines[0], ", whose tasks yield or sleep and do nothing else")) << lines[0];
+  EXPECT_TRUE(contains(lines[0], "(task 'a poll' spawned at ")) << lines[0];
+  EXPECT_TRUE(contains(lines[0], line_of_here(spawned) + "), has run for 0.")) << lines[0];
+  EXPECT_TRUE(lines[0].ends_with(kBusy)) << lines[0];
+}
+
+TEST(NativeWatch, a_task_that_sleeps_and_looks_again_is_told) {
+  std::atomic<bool> is_told = false;
+  const auto main = [&] {
+    const Nanos begin = CoreContext::here().clock();
+    while (!is_told && CoreContext::here().clock() - begin < kPatience)
+      sleep_for(kMillisecond);
+  };
+  const auto lines =
+      watched_run(20 * kMillisecond, main, [&](const std::string&) { is_told = true; });
+  ASSERT_FALSE(lines.empty());
+  EXPECT_TRUE(contains(lines[0], ", whose tasks yield or sleep and do nothing else")) << lines[0];
+}
+
+TEST(NativeWatch, tasks_that_do_something_now_and_then_are_not_told) {
+  const auto main = [] {
+    core::FullEmpty<int> ball;
+    const Nanos begin = CoreContext::here().clock();
+    while (CoreContext::here().clock() - begin < 400 * kMillisecond) {
+      for (int i = 0; i < 1000; ++i)
+        yield();
+      finish([&] { spawn([&] { ball.write_ef(1); }); });
+      EXPECT_EQ(ball.read_fe(), 1);
+    }
+  };
+  EXPECT_EQ(watched_run(20 * kMillisecond, main), std::vector<std::string>());
 }
 
 TEST(NativeWatch, a_task_that_stays_beside_its_core_is_told) {

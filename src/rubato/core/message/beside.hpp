@@ -14,7 +14,8 @@
 //
 // So what runs in such a task may be on another thread after a call, and must read anew what belongs
 // to a thread. Compilers believe that its address stays: the runtime's own two (here_, current_) are
-// of a kind that is read by way of a register of the thread; errno after such a call, a std::mutex
+// of a kind that is read by way of a register of the thread (on x86-64 alone a yield relies on it,
+// kReadsThreadAnew in context.hpp); errno after such a call, a std::mutex
 // that is held over it, and thread_local variables of users are theirs to mind.
 //
 // Differs from native work (native_pool.hpp), which is another function on another stack and may not

@@ -223,7 +223,7 @@ std::string CoreContext::who_runs() const {
   return applied_ == nullptr ? "a delegate" : std::string(applied_->name);
 }
 
-void CoreContext::refuse_to_wait(const SourcePlace& at) const {
+void CoreContext::refuse_to_wait(SourcePlace at) const {
   const std::string place = at.line > 0 ? at.text() : user_caller();
   const std::string what = who_runs() + (place.empty() ? "" : " at " + place);
   RUBATO_REQUIRE(!"a delegate, and what else a message does, and a coroutine but at co_await, "

@@ -508,7 +508,7 @@ class CoreContext {
   // "; 3 tasks of core 1 wait for ..", or "" if none waits for a stack. For people.
   [[nodiscard]] std::string without_stack() const;
   [[nodiscard]] std::string who_runs() const;
-  void refuse_to_wait(const SourcePlace& at) const;
+  void refuse_to_wait(SourcePlace at) const;
   void run_pooled();
   void run_next(detail::TaskPool& pool);
   [[nodiscard]] bool share();

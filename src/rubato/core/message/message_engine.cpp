@@ -37,6 +37,7 @@ std::string name_of(const detail::NativeWork& work) {
 MessageEngine::MessageEngine(const JobShape& shape, const MessageOptions& options)
     : shape_(shape),
       options_(options),
+      polls_(shape.n_cores),
       running_(shape.n_cores, false),
       acknowledged_(shape.n_cores),
       arrived_(shape.n_cores),
@@ -103,6 +104,7 @@ void MessageEngine::run(const Work& work, std::uint32_t /*core*/) {
   };
   try {
     core.turn();
+    polls_[work.index].note(n_done(core), core.tasks_.n_turns(), core.now_);
   } catch (const Error& error) {
     if (!is_of_delegate()) throw;
     throw told(error);
@@ -316,12 +318,32 @@ std::string MessageEngine::work_name(const Work& work) const {
                       : task;
 }
 
+// All but yields, and waits for a time.
+std::uint64_t MessageEngine::n_done(const CoreContext& core) noexcept {
+  return core.tasks_.n_done() + core.counters_.n_applied + core.counters_.n_pooled_run;
+}
+
+// Called by any thread.
+std::string MessageEngine::name_of_poll(const CoreContext& core) {
+  // Between two tasks there is none.
+  constexpr int kLooks = 10'000;
+  std::string task;
+  for (int i = 0; i < kLooks && task.empty(); ++i)
+    task = core.tasks_.running_name();
+  return "core " + std::to_string(core.core_) + ", whose tasks yield or sleep and do nothing else" +
+         (task.empty() ? "," : " (" + task + "),");
+}
+
 std::vector<WorkBeside> MessageEngine::work_beside(Nanos begun_by) const {
   std::vector<WorkBeside> all;
   native_.look_at_running([&](const detail::NativeWork& work) {
     if (work.since > begun_by || work.is_timed.load(std::memory_order_relaxed)) return;
     all.push_back({name_of(work), work.since});
   });
+  for (const auto& core : cores_) {
+    const Nanos since = polls_[shape_.local_of(core->core_)].since(begun_by);
+    if (since != kNever) all.push_back({name_of_poll(*core), since});
+  }
   return all;
 }
 

@@ -17,6 +17,7 @@
 
 #include "rubato/core/engine.hpp"
 #include "rubato/core/message/core_context.hpp"
+#include "rubato/core/message/poll_watch.hpp"
 
 namespace rubato::core {
 
@@ -63,6 +64,8 @@ class MessageEngine final : public Engine {
   void post(Port& port, CoreId from, NodeId to, Bytes bytes);
   void acknowledge(Port& port);
   void adapt(CoreContext& core, Nanos took) const;
+  [[nodiscard]] static std::uint64_t n_done(const CoreContext& core) noexcept;
+  [[nodiscard]] static std::string name_of_poll(const CoreContext& core);
 
   JobShape shape_;
   MessageOptions options_;
@@ -71,7 +74,8 @@ class MessageEngine final : public Engine {
   detail::NodeHunger hunger_;
   detail::NodeObjects objects_;
   std::vector<std::unique_ptr<CoreContext>> cores_;
-  std::vector<bool> running_;  // [n_cores]
+  std::vector<detail::PollWatch> polls_;  // [n_cores]
+  std::vector<bool> running_;             // [n_cores]
   // Came while the core may have been running, [n_cores], by node.
   std::vector<std::map<NodeId, std::uint64_t>> acknowledged_;
   std::vector<std::vector<std::pair<CoreId, Bytes>>> arrived_;  // [n_cores]

@@ -140,37 +140,49 @@ inline void enter_stack([[maybe_unused]] StackMarks& here,
 #endif
 }
 
+// Whether a thread-local is read anew after a switch, which may be one to another thread. Elsewhere, and
+// where reads are watched, the compiler may keep the thread's address in a register, or on the stack.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+inline constexpr bool kReadsThreadAnew = true;
+#else
+inline constexpr bool kReadsThreadAnew = false;
+#endif
+
 #ifndef RUBATO_BOOST_CONTEXT
 
 // How a stack was left: where to go on, and the registers that an assembler statement cannot name
-// as changed. It lies among the locals of the function that left; all other registers are the
-// compiler's business, who saves what it needs of them.
+// as changed; all others are the compiler's business, who saves what it needs of them. It lies below the
+// frame that left, so that where a stack was left is the lower end of what it needs when it goes on.
 struct LeftStack {
   void* resume;
   void* rbx;
   void* rbp;
-  void* rsp;
 };
+
+// Never called. A function with a call in it keeps nothing below its stack pointer, where others may keep
+// 128 bytes (System V ABI 3.2.2, the red zone).
+[[noreturn, gnu::noinline, gnu::cold]] inline void no_stack() noexcept {
+  __builtin_trap();
+}
 
 // Leaves this stack, with where it was in *save, for the one that was left at `to`.
 [[gnu::always_inline]] inline void switch_stacks(void** save, void* to) noexcept {
-  // Nothing is pushed: below the stack pointer lie 128 bytes that a leaf function may use. `left` is no
-  // pointer, which loops would keep on the stack, too, from switch to switch.
-  LeftStack left;
+  asm volatile("" : "+r"(to));  // whatever is known of it, the call stays
+  if (to == nullptr) [[unlikely]]
+    no_stack();
   asm volatile(
-      "leaq %[left], %%rax\n\t"
-      "leaq 1f(%%rip), %%rdx\n\t"
-      "movq %%rdx, 0(%%rax)\n\t"
-      "movq %%rbx, 8(%%rax)\n\t"
-      "movq %%rbp, 16(%%rax)\n\t"
-      "movq %%rsp, 24(%%rax)\n\t"
-      "movq %%rax, (%[save])\n\t"
-      "movq 8(%[to]), %%rbx\n\t"
-      "movq 16(%[to]), %%rbp\n\t"
-      "movq 24(%[to]), %%rsp\n\t"
-      "jmpq *0(%[to])\n"
+      "leaq 1f(%%rip), %%rax\n\t"
+      "pushq %%rbp\n\t"
+      "pushq %%rbx\n\t"
+      "pushq %%rax\n\t"
+      "movq %%rsp, (%[save])\n\t"
+      "movq %[to], %%rsp\n\t"
+      "popq %%rax\n\t"
+      "popq %%rbx\n\t"
+      "popq %%rbp\n\t"
+      "jmpq *%%rax\n"
       "1:"
-      : [save] "+D"(save), [to] "+S"(to), [left] "=m"(left)
+      : [save] "+D"(save), [to] "+S"(to)
       :
       : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",
         "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
@@ -189,12 +201,12 @@ struct LeftStack {
 template <ContextEntry Entry>
 [[nodiscard]] void* new_context(char* top, std::size_t /*n_bytes*/) noexcept {
   const auto over = reinterpret_cast<std::uintptr_t>(top) % 64;
-  auto* left = reinterpret_cast<LeftStack*>(top - over) - 1;
   // As after a call that nobody made: a return address of 0 ends every backtrace, and a function
   // begins with its stack pointer 8 below a multiple of 16.
-  auto* stack = reinterpret_cast<void**>(left) - 1;
+  auto* stack = reinterpret_cast<void**>(top - over) - 1;
   *stack = nullptr;
-  *left = {reinterpret_cast<void*>(Entry), nullptr, nullptr, stack};
+  auto* left = reinterpret_cast<LeftStack*>(stack) - 1;
+  *left = {reinterpret_cast<void*>(Entry), nullptr, nullptr};
   return left;
 }
 

@@ -57,6 +57,36 @@ template <class T>
   }
 }
 
+// Calls nothing, so that a compiler may keep its numbers below the stack pointer, where it can.
+[[gnu::noinline]] std::uint64_t sum_over_a_switch(std::uint64_t first) {
+  volatile std::uint64_t kept[12];
+  for (std::uint64_t i = 0; i < 12; ++i)
+    kept[i] = first + i;
+  switch_stacks(&test_left, other_left);
+  std::uint64_t sum = 0;
+  for (const volatile std::uint64_t& number : kept)
+    sum += number;
+  return sum;
+}
+
+void sum_elsewhere() {
+  for (;;) {
+    volatile std::uint64_t kept[12];
+    for (std::uint64_t i = 0; i < 12; ++i)
+      kept[i] = i;
+    switch_stacks(&other_left, test_left);
+    static_cast<void>(kept[0]);
+  }
+}
+
+TEST(Context, keeps_what_a_function_has_that_calls_nothing) {
+  constexpr std::size_t kBytes = 64 << 10;
+  const auto stack = std::make_unique<char[]>(kBytes);  // NOLINT(modernize-avoid-c-arrays)
+  other_left = new_context<&sum_elsewhere>(stack.get() + kBytes, kBytes);
+  for (std::uint64_t first = 0; first < 3; ++first)
+    EXPECT_EQ(sum_over_a_switch(100 * first), 1200 * first + 66);
+}
+
 TEST(Context, keeps_what_is_in_registers_of_any_kind) {
   expect_kept<std::int64_t>();
   expect_kept<float>();

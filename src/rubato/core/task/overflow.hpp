@@ -1,5 +1,5 @@
 #pragma once
-// What is said when a task runs into the page below its guarded stack: its name and where it was
+// What is said when a task runs into what lies below its guarded stack: its name and where it was
 // spawned, in place of a bare segmentation fault.
 //
 // The handler of SIGSEGV runs on a stack of its own, which each thread that drives tasks has;

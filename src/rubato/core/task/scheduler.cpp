@@ -20,6 +20,9 @@ constexpr std::size_t kAlign = 64;
 Scheduler::Scheduler(const Options& options)
     : prefetch_distance_(options.prefetch_distance == 0 ? UINT64_MAX : options.prefetch_distance),
       distance_of_many_(prefetch_distance_),
+      distance_of_few_(options.prefetch_distance == 0
+                           ? UINT64_MAX
+                           : std::min<std::uint64_t>(options.prefetch_distance, kDistanceOfFew)),
       stacks_(options.stacks) {
   ring_memory_ = std::make_unique<Ready[]>(kSlice);
   ring_ = ring_memory_.get();
@@ -52,17 +55,20 @@ void Scheduler::suspend(const char* waits_for) {
   me.waits_for_ = waits_for;
   me.state_ = Worker::State::waiting;
   ++figures_.n_waiting;
+  ++figures_.n_suspended;
   end_turn();
   leave(&me.left_at_);
 }
 
 void Scheduler::wait_until(Nanos when) {
   timed_.push({when, n_timed_++, running_});
+  --figures_.n_suspended;
   suspend("a time");
 }
 
 void Scheduler::wake(Worker& worker) {
   RUBATO_REQUIRE(worker.home_ == this && worker.state_ == Worker::State::waiting, name_of(worker));
+  RUBATO_DASSERT(running_ == nullptr || current_ == this, name_of(worker));
   worker.state_ = Worker::State::active;
   --figures_.n_waiting;
   push(&worker).left_at = worker.left_at_;
@@ -70,7 +76,7 @@ void Scheduler::wake(Worker& worker) {
 
 // Goes on with whoever is next: a ready worker, or one for a new task, or the driver.
 void Scheduler::leave(void** save) {
-  const bool any_ready = head_ != tail_ && budget_ > 0;
+  const bool any_ready = n_ready_ != 0 && budget_ > 0;
   if (any_ready && !std::exchange(new_task_first_, false)) [[likely]] {
     const Ready next = pop();
     go(next.worker, save, next.left_at);
@@ -95,41 +101,18 @@ void Scheduler::yield_to_driver() {
   check_may_wait();
   Worker& me = *running_;
   check_stack(me);
-  if (--countdown_ == 0) {
-    count_slice();
-    new_task_first_ = true;
-  }
+  end_turn();
   budget_ = 0;
   leave_for_driver(&push(&me).left_at);
 }
 
-// Each so many turns: is the budget used up? Do tasks wait that those who yield to each other would
-// keep out for ever?
-void Scheduler::end_of_slice() {
-  count_slice();
-  Worker& me = *running_;
-  check_stack(me);
-  are_many_ = tail_ - head_ >= kFewReady;
-  const bool is_less = !are_many_ && distance_of_many_ != UINT64_MAX;
-  prefetch_distance_ = is_less ? std::min(distance_of_many_, kDistanceOfFew) : distance_of_many_;
-  // What is checked at the next ends of slices, if the ring stays as it is, is far away where there
-  // are many tasks: the worker is asked for two slices ahead, the end of its stack one ahead.
-  const auto ready_in = [this](std::uint64_t n_turns) {
-    return tail_ - head_ > n_turns ? ring_[(head_ + n_turns) & mask_].worker : nullptr;
-  };
-  if (const Worker* next = ready_in(slice_ + next_slice_ - 1); next != nullptr)
-    prefetch_from_memory(&next->stack_);
-  if (const Worker* next = ready_in(slice_ - 1); next != nullptr)
-    prefetch_from_memory(next->stack_.low);
-  if (budget_ <= 0) {
-    new_task_first_ = true;
-    leave_for_driver(&push(&me).left_at);
-    return;
-  }
-  if (yield_to_new_task() || head_ == tail_) return;
-  Ready& mine = push(&me);
-  const Ready next = pop();
-  go(next.worker, &mine.left_at, next.left_at);
+// At the end of a slice: is the budget used up? Do tasks wait that those who yield to each other would
+// keep out for ever? True if the running worker has still to take its turn.
+bool Scheduler::keep_turn() {
+  if (budget_ > 0) return !yield_to_new_task() && n_ready_ != 0;
+  new_task_first_ = true;
+  leave_for_driver(&push(running_).left_at);
+  return false;
 }
 
 // False if no new task can begin.
@@ -167,6 +150,7 @@ void Scheduler::leave_for_thread(detail::Visit& visit) {
   me.waits_for_ = "its work beside the core";
   me.state_ = Worker::State::waiting;
   ++figures_.n_waiting;
+  ++figures_.n_suspended;
   end_turn();
   budget_ = 0;
   visit.is_entered = false;
@@ -239,7 +223,7 @@ Worker* Scheduler::new_worker(StackClass of_class) {
   // The ring has room for all workers, so that push() need not ask.
   auto larger = std::make_unique<Ready[]>(2 * (mask_ + 1));
   const std::uint64_t mask = 2 * mask_ + 1;
-  for (std::uint64_t i = head_; i != tail_; ++i)
+  for (std::uint64_t i = head_; i != head_ + n_ready_; ++i)
     larger[i & mask] = ring_[i & mask_];
   ring_memory_ = std::move(larger);
   ring_ = ring_memory_.get();
@@ -270,7 +254,7 @@ void Scheduler::run_tasks(Worker& me) {
     end_turn();
     if (budget_ <= 0) return;
     // With a task left in the queue it would be this worker that leave() finds for it.
-    if (head_ != tail_ && (queue.empty() || !std::exchange(new_task_first_, false))) return;
+    if (n_ready_ != 0 && (queue.empty() || !std::exchange(new_task_first_, false))) return;
   }
 }
 
@@ -317,17 +301,17 @@ Scheduler::Progress Scheduler::run_some(std::uint64_t budget, Nanos now) {
   detail::watch_for_overflow();
   budget_ = static_cast<std::int64_t>(std::min<std::uint64_t>(budget, INT64_MAX));
   // Of long turns there are few until others are looked at.
-  if (budget < countdown_ && budget > 0) {
-    figures_.n_turns += slice_ - countdown_;
-    countdown_ = slice_ = static_cast<std::uint32_t>(budget);
+  if (budget < n_turns_left() && budget > 0) {
+    figures_.n_turns += slice_ - n_turns_left();
+    set_slice(static_cast<std::uint32_t>(budget));
   }
   while (budget_ > 0) {
-    if (head_ != tail_ && !std::exchange(new_task_first_, false)) {
+    if (n_ready_ != 0 && !std::exchange(new_task_first_, false)) {
       const Ready next = pop();
       go(next.worker, &driver_left_at_, next.left_at);
     } else if (Worker* worker = worker_for_task(); worker != nullptr) {
       go(worker, &driver_left_at_, worker->left_at_);
-    } else if (head_ == tail_) {
+    } else if (n_ready_ == 0) {
       break;  // nothing is ready, or all tasks that are wait for stacks that are in use
     }
   }
@@ -336,9 +320,7 @@ Scheduler::Progress Scheduler::run_some(std::uint64_t budget, Nanos now) {
   return {is_ready(), next_time()};
 }
 
-void Scheduler::check_stack(const Worker& worker) const {
-  if (detail::StackPool::is_whole(worker.stack_)) [[likely]]
-    return;
+void Scheduler::refuse_stack(const Worker& worker) {
   RUBATO_REQUIRE(!"the stack of a task overflowed: give the task a guarded stack, or make small "
                   "ones larger (StackPoolOptions)",
                  name_of(worker), worker.stack_.n_bytes);

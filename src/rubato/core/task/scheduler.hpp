@@ -111,7 +111,8 @@ class Scheduler {
   struct Figures {
     std::uint64_t n_spawned = 0;
     std::uint64_t n_ended = 0;
-    std::uint64_t n_turns = 0;  // yields, suspensions and ends of tasks
+    std::uint64_t n_turns = 0;      // yields, suspensions and ends of tasks
+    std::uint64_t n_suspended = 0;  // but to wait for a time
     std::uint64_t n_workers = 0;
     std::uint64_t n_waiting = 0;  // workers that are suspended now
     std::uint64_t n_queued = 0;   // tasks that wait for a worker now
@@ -157,17 +158,11 @@ class Scheduler {
 #ifndef NDEBUG
     check_may_wait();
 #endif
-    if (--countdown_ == 0) [[unlikely]] {
-      end_of_slice();
-      return;
-    }
-    if (head_ == tail_) [[unlikely]] {
-      yield_to_new_task();
-      return;
-    }
-    Ready& mine = push(running_);
-    const Ready next = pop();
-    go(next.worker, &mine.left_at, next.left_at);
+    RUBATO_DASSERT(current_ == this);
+    // Not through `this`, which the caller has on its stack: who is next would be known only once that
+    // stack has come, and the processor could not be at several switches at a time.
+    Scheduler& here = detail::kReadsThreadAnew ? *current_ : *this;
+    here.rotate();
   }
   // Sleeps until somebody wakes this worker; `waits_for`, a literal, is for people.
   void suspend(const char* waits_for);
@@ -228,11 +223,11 @@ class Scheduler {
   [[nodiscard]] static std::string name_of(const Worker& worker);
   // Whether a task that has begun may go on.
   [[nodiscard]] bool has_ready_worker() const noexcept {
-    return head_ != tail_;
+    return n_ready_ != 0;
   }
   // True if run_some() would run something.
   [[nodiscard]] bool is_ready() const noexcept {
-    return head_ != tail_ || (!queues_[1].empty() && has_small_stack()) ||
+    return n_ready_ != 0 || (!queues_[1].empty() && has_small_stack()) ||
            (!queues_[0].empty() && has_stack());
   }
   // A guarded one for another task.
@@ -253,7 +248,11 @@ class Scheduler {
     return stacks_.n_guarded_share();
   }
   [[nodiscard]] std::uint64_t n_turns() const noexcept {
-    return figures_.n_turns + slice_ - countdown_;
+    return figures_.n_turns + slice_ - n_turns_left();
+  }
+  // All but yields, and waits for a time.
+  [[nodiscard]] std::uint64_t n_done() const noexcept {
+    return figures_.n_spawned + figures_.n_ended + figures_.n_suspended;
   }
   // When something that waits for a time is due; kNever if nothing does.
   [[nodiscard]] Nanos next_time() const noexcept {
@@ -278,7 +277,7 @@ class Scheduler {
   Progress run_some(std::uint64_t budget, Nanos now = 0);
 
   [[nodiscard]] Figures figures() const noexcept;
-  // If `address` lies in the page below the stack of the task that runs on this thread: says which
+  // If `address` lies in what is guarded below the stack of the task that runs on this thread: says which
   // task it is, and ends the job. For the handler of faults (overflow.hpp).
   static void report_overflow(const void* address) noexcept;
   // At most `n_most` of the tasks that are suspended.
@@ -307,45 +306,81 @@ class Scheduler {
   struct Exceptions {
     void* caught = nullptr;
     unsigned int n_uncaught = 0;
+    [[nodiscard]] bool any() const noexcept {
+      return (reinterpret_cast<std::uintptr_t>(caught) | n_uncaught) != 0;
+    }
   };
 
   // Turns after which new tasks, the budget and one stack are looked at, or one less.
   static constexpr std::uint32_t kSlice = 64;
-  // Lines around where a stack was left, which lies among the locals of a frame.
+  // Lines of a stack from where it was left upwards, which is where the frame that left ends.
   static constexpr std::ptrdiff_t kLine = 64;
-  static constexpr std::ptrdiff_t kPrefetchedFrom = -1;
-  static constexpr std::ptrdiff_t kPrefetchedTo = 4;
+  static constexpr std::ptrdiff_t kLinesAskedFor = 5;
   static constexpr std::uint64_t kFewReady = 2048;
   static constexpr std::uint64_t kDistanceOfFew = 12;
 
   // The entry, whose left_at the caller sets, or the switch.
   [[gnu::always_inline]] Ready& push(Worker* worker) noexcept {
-    Ready& entry = ring_[tail_++ & mask_];
+    Ready& entry = ring_[(head_ + n_ready_++) & mask_];
     entry.worker = worker;
     return entry;
   }
   // The stacks of many lie in memory, those of few in the second-level cache.
   [[gnu::always_inline]] void ask_for(const char* stack) const noexcept {
     if (are_many_) {
-      for (std::ptrdiff_t line = kPrefetchedFrom; line < kPrefetchedTo; ++line)
+      for (std::ptrdiff_t line = 0; line < kLinesAskedFor; ++line)
         prefetch_from_memory(stack + line * kLine);
     } else {
-      for (std::ptrdiff_t line = kPrefetchedFrom; line < kPrefetchedTo; ++line)
+      asm volatile("" : "+r"(stack));  // else GCC keeps a register for each address of both loops
+      for (std::ptrdiff_t line = 0; line < kLinesAskedFor; ++line)
         prefetch_for_write(stack + line * kLine);
     }
   }
+  // Of `n` from `head` on, the one that is to run so much later.
+  [[gnu::always_inline]] void ask_ahead(std::uint64_t head, std::uint64_t n) const noexcept {
+    const std::uint64_t distance = prefetch_distance_;
+    if (n > distance) ask_for(static_cast<const char*>(ring_[(head + distance) & mask_].left_at));
+  }
+  // No turn by itself.
   [[gnu::always_inline]] Ready pop() noexcept {
-    const Ready next = ring_[head_++ & mask_];
-    if (tail_ - head_ > prefetch_distance_)
-      ask_for(static_cast<const char*>(ring_[(head_ + prefetch_distance_) & mask_].left_at));
+    const Ready next = ring_[head_ & mask_];
+    ++head_;
+    ++slice_end_;
+    --n_ready_;
+    ask_ahead(head_, n_ready_);
     return next;
+  }
+  // Whether one may begin is looked at later.
+  [[nodiscard]] bool has_new_task() const noexcept {
+    return !queues_[0].empty() || !queues_[1].empty();
+  }
+  // A turn: the running worker goes to the end of the ring, and the first one on.
+  [[gnu::always_inline]] void rotate() {
+    const std::uint64_t head = head_;
+    if (head == slice_end_) [[unlikely]] {
+      begin_slice();
+      if ((budget_ <= 0 || has_new_task()) && !keep_turn()) return;
+      ++slice_end_;  // this turn was of the slice before
+    }
+    const std::uint64_t n = n_ready_;
+    if (n == 0) [[unlikely]] {
+      --slice_end_;
+      yield_to_new_task();
+      return;
+    }
+    Ready& mine = ring_[(head + n) & mask_];
+    mine.worker = running_;
+    const Ready next = ring_[head & mask_];
+    head_ = head + 1;
+    ask_ahead(head + 1, n);
+    go(next.worker, &mine.left_at, next.left_at);
   }
   // Leaves this stack for that of `to`, or of the driver if there is none.
   [[gnu::always_inline]] void go(Worker* to, void** save, void* left_at) noexcept {
     Worker* const me = running_;
     RUBATO_DASSERT(me == nullptr || detail::StackPool::is_whole(me->stack_), name_of(*me));
     std::atomic_ref(running_).store(to, std::memory_order_release);  // with running_name()
-    if (exceptions_->caught != nullptr || exceptions_->n_uncaught != 0) [[unlikely]] {
+    if (exceptions_->any()) [[unlikely]] {
       go_with_exceptions(me, to, save, left_at);
       return;
     }
@@ -364,21 +399,46 @@ class Scheduler {
   }
   [[noreturn]] static void refuse_to_wait();
 
+  // The next turn may be the last of its slice.
+  [[nodiscard]] std::uint64_t n_turns_left() const noexcept {
+    return slice_end_ - head_ + 1;
+  }
+  void set_slice(std::uint32_t n_turns) noexcept {
+    slice_ = n_turns;
+    slice_end_ = head_ + n_turns - 1;
+  }
   void count_slice() noexcept {
     budget_ -= slice_;
     figures_.n_turns += slice_;
-    countdown_ = slice_ = next_slice_;
+    set_slice(next_slice_);
     // By chance, the same in each run: ends of slices that were all as far apart would always fall on
     // the same tasks of a ring, and look at the stacks of no others.
     dice_ = 1664525 * dice_ + 1013904223;
     next_slice_ = kSlice - (dice_ >> 31);
   }
+  // Looks at the running worker's stack, and how many are ready. In place: a call would write below where
+  // the stack is left, on lines that nobody has asked for, and take as long as 20 switches.
+  [[gnu::always_inline]] void begin_slice() noexcept {
+    count_slice();
+    check_stack(*running_);
+    are_many_ = n_ready_ >= kFewReady;
+    prefetch_distance_ = are_many_ ? distance_of_many_ : distance_of_few_;
+    // What is checked at the next ends of slices, if the ring stays as it is, is far away where there
+    // are many tasks: the worker is asked for two slices ahead, the end of its stack one ahead.
+    if (const std::uint64_t n = slice_ + next_slice_ - 1; n_ready_ > n)
+      prefetch_from_memory(&ring_[(head_ + n) & mask_].worker->stack_);
+    if (const std::uint64_t n = slice_ - 1; n_ready_ > n)
+      prefetch_from_memory(ring_[(head_ + n) & mask_].worker->stack_.low);
+  }
   void end_turn() noexcept {
-    if (--countdown_ != 0) return;
+    if (head_ != slice_end_) {
+      --slice_end_;
+      return;
+    }
     count_slice();
     new_task_first_ = true;
   }
-  void end_of_slice();
+  [[nodiscard]] bool keep_turn();
   bool yield_to_new_task();
   void leave(void** save);
   void leave_for_driver(void** save);
@@ -390,7 +450,11 @@ class Scheduler {
   [[nodiscard]] Worker* worker_for_task();
   [[nodiscard]] Worker* new_worker(StackClass of_class);
   void take_due(Nanos now);
-  void check_stack(const Worker& worker) const;
+  static void check_stack(const Worker& worker) {
+    if (!detail::StackPool::is_whole(worker.stack_)) [[unlikely]]
+      refuse_stack(worker);
+  }
+  static void refuse_stack(const Worker& worker);
 
   [[gnu::tls_model("initial-exec")]]                                   // message/beside.hpp
   inline static thread_local constinit Scheduler* current_ = nullptr;  // NOLINT: private
@@ -404,12 +468,12 @@ class Scheduler {
   Worker* running_ = nullptr;
   Ready* ring_ = nullptr;
   std::uint64_t head_ = 0;
-  std::uint64_t tail_ = 0;
+  std::uint64_t n_ready_ = 0;
   std::uint64_t mask_ = 0;
-  std::uint32_t countdown_ = kSlice;
-  bool are_many_ = true;              // that are ready
-  std::uint64_t prefetch_distance_;   // UINT64_MAX: never
-  Exceptions* exceptions_ = nullptr;  // of the thread that drives
+  std::uint64_t slice_end_ = kSlice - 1;  // head_ at the last turn of this slice, if all rotate
+  bool are_many_ = true;                  // that are ready
+  std::uint64_t prefetch_distance_;       // UINT64_MAX: never
+  Exceptions* exceptions_ = nullptr;      // of the thread that drives
 
   std::uint32_t slice_ = kSlice;  // turns
   std::uint32_t next_slice_ = kSlice;
@@ -418,6 +482,7 @@ class Scheduler {
   Worker* idle_[2] = {};         // by stack class
   std::size_t next_class_ = 0;   // by turns, so that neither keeps the other out
   std::uint64_t distance_of_many_;
+  std::uint64_t distance_of_few_;
   std::int64_t budget_ = 0;
   bool must_not_wait_ = false;
   // The last 64 turns have ended where no new task could begin: those keep new tasks out, too.

@@ -518,7 +518,27 @@ TEST(SchedulerDeathTest, a_stack_that_overflows_within_malloc_is_told_too) {
       "overflowed.*task 'allocates' spawned at .*scheduler_test.cpp:[0-9]+, [0-9]+ bytes");
 }
 
-// A frame that is larger than the page below the stack, and what lies below that.
+// As a library does that was not built to touch each page of its frames.
+TEST(SchedulerDeathTest, an_overflow_that_leaves_pages_out_is_told) {
+  EXPECT_DEATH(
+      {
+        Scheduler tasks({});
+        tasks.spawn(
+            [&tasks] {
+              constexpr std::ptrdiff_t kLeftOut = 40'000;
+              const auto n_stack =
+                  static_cast<std::ptrdiff_t>(detail::StackPoolOptions{}.guarded_bytes);
+              auto* const here = static_cast<volatile char*>(__builtin_frame_address(0));
+              here[-n_stack - kLeftOut] = 1;
+              tasks.yield();
+            },
+            "leaves pages out");
+        run(tasks);
+      },
+      "overflowed.*task 'leaves pages out' spawned at .*scheduler_test.cpp");
+}
+
+// A frame that is larger than what is guarded below the stack, and what lies below that.
 [[gnu::noinline]] int wide(int n) {
   volatile char frame[200'000];
   frame[0] = static_cast<char>(n);

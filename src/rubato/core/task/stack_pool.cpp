@@ -19,6 +19,8 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kArenaMost = std::size_t{64} << 20;
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kMargin = std::size_t{16} << 10;
+// Below a guarded stack: a frame of a library that was not built to touch each of its pages is rarely larger.
+constexpr std::size_t kGuard = std::size_t{64} << 10;
 
 // The kernel counts by process.
 std::atomic<std::size_t> n_pools_of_process{0};
@@ -83,6 +85,7 @@ std::size_t StackPool::n_beyond_left() noexcept {
 StackPool::StackPool(const StackPoolOptions& options)
     : options_(options),
       page_bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
+      guard_bytes_(rounded(kGuard, page_bytes_)),
       arena_bytes_(kHugePage) {
   check_size("guarded", options_.guarded_bytes);
   check_size("small", options_.small_bytes);
@@ -110,11 +113,11 @@ Stack StackPool::make_guarded() {
     throw Error("stacks of tasks: all " + std::to_string(n_guarded_) + " guarded stacks are in use",
                 ExitCode::failed);
   }
-  const std::size_t n_bytes = page_bytes_ + options_.guarded_bytes;
+  const std::size_t n_bytes = guard_bytes_ + options_.guarded_bytes;
   char* begin = map(n_bytes);
   mappings_.push_back({begin, n_bytes});
-  if (mprotect(begin, page_bytes_, PROT_NONE) != 0) {
-    throw Error(std::string("stacks of tasks: the system refuses a guard page: ") +
+  if (mprotect(begin, guard_bytes_, PROT_NONE) != 0) {
+    throw Error(std::string("stacks of tasks: the system refuses to guard a stack: ") +
                     std::strerror(errno) +
                     "; the limit vm.max_map_count of this machine may be reached",
                 ExitCode::failed);
@@ -124,7 +127,7 @@ Stack StackPool::make_guarded() {
     ++n_beyond_of_process;
   }
   ++n_guarded_;
-  return {begin + page_bytes_, static_cast<std::uint32_t>(options_.guarded_bytes),
+  return {begin + guard_bytes_, static_cast<std::uint32_t>(options_.guarded_bytes),
           StackClass::guarded};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // StackPool: the stacks of a core's workers, in two classes.
 //
-//   guarded   a page below each stack that nobody may touch: an overflow faults at once. Pages are
+//   guarded   64 KiB below each stack that nobody may touch: an overflow faults at once. Pages are
 //             taken as they are used. The kernel allows about 30,000 of them in a process.
 //   small     back to back in an arena of huge pages, for hundreds of thousands: an overflow runs into
 //             the stack below. A word at the low end of each tells of it (is_whole).
@@ -71,7 +71,7 @@ class StackPool {
   void abandon() noexcept { abandoned_ = true; }
 
   // Below each guarded stack.
-  [[nodiscard]] std::size_t guard_bytes() const noexcept { return page_bytes_; }
+  [[nodiscard]] std::size_t guard_bytes() const noexcept { return guard_bytes_; }
   [[nodiscard]] std::size_t n_guarded() const noexcept { return n_guarded_; }
   [[nodiscard]] std::size_t n_small() const noexcept { return n_small_; }
   [[nodiscard]] const StackPoolOptions& options() const noexcept { return options_; }
@@ -92,6 +92,7 @@ class StackPool {
 
   StackPoolOptions options_;
   std::size_t page_bytes_;
+  std::size_t guard_bytes_;
   std::size_t n_guarded_ = 0;
   std::size_t n_beyond_ = 0;  // of these: beyond its own
   std::size_t n_small_ = 0;

@@ -146,12 +146,15 @@ TEST(CompareCommand, KnowsTheSystemsAndAutoAndHowTheyShareWork) {
   const auto& policies = json.at("policies");
   ASSERT_EQ(policies.size(), 7U);
   EXPECT_EQ(policies.at(0).at("system"), "");
+  EXPECT_EQ(policies.at(2).at("system"), "oritick, balance persistence");
   EXPECT_EQ(policies.at(3).at("system"), "comtick");
   EXPECT_EQ(policies.at(3).at("policy"), "bulk");
   EXPECT_EQ(policies.at(3).at("absorbed"), 0);
   EXPECT_TRUE(policies.at(5).at("absorbed").is_number());
-  EXPECT_NE(answer.err.find("skew absorbed, of what the cores of comtick wait for: asytick "),
-            std::string::npos)
+  EXPECT_NE(
+      answer.err.find(
+          "skew absorbed, of what the cores of comtick wait for: asytick, balance persistence "),
+      std::string::npos)
       << answer.err;
   EXPECT_EQ(policies.at(5).at("policy"), "pieces(8)");
   EXPECT_EQ(policies.at(6).at("system"), "asytick-lend");

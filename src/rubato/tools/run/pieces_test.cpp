@@ -87,7 +87,8 @@ TEST(RunPieces, StepsAreLentAndKeepTheirBits) {
         with(with(nbody, {"--simulate", "4", "--slowdown", "4@1", "--pieces", "64"}), more);
     const auto json = json_of(run);
     EXPECT_EQ(json.at("checksum"), one);
-    EXPECT_EQ(json.at("system"), "asytick-lend");
+    EXPECT_EQ(json.at("system"),
+              more[0] == "--balance" ? "asytick-lend, balance none" : "asytick-lend");
     std::int64_t n_lent = 0;
     for (const auto& node : json.at("nodes"))
       n_lent += node.at("steps_lent").get<std::int64_t>();
@@ -117,6 +118,7 @@ TEST(RunPieces, BalanceNoneMovesNothing) {
     EXPECT_EQ(still.at("pieces_moved"), 0) << system;
     EXPECT_EQ(still.at("bytes_moved"), 0) << system;
     EXPECT_EQ(still.at("balance"), "none") << system;
+    EXPECT_EQ(still.at("system"), std::string(system) + ", balance none");
     EXPECT_EQ(still.at("checksum"), one) << system;
   }
   // Policy auto has epochs for other things.

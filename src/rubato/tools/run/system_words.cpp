@@ -9,8 +9,18 @@
 
 namespace rubato::tools {
 
+namespace {
+
+// Whether work moves, and how, as in the system of that name.
+bool moves_alike(const tick::SharingOptions& a, const tick::SharingOptions& b) {
+  return a.moves() == b.moves() && (!a.moves() || a.balance == b.balance);
+}
+
+}  // namespace
+
 ChosenSystem choose_system(const SystemWords& words) {
   tick::System system = tick::System::parse(words.policy);
+  const tick::SharingOptions of_name = system.sharing;
   tick::SharingOptions& sharing = system.sharing;
   ChosenSystem chosen;
   // A policy alone has no pieces.
@@ -28,6 +38,9 @@ ChosenSystem choose_system(const SystemWords& words) {
       sharing.n_pieces = tick::kGoodPieces;
   }
   if (words.n_pieces) sharing.n_pieces = *words.n_pieces;
+  // What moves its pieces in another way is not that system.
+  if (!chosen.name.empty() && !sharing.tune && !moves_alike(sharing, of_name))
+    chosen.name += ", balance " + balance_text(sharing);
   chosen.policy = system.policy;
   chosen.sharing = sharing;
   return chosen;

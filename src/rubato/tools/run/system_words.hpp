@@ -26,7 +26,7 @@ struct ChosenSystem {
   tick::Policy policy{};
   tick::SharingOptions sharing{};
 
-  // What people said: the name, or the policy.
+  // What people said: the name, with what else was asked for of it, or the policy.
   [[nodiscard]] std::string label() const { return name.empty() ? policy.to_string() : name; }
 };
 
