@@ -1,6 +1,8 @@
 #include "bench/harness.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -106,19 +108,24 @@ std::vector<std::string> misses(const Row& row) {
   if (row.must == "reported") return missed;
   std::istringstream conditions(row.must);
   for (std::string condition; std::getline(conditions, condition, ',');) {
-    std::istringstream words(condition);
-    std::string what;
-    std::string order;
-    double bound = 0;
-    words >> what >> order >> bound;
-    RUBATO_REQUIRE(
-        words && (what == "value" || what == "ratio") && (order == "<=" || order == ">="),
-        row.metric, row.must);
-    RUBATO_REQUIRE(what == "value" || !row.baseline.empty(), row.metric, row.must);
-    const double found = what == "value" ? row.value : row.ratio;
-    if (order == "<=" ? found <= bound : found >= bound) continue;
-    missed.push_back(fmt::format("{}: {} is {:.4g}, and must be {} {:g}", row.metric, what, found,
-                                 order, bound));
+    std::istringstream text(condition);
+    std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+    // "1 <= value <= 2" is "value >= 1" and "value <= 2".
+    if (words.size() == 5 && words[1] == "<=") words = {words[2], ">=", words[0], "<=", words[4]};
+    RUBATO_REQUIRE(words.size() >= 3 && (words[0] == "value" || words[0] == "ratio"), row.metric,
+                   row.must);
+    const double found = words[0] == "value"    ? row.value
+                         : row.baseline.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                                : row.ratio;
+    // What follows is a remark.
+    for (std::size_t i = 1; i + 1 < words.size() && words[i].front() != '('; i += 2) {
+      const bool is_most = words[i] == "<=";
+      RUBATO_REQUIRE(is_most || words[i] == ">=", row.metric, row.must);
+      const double bound = std::stod(words[i + 1]);
+      if (is_most ? found <= bound : found >= bound) continue;
+      missed.push_back(fmt::format("{}: {} is {:.4g}, and must be {} {:g}", row.metric, words[0],
+                                   found, words[i], bound));
+    }
   }
   return missed;
 }

@@ -27,8 +27,8 @@ struct Row {
   double baseline_value = 0;
   double ratio = 0;
   double spread = 0;
-  // What the row is to reach: "", "reported", or conditions such as "value <= 6, ratio >= 3", each of which
-  // a remark in brackets may follow.
+  // What the row is to reach: "", "reported", or conditions such as "value <= 6, ratio >= 3" or
+  // "1 <= value <= 2", each of which a remark in brackets may follow.
   std::string must;
   Counters counters = {};  // of the last round's run, of all cores; none where there are none
 };

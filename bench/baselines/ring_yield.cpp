@@ -23,7 +23,7 @@ constexpr std::ptrdiff_t kLine = 64;
 constexpr std::size_t kFew = 2048;
 constexpr std::size_t kDistanceOfMany = 32;
 constexpr std::size_t kDistanceOfFew = 12;
-constexpr std::ptrdiff_t kLinesAskedFor = 4;
+constexpr std::ptrdiff_t kLinesAskedFor = 5;
 
 // What a switch needs is nowhere on the stacks: which of them is next is known before any of them has come.
 class Ring {

@@ -179,6 +179,16 @@ struct OnceEnd {
   bool is_done = false;
 };
 
+// Of what may wait for `p`: whether it can be done in place. Checked builds refuse who must not wait, wherever
+// it is today and whether it would wait or not.
+template <class T>
+[[nodiscard]] bool is_here(GlobalPtr<T> p) {
+#ifndef NDEBUG
+  CoreContext::here().check_may_block();
+#endif
+  return p.is_local();
+}
+
 }  // namespace detail
 
 // --- cells: the letters say what a call waits for and what it leaves (core::FullEmpty)
@@ -186,30 +196,30 @@ struct OnceEnd {
 // A copy of the value, which stays.
 template <class T>
 [[nodiscard]] T read_ff(GlobalPtr<core::FullEmpty<T>> p) {
-  if (p.is_local()) return p.local().read_ff();
+  if (detail::is_here(p)) return p.local().read_ff();
   return detail::ask<T>(p, detail::ReadFf{});
 }
 template <class T>
 [[nodiscard]] T read_fe(GlobalPtr<core::FullEmpty<T>> p) {
-  if (p.is_local()) return p.local().read_fe();
+  if (detail::is_here(p)) return p.local().read_fe();
   return detail::ask<T>(p, detail::ReadFe{});
 }
 template <class T>
 void write_ef(GlobalPtr<core::FullEmpty<T>> p, const std::type_identity_t<T>& value) {
-  if (p.is_local()) return p.local().write_ef(value);
+  if (detail::is_here(p)) return p.local().write_ef(value);
   detail::write_there(p, value, true);
 }
 // Whatever it was.
 template <class T>
 void write_xf(GlobalPtr<core::FullEmpty<T>> p, const std::type_identity_t<T>& value) {
-  if (p.is_local()) return p.local().write_xf(value);
+  if (detail::is_here(p)) return p.local().write_xf(value);
   detail::write_there(p, value, false);
 }
 
 // --- the others, as those of one core
 
 inline void lock(GlobalPtr<core::Mutex> p) {
-  if (p.is_local()) return p.local().lock();
+  if (detail::is_here(p)) return p.local().lock();
   detail::ask<detail::Unit>(p, detail::Lock{});
 }
 // REQUIRES: it is locked.
@@ -222,7 +232,7 @@ inline void async_unlock(GlobalPtr<core::Mutex> p) {
 }
 
 inline void acquire(GlobalPtr<core::Semaphore> p) {
-  if (p.is_local()) return p.local().acquire();
+  if (detail::is_here(p)) return p.local().acquire();
   detail::ask<detail::Unit>(p, detail::Acquire{});
 }
 inline void release(GlobalPtr<core::Semaphore> p, std::uint64_t n = 1) {
@@ -231,20 +241,20 @@ inline void release(GlobalPtr<core::Semaphore> p, std::uint64_t n = 1) {
 
 // Until all that was announced is done.
 inline void wait(GlobalPtr<core::Completion> p) {
-  if (p.is_local()) return p.local().wait();
+  if (detail::is_here(p)) return p.local().wait();
   detail::ask<detail::Unit>(p, detail::WaitDone{});
 }
 
 // True for the last one.
 inline bool arrive_and_wait(GlobalPtr<core::Barrier> p) {
-  if (p.is_local()) return p.local().arrive_and_wait();
+  if (detail::is_here(p)) return p.local().arrive_and_wait();
   return detail::ask<bool>(p, detail::Arrive{});
 }
 
 // Unlocks the mutex, of whatever core, waits to be notified and locks it again. Two messages, and those
 // of unlocking and locking. REQUIRES: the caller has locked it.
 inline void wait(GlobalPtr<core::Condition> p, GlobalPtr<core::Mutex> mutex) {
-  if (p.is_local() && mutex.is_local()) return p.local().wait(mutex.local());
+  if (detail::is_here(p) && mutex.is_local()) return p.local().wait(mutex.local());
   detail::ask<detail::Unit>(p, detail::WaitNotified{mutex});
   lock(mutex);
 }
@@ -264,7 +274,7 @@ inline void notify_all(GlobalPtr<core::Condition> p) {
 // next one calls it. What f does elsewhere is seen by the others if f has waited for it.
 template <class F>
 void call_once(GlobalPtr<core::Once> p, F&& f) {
-  if (p.is_local()) return p.local().call(std::forward<F>(f));
+  if (detail::is_here(p)) return p.local().call(std::forward<F>(f));
   const bool is_mine = detail::ask<bool>(p, detail::BeginOnce{});
   if (!is_mine) return;
   detail::OnceEnd end(p);

@@ -32,6 +32,15 @@ std::string name_of(const detail::NativeWork& work) {
   return text + Scheduler::name_of(*work.waiter);
 }
 
+// Of one that yields again and again; "" if none was seen to run.
+std::string name_of_runner(const Scheduler& tasks) {
+  constexpr int kLooks = 1000;
+  std::string name;
+  for (int i = 0; i < kLooks && name.empty(); ++i)
+    name = tasks.running_name();
+  return name;
+}
+
 }  // namespace
 
 MessageEngine::MessageEngine(const JobShape& shape, const MessageOptions& options)
@@ -320,18 +329,8 @@ std::string MessageEngine::work_name(const Work& work) const {
 
 // All but yields, and waits for a time.
 std::uint64_t MessageEngine::n_done(const CoreContext& core) noexcept {
-  return core.tasks_.n_done() + core.counters_.n_applied + core.counters_.n_pooled_run;
-}
-
-// Called by any thread.
-std::string MessageEngine::name_of_poll(const CoreContext& core) {
-  // Between two tasks there is none.
-  constexpr int kLooks = 10'000;
-  std::string task;
-  for (int i = 0; i < kLooks && task.empty(); ++i)
-    task = core.tasks_.running_name();
-  return "core " + std::to_string(core.core_) + ", whose tasks yield or sleep and do nothing else" +
-         (task.empty() ? "," : " (" + task + "),");
+  return core.tasks_.n_done() + core.counters_.n_posted + core.counters_.n_applied +
+         core.counters_.n_pooled_run;
 }
 
 std::vector<WorkBeside> MessageEngine::work_beside(Nanos begun_by) const {
@@ -341,8 +340,15 @@ std::vector<WorkBeside> MessageEngine::work_beside(Nanos begun_by) const {
     all.push_back({name_of(work), work.since});
   });
   for (const auto& core : cores_) {
-    const Nanos since = polls_[shape_.local_of(core->core_)].since(begun_by);
-    if (since != kNever) all.push_back({name_of_poll(*core), since});
+    detail::PollWatch& poll = polls_[shape_.local_of(core->core_)];
+    const Nanos since = poll.since(begun_by);
+    if (since == kNever) continue;
+    const std::string* task = poll.task_since(since, [&] { return name_of_runner(core->tasks_); });
+    if (task == nullptr) continue;
+    all.push_back({"core " + std::to_string(core->core_) +
+                       ", whose tasks yield or sleep and do nothing else" +
+                       (task->empty() ? "," : " (" + *task + "),"),
+                   since});
   }
   return all;
 }

@@ -65,7 +65,6 @@ class MessageEngine final : public Engine {
   void acknowledge(Port& port);
   void adapt(CoreContext& core, Nanos took) const;
   [[nodiscard]] static std::uint64_t n_done(const CoreContext& core) noexcept;
-  [[nodiscard]] static std::string name_of_poll(const CoreContext& core);
 
   JobShape shape_;
   MessageOptions options_;
@@ -74,8 +73,8 @@ class MessageEngine final : public Engine {
   detail::NodeHunger hunger_;
   detail::NodeObjects objects_;
   std::vector<std::unique_ptr<CoreContext>> cores_;
-  std::vector<detail::PollWatch> polls_;  // [n_cores]
-  std::vector<bool> running_;             // [n_cores]
+  mutable std::vector<detail::PollWatch> polls_;  // [n_cores]
+  std::vector<bool> running_;                     // [n_cores]
   // Came while the core may have been running, [n_cores], by node.
   std::vector<std::map<NodeId, std::uint64_t>> acknowledged_;
   std::vector<std::vector<std::pair<CoreId, Bytes>>> arrived_;  // [n_cores]

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "rubato/base/time.hpp"
 
@@ -25,10 +26,32 @@ class PollWatch {
     }
     n_turns_ = n_turns;
   }
-  // By any thread: since when; kNever if it has done something else since `begun_by`, or nothing at all.
+  // By any thread, and nobody else meanwhile: since when; kNever if it has done something else, or nothing
+  // at all since `begun_by`, or did not poll for eight times as long as that is ago: computing tasks may yield
+  // for a while, and others wait for nodes that are busy.
   [[nodiscard]] Nanos since(Nanos begun_by) const noexcept {
+    constexpr Nanos kPatience = 8;
     const Nanos since = since_.load(std::memory_order_relaxed);
-    return since <= begun_by && latest_.load(std::memory_order_relaxed) > begun_by ? since : kNever;
+    const Nanos latest = latest_.load(std::memory_order_relaxed);
+    const bool is_long = latest > begun_by && latest - since >= kPatience * (latest - begun_by);
+    return since != kNever && is_long ? since : kNever;
+  }
+  // A task of those that poll since then: `name()` is who runs just now, "" between two. Null: ask again
+  // at the next look, but not for ever.
+  template <class F>
+  [[nodiscard]] const std::string* task_since(Nanos since, const F& name) {
+    constexpr int kLooksMost = 16;
+    if (named_since_ != since) {
+      named_since_ = since;
+      name_.clear();
+      n_looks_ = 0;
+    }
+    if (name_.empty() && n_looks_ < kLooksMost) {
+      name_ = name();
+      ++n_looks_;
+      if (name_.empty() && n_looks_ < kLooksMost) return nullptr;
+    }
+    return &name_;
   }
 
  private:
@@ -36,6 +59,9 @@ class PollWatch {
   std::uint64_t n_turns_ = 0;
   std::atomic<Nanos> since_{kNever};
   std::atomic<Nanos> latest_{0};
+  std::string name_;
+  Nanos named_since_ = 0;
+  int n_looks_ = 0;
 };
 
 }  // namespace rubato::core::detail

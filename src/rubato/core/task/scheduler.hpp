@@ -158,7 +158,7 @@ class Scheduler {
 #ifndef NDEBUG
     check_may_wait();
 #endif
-    RUBATO_DASSERT(current_ == this);
+    RUBATO_DASSERT(!detail::kReadsThreadAnew || current_ == this);
     // Not through `this`, which the caller has on its stack: who is next would be known only once that
     // stack has come, and the processor could not be at several switches at a time.
     Scheduler& here = detail::kReadsThreadAnew ? *current_ : *this;

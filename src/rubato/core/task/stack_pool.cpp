@@ -31,9 +31,8 @@ constexpr std::size_t rounded(std::size_t n, std::size_t to) {
 }
 
 // Address space; the kernel gives memory to it page by page, as it is touched.
-char* map(std::size_t n_bytes) {
-  void* at = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+char* map(std::size_t n_bytes, int protection) {
+  void* at = mmap(nullptr, n_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) {
     throw Error("stacks of tasks: the system refuses " + std::to_string(n_bytes) +
                     " bytes: " + std::strerror(errno),
@@ -113,10 +112,14 @@ Stack StackPool::make_guarded() {
     throw Error("stacks of tasks: all " + std::to_string(n_guarded_) + " guarded stacks are in use",
                 ExitCode::failed);
   }
-  const std::size_t n_bytes = guard_bytes_ + options_.guarded_bytes;
-  char* begin = map(n_bytes);
+  // An odd number of pages, so that the upper ends, which are in use, do not all fall into the same few
+  // entries of what a processor knows of pages.
+  const std::size_t n_pages = (guard_bytes_ + options_.guarded_bytes) / page_bytes_;
+  const std::size_t n_guard = guard_bytes_ + (n_pages % 2 == 0 ? page_bytes_ : 0);
+  const std::size_t n_bytes = n_guard + options_.guarded_bytes;
+  char* begin = map(n_bytes, PROT_NONE);
   mappings_.push_back({begin, n_bytes});
-  if (mprotect(begin, guard_bytes_, PROT_NONE) != 0) {
+  if (mprotect(begin + n_guard, options_.guarded_bytes, PROT_READ | PROT_WRITE) != 0) {
     throw Error(std::string("stacks of tasks: the system refuses to guard a stack: ") +
                     std::strerror(errno) +
                     "; the limit vm.max_map_count of this machine may be reached",
@@ -127,8 +130,7 @@ Stack StackPool::make_guarded() {
     ++n_beyond_of_process;
   }
   ++n_guarded_;
-  return {begin + guard_bytes_, static_cast<std::uint32_t>(options_.guarded_bytes),
-          StackClass::guarded};
+  return {begin + n_guard, static_cast<std::uint32_t>(options_.guarded_bytes), StackClass::guarded};
 }
 
 // One line more than asked for lies between two stacks, so that their upper ends, which are in use,
@@ -141,7 +143,7 @@ Stack StackPool::make_small() {
   const std::size_t stride = options_.small_bytes + kLine;
   if (next_small_ == nullptr || static_cast<std::size_t>(end_small_ - next_small_) < stride) {
     const std::size_t n_bytes = rounded(std::max(arena_bytes_, stride + kMargin), kHugePage);
-    char* begin = map(n_bytes + kHugePage);
+    char* begin = map(n_bytes + kHugePage, PROT_READ | PROT_WRITE);
     mappings_.push_back({begin, n_bytes + kHugePage});
     const auto aligned = rounded(reinterpret_cast<std::uintptr_t>(begin), kHugePage);
     next_small_ = begin + (aligned - reinterpret_cast<std::uintptr_t>(begin));

@@ -45,7 +45,7 @@ std::vector<std::string> job_words(const CompareOptions& options, const ChosenMo
   for (const auto& [name, text] : model.settings()) {
     if (name != "seed") words.push_back(fmt::format("--{}={}", name, text));
   }
-  words.insert(words.end(), {"--policy", policy.label(), "--ticks", std::to_string(options.ticks),
+  words.insert(words.end(), {"--policy", policy.said, "--ticks", std::to_string(options.ticks),
                              "--seed", std::to_string(options.seed), "--cores",
                              std::to_string(options.n_cores), "--json"});
   const SystemWords& system = options.system;

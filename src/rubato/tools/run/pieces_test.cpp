@@ -104,6 +104,19 @@ TEST(RunPieces, StepsAreLentAndKeepTheirBits) {
       << heat.err;
 }
 
+// In virtual time, and where all nodes are as fast, so that nothing is to be gained.
+TEST(RunPieces, NobodyStopsForEpochs) {
+  const std::vector<std::string> fish{"run",       "fish",      "--fish",   "2000",       "--ticks",
+                                      "300",       "--seed",    "3",        "--simulate", "4",
+                                      "--profile", "ec2-large", "--policy", "asytick-plb"};
+  const auto rate = [&](const char* epoch) {
+    return json_of(with(fish, {"--epoch", epoch})).at("ticks_per_second").get<double>();
+  };
+  const double without = rate("0");
+  EXPECT_GT(rate("50"), 0.95 * without);
+  EXPECT_GT(rate("25"), 0.95 * without);
+}
+
 // One node is slow, so that there is something to move.
 TEST(RunPieces, BalanceNoneMovesNothing) {
   const std::vector<std::string> fish{"run",     "fish",       "--fish",     "600",      "--ticks",

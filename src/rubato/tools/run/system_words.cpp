@@ -42,6 +42,7 @@ ChosenSystem choose_system(const SystemWords& words) {
   if (!chosen.name.empty() && !sharing.tune && !moves_alike(sharing, of_name))
     chosen.name += ", balance " + balance_text(sharing);
   chosen.policy = system.policy;
+  chosen.said = words.policy;
   chosen.sharing = sharing;
   return chosen;
 }

@@ -25,6 +25,7 @@ struct ChosenSystem {
   std::string name{};  // what has one beside the policy's (tick/sharing.hpp); "": a policy alone
   tick::Policy policy{};
   tick::SharingOptions sharing{};
+  std::string said{};  // the policy's word
 
   // What people said: the name, with what else was asked for of it, or the policy.
   [[nodiscard]] std::string label() const { return name.empty() ? policy.to_string() : name; }
