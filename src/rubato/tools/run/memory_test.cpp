@@ -188,7 +188,7 @@ TEST_P(PeakMemory, of_a_node_of_fish_under_asytick_plb_is_that_under_comtick) {
   const auto fish = [](const std::string& n) {
     return of_moving_pieces({"fish", "--fish", n, "--format", "csv"});
   };
-  expect_like("comtick", "asytick-plb", fish("1000"), fish("60000"), 3);
+  expect_like("comtick", "asytick-plb", fish("1000"), fish("150000"), 3);
 }
 
 TEST_P(PeakMemory, of_a_node_of_heat_under_asytick_plb_is_that_under_comtick) {
