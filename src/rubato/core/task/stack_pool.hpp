@@ -70,7 +70,7 @@ class StackPool {
   // Tasks that never end are left on these stacks.
   void abandon() noexcept { abandoned_ = true; }
 
-  // Below each guarded stack.
+  // Below each guarded stack, or a page more.
   [[nodiscard]] std::size_t guard_bytes() const noexcept { return guard_bytes_; }
   [[nodiscard]] std::size_t n_guarded() const noexcept { return n_guarded_; }
   [[nodiscard]] std::size_t n_small() const noexcept { return n_small_; }
