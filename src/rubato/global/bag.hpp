@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/per_core.hpp"
 
@@ -68,6 +69,8 @@ class GlobalBag {
   // The newest of this core; if it has none, one of another core, which gives half of what it has,
   // at most 4096. Nothing if none of them had any when it was asked. Called by a task; may wait.
   [[nodiscard]] std::optional<T> take() const;
+  // The same for coroutines: co_await bag.awaited_take().
+  [[nodiscard]] CoroutineOf<std::optional<T>> awaited_take() const { return take_later(*this); }
 
   // Called by a task; wait. Exact where nobody puts or takes meanwhile.
   [[nodiscard]] std::uint64_t size() const {
@@ -82,7 +85,8 @@ class GlobalBag {
  private:
   static constexpr std::size_t kGivenMost = 4096;
 
-  // Of the values of a core, for one that has none.
+  // Of the values of a core, for one that has none, where a To waits for how many they are.
+  template <template <class> class To>
   struct Given {
     GlobalBag bag;
     Place reply;
@@ -90,9 +94,10 @@ class GlobalBag {
       std::uint64_t n = 0;
       for (Reader in(values); !in.at_end(); ++n)
         bag.local().push_back(detail::get_one<T>(in));
-      reinterpret_cast<detail::Reply<std::uint64_t>*>(reply.resolve(here))->take(here, n);
+      reinterpret_cast<To<std::uint64_t>*>(reply.resolve(here))->take(here, n);
     }
   };
+  template <template <class> class To>
   struct Ask {
     GlobalBag bag;
     Place reply;
@@ -105,9 +110,38 @@ class GlobalBag {
         detail::put_one<T>(given, mine[i]);
       }
       mine.erase(mine.end() - static_cast<std::ptrdiff_t>(n), mine.end());
-      here.post(here.source(), Given{bag, reply}, given.view());
+      here.post(here.source(), Given<To>{bag, reply}, given.view());
     }
   };
+
+  class AskAwaiter : public detail::AnswerAwaiter<std::uint64_t> {
+   public:
+    AskAwaiter(const GlobalBag& bag, CoreId core) noexcept : bag_(bag), core_(core) {}
+    void await_suspend(detail::CoroutineHandle waiter) {
+      auto& reply = this->expect(waiter, "values of another core's bag");
+      CoreContext::here().post(core_, Ask<detail::CoroutineReply>{bag_, Place::at_address(&reply)});
+    }
+
+   private:
+    GlobalBag bag_;
+    CoreId core_;
+  };
+  [[nodiscard]] std::optional<T> take_here() const {
+    if (local().empty()) return std::nullopt;
+    std::optional<T> value(std::move(local().back()));
+    local().pop_back();
+    return value;
+  }
+  static CoroutineOf<std::optional<T>> take_later(GlobalBag bag) {
+    const CoreId me = CoreContext::here().core();
+    const auto n_cores = static_cast<CoreId>(CoreContext::here().shape().n_cores_total());
+    for (CoreId i = 0; i < n_cores; ++i) {
+      if (i > 0) co_await AskAwaiter(bag, (me + i) % n_cores);
+      std::optional<T> value = bag.take_here();
+      if (value) co_return value;
+    }
+    co_return std::nullopt;
+  }
 
   PerCore<Values> values_;
 };
@@ -120,14 +154,11 @@ std::optional<T> GlobalBag<T>::take() const {
     if (i > 0) {
       detail::Reply<std::uint64_t> reply;
       here.check_may_block();
-      here.post((here.core() + i) % n_cores, Ask{*this, Place::at_address(&reply)});
+      here.post((here.core() + i) % n_cores, Ask<detail::Reply>{*this, Place::at_address(&reply)});
       static_cast<void>(reply.wait(here));
     }
     // Meanwhile other tasks of this core may have put something, or taken what came.
-    if (local().empty()) continue;
-    T value = std::move(local().back());
-    local().pop_back();
-    return value;
+    if (std::optional<T> value = take_here()) return value;
   }
   return std::nullopt;
 }

@@ -10,12 +10,28 @@
 namespace rubato::global {
 
 class Coroutine;  // coroutine.hpp
+template <class T>
+class CoroutineOf;
 
 namespace detail {
+
+template <class R>
+struct IsCoroutineOf : std::false_type {};
+template <class T>
+struct IsCoroutineOf<CoroutineOf<T>> : std::true_type {};
+// Of what a loop or a task is given, which returns an R.
+template <class R>
+constexpr bool check_is_started() {
+  static_assert(!IsCoroutineOf<R>::value,
+                "a coroutine with a result, which nobody would wait for: let it return Coroutine");
+  return true;
+}
 
 // Bodies of one task, one after the other.
 template <class Body, class Result>
 class Bodies {
+  static_assert(check_is_started<Result>());
+
  public:
   template <class... Args>
   static constexpr bool kTakes = std::is_invocable_v<const Body&, Args...>;
@@ -37,6 +53,7 @@ class Bodies<Body, Coroutine>;
 // What a task was made of, which is not needed any more: run once.
 template <class F>
 void run_body(F& f, [[maybe_unused]] SourcePlace at) {
+  static_assert(check_is_started<std::invoke_result_t<F&>>());
   if constexpr (std::is_same_v<std::invoke_result_t<F&>, Coroutine>) {
     Bodies<F, Coroutine>(std::move(f), at)();
   } else {

@@ -5,6 +5,15 @@
 #include <vector>
 
 namespace rubato::global::detail {
+
+struct PutReply {
+  Place put;
+  std::uint64_t n_bytes;
+  void apply(CoreContext& here) const {
+    reinterpret_cast<RangePut*>(put.resolve(here))->take(n_bytes);
+  }
+};
+
 namespace {
 
 constexpr std::uint64_t kPieceBytesMost = std::uint64_t{256} << 10;
@@ -72,22 +81,6 @@ void gather(const RangePart& part, std::uint64_t at, const std::byte* range,
     std::memcpy(packed.data() + to, range + from, n);
   });
 }
-
-// A put that is waited for; lies on the stack of the waiting task.
-struct PutOnWay {
-  std::uint64_t n_left = 0;  // bytes that are not known to be written
-  core::detail::WaitList waiters;
-};
-
-struct PutReply {
-  Place put;
-  std::uint64_t n_bytes;
-  void apply(CoreContext& here) const {
-    auto& waiting = *reinterpret_cast<PutOnWay*>(put.resolve(here));
-    waiting.n_left -= n_bytes;
-    if (waiting.n_left == 0) waiting.waiters.wake_all();
-  }
-};
 
 struct PutRecord {
   Place to;
@@ -174,7 +167,7 @@ struct GetReply {
   std::uint64_t part;
   void apply(CoreContext& here, ByteView piece) const {
     reinterpret_cast<RangeGet*>(get.resolve(here))
-        ->take(here, static_cast<std::uint32_t>(part), at, piece);
+        ->take_piece(here, static_cast<std::uint32_t>(part), at, piece);
   }
 };
 
@@ -197,10 +190,10 @@ void RangeGet::start(const ByteRange& from, std::byte* into) {
   from_ = from;
   into_ = into;
   piece_bytes_ = piece_bytes_for(n_parts, from.element_bytes);
-  n_left_ = n_bytes_elsewhere(here, from);
+  begin(n_bytes_elsewhere(here, from));
   // Whoever is asked may have answered before the last one is asked; `this` lives, since that one
   // has not.
-  for (std::uint64_t round = 0; round < kPiecesOnWay && n_left_ > 0; ++round) {
+  for (std::uint64_t round = 0; round < kPiecesOnWay && !is_done(); ++round) {
     for (std::uint32_t i = 0; i < n_parts; ++i) {
       const RangePart part = from.part(i);
       if (part.core != here.core()) ask(here, i, part, round * piece_bytes_);
@@ -222,21 +215,49 @@ void RangeGet::ask(CoreContext& here, std::uint32_t i, const RangePart& part, st
                                  {Place::at_address(this), at, i}});
 }
 
-void RangeGet::take(CoreContext& here, std::uint32_t i, std::uint64_t at, ByteView piece) {
+void RangeGet::take_piece(CoreContext& here, std::uint32_t i, std::uint64_t at, ByteView piece) {
   const RangePart part = from_.part(i);
   scatter(part, at, piece, into_);
   ask(here, i, part, at + kPiecesOnWay * piece_bytes_);
-  n_left_ -= piece.size();
-  if (n_left_ > 0) return;
-  const std::unique_ptr<RangeGet> ends = std::move(self_);
-  waiters_.wake_all();
+  const bool is_last = n_left() == piece.size();
+  const std::unique_ptr<RangeGet> ends = is_last ? std::move(self_) : nullptr;
+  take(piece.size());
 }
 
-void RangeGet::wait() {
+void RangePut::start(const std::byte* from, const ByteRange& to) {
+  CoreContext& here = CoreContext::here();
+  begin(n_bytes_elsewhere(here, to));
+  start_put(here, from, to, Place::at_address(this));
+  put_here(here, from, to);
+}
+
+void RangeOnWay::wait_for(const char* waits_for) {
   if (is_done()) return;
-  CoreContext::here().check_may_block();
-  while (!is_done())
-    waiters_.wait("a range of other cores");
+  CoreContext& here = CoreContext::here();
+  here.check_may_block();
+  core::Scheduler& tasks = here.tasks();
+  while (!is_done()) {
+    waiter_ = &tasks.running();
+    tasks.suspend(waits_for);
+  }
+}
+
+void RangeOnWay::take(std::uint64_t n_bytes) {
+  n_left_ -= n_bytes;
+  if (n_left_ > 0) return;
+  if (waiter_ != nullptr) {
+    waiter_->home().wake(*std::exchange(waiter_, nullptr));
+  } else if (then_ != nullptr) {
+    then_(then_of_);
+  }
+}
+
+void get_range(const ByteRange& from, std::byte* into) {
+  CoreContext& here = CoreContext::here();
+  if (n_bytes_elsewhere(here, from) > 0) here.check_may_block();
+  RangeGet get;
+  get.start(from, into);
+  get.wait();
 }
 
 void async_get_range(const ByteRange& from, std::byte* into) {
@@ -253,12 +274,10 @@ void async_get_range(const ByteRange& from, std::byte* into) {
 
 void put_range(const std::byte* from, const ByteRange& to) {
   CoreContext& here = CoreContext::here();
-  PutOnWay put{n_bytes_elsewhere(here, to), {}};
-  if (put.n_left > 0) here.check_may_block();
-  start_put(here, from, to, Place::at_address(&put));
-  put_here(here, from, to);
-  while (put.n_left > 0)
-    put.waiters.wait("the end of a put");
+  if (n_bytes_elsewhere(here, to) > 0) here.check_may_block();
+  RangePut put;
+  put.start(from, to);
+  put.wait();
 }
 
 void async_put_range(const std::byte* from, const ByteRange& to) {

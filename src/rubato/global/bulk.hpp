@@ -8,6 +8,7 @@
 //       wait until all has been copied; the task is suspended, its core goes on with others
 //   async_get(..), async_put(..)
 //       do not wait: the surrounding finish() does
+//   co_await awaited_get(..), co_await awaited_put(..)      of coroutines (coroutine_bulk.hpp)
 //
 // A range of an array is cut by owner, and all owners are asked at once: a message for each,
 // whatever the size of the array's blocks, since the elements of one core lie one after the other
@@ -26,7 +27,6 @@
 #include <span>
 #include <type_traits>
 
-#include "rubato/core/task/sync.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/pointer.hpp"
 #include "rubato/global/travel.hpp"
@@ -90,43 +90,73 @@ template <class T>
           n * sizeof(T),    sizeof(T)};
 }
 
-// A get under way. Lies where it was started until all has come.
-class RangeGet {
+// A copy under way: bytes of a range that are not here, or not there, yet; and the one that waits for
+// them, a task or a coroutine. Lies where it was started until all have come.
+class RangeOnWay {
  public:
-  RangeGet() = default;
-  RangeGet(const RangeGet&) = delete;
-  RangeGet& operator=(const RangeGet&) = delete;
+  RangeOnWay() = default;
+  RangeOnWay(const RangeOnWay&) = delete;
+  RangeOnWay& operator=(const RangeOnWay&) = delete;
 
+  [[nodiscard]] bool is_done() const noexcept { return n_left_ == 0; }
+  // Calls then(of) when it is done. REQUIRES: it is not yet.
+  void async_wait(void (*then)(void* of), void* of) noexcept {
+    then_ = then;
+    then_of_ = of;
+  }
+
+ protected:
+  ~RangeOnWay() = default;
+  void begin(std::uint64_t n_bytes) noexcept { n_left_ = n_bytes; }
+  void wait_for(const char* waits_for);
+  [[nodiscard]] std::uint64_t n_left() const noexcept { return n_left_; }
+  // The last call: what `this` lies in may end in it.
+  void take(std::uint64_t n_bytes);
+
+ private:
+  std::uint64_t n_left_ = 0;
+  core::Worker* waiter_ = nullptr;
+  void (*then_)(void* of) = nullptr;
+  void* then_of_ = nullptr;
+};
+
+class RangeGet : public RangeOnWay {
+ public:
   // Asks for the range. REQUIRES: is_done(). `into` has room for it until all has come.
   void start(const ByteRange& from, std::byte* into);
-  [[nodiscard]] bool is_done() const noexcept { return n_left_ == 0; }
   // Called by a task of the core that started it.
-  void wait();
+  void wait() { wait_for(kWaitsFor); }
+  static constexpr const char* kWaitsFor = "a range of other cores";  // for people
 
  private:
   friend struct GetReply;
   friend void async_get_range(const ByteRange& from, std::byte* into);
 
   void ask(CoreContext& here, std::uint32_t i, const RangePart& part, std::uint64_t at);
-  void take(CoreContext& here, std::uint32_t i, std::uint64_t at, ByteView piece);
+  void take_piece(CoreContext& here, std::uint32_t i, std::uint64_t at, ByteView piece);
 
   ByteRange from_;
   std::byte* into_ = nullptr;
-  std::uint64_t n_left_ = 0;  // bytes that have not come
   std::uint64_t piece_bytes_ = 0;
   std::unique_ptr<RangeGet> self_;  // if nobody waits
-  core::detail::WaitList waiters_;
 };
 
+class RangePut : public RangeOnWay {
+ public:
+  // Sends the range, which may be written to afterwards. REQUIRES: is_done().
+  void start(const std::byte* from, const ByteRange& to);
+  // Called by a task of the core that started it.
+  void wait() { wait_for(kWaitsFor); }
+  static constexpr const char* kWaitsFor = "the end of a put";  // for people
+
+ private:
+  friend struct PutReply;
+};
+
+void get_range(const ByteRange& from, std::byte* into);
 void async_get_range(const ByteRange& from, std::byte* into);
 void put_range(const std::byte* from, const ByteRange& to);
 void async_put_range(const std::byte* from, const ByteRange& to);
-
-inline void get_range(const ByteRange& from, std::byte* into) {
-  RangeGet get;
-  get.start(from, into);
-  get.wait();
-}
 
 template <class T>
 [[nodiscard]] std::byte* bytes_at(std::span<T> elements) noexcept {

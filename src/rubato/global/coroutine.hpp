@@ -13,13 +13,22 @@
 // the scope of who did, between the messages of that core. Made on that core. Loops and tasks whose body is
 // one start it, and keep what it has captured until its end. One may wait for another,
 // `co_await walk(p)`, which it starts so, and which throws there what it threw. (GCC 12 loses the whole
-// body of a coroutine with `if (co_await ..)`: name the result before.)
+// body of a coroutine with `if (co_await ..)`: name the result before.) One that has a result for it is a
+// CoroutineOf<T>:
+//
+//   CoroutineOf<int> depth(GlobalPtr<Node> p) { .. co_return 1 + co_await depth(p.next); }
+//
+// What else coroutines wait for: bulk copies (coroutine_bulk.hpp), times and tasks with a stack
+// (coroutine_task.hpp), which wait for coroutines in turn; maps, sets, vectors and bags, by those of
+// their calls whose names begin with `awaited_`.
 
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "rubato/global/body.hpp"
@@ -64,106 +73,181 @@ class BetweenWaits {
 
 }  // namespace detail
 
+namespace detail {
+
+// What the promises of all coroutines have.
+class Promise : public OnFrames {
+ public:
+  core::FinishId scope = 0;
+  core::detail::StacklessTasks::OfPlace* of_place = nullptr;  // where it was started
+  std::coroutine_handle<> me;
+  Promise* outer = nullptr;  // which waits for its end, or null
+  std::exception_ptr error;  // for that one
+  KeptBody* body = nullptr;  // whose lambda this is, or null
+
+  Promise() = default;
+  Promise(const Promise&) = delete;
+  Promise& operator=(const Promise&) = delete;
+  ~Promise() {
+    if (body != nullptr) body->let_go();
+  }
+  [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+  // The frame goes at its end, or at that of who waits for it, who goes on at once.
+  struct Final {
+    std::coroutine_handle<> outer;
+    [[nodiscard]] bool await_ready() const noexcept { return !outer; }
+    [[nodiscard]] std::coroutine_handle<> await_suspend(
+        std::coroutine_handle<> /*me*/) const noexcept {
+      return outer;
+    }
+    void await_resume() const noexcept {}
+  };
+  [[nodiscard]] Final final_suspend() const noexcept {
+    end();
+    return {outer == nullptr ? nullptr : outer->me};
+  }
+  // Without one who waits it leaves resume(): the failure is that of whoever runs it. start()
+  // throws it; later it ends the run.
+  void unhandled_exception() {
+    if (outer != nullptr) {
+      error = std::current_exception();
+      return;
+    }
+    end();
+    throw;
+  }
+  void begin(CoreContext& here, SourcePlace at) {
+    scope = here.scope();
+    here.begin_in_scope(scope);
+    of_place = &here.stackless().begin(at);
+  }
+  void end() const {
+    CoreContext& here = CoreContext::here();
+    if (outer != nullptr) --of_place->n_nested;
+    here.stackless().end(*of_place);
+    here.end_in_scope(scope);
+  }
+};
+
+// One that waits, whatever it returns.
+class CoroutineHandle {
+ public:
+  CoroutineHandle() = default;
+  template <std::derived_from<Promise> P>
+  // NOLINTNEXTLINE(google-explicit-constructor): what await_suspend() is called with
+  CoroutineHandle(std::coroutine_handle<P> of) noexcept : promise_(&of.promise()) {}
+  [[nodiscard]] static CoroutineHandle from_address(void* address) noexcept {
+    CoroutineHandle handle;
+    handle.promise_ = static_cast<Promise*>(address);
+    return handle;
+  }
+  [[nodiscard]] void* address() const noexcept { return promise_; }
+  [[nodiscard]] Promise& promise() const noexcept { return *promise_; }
+  void resume() const { promise_->me.resume(); }
+
+ private:
+  Promise* promise_ = nullptr;
+};
+
+// A coroutine that has not been started, or whose end is waited for.
+template <class P>
+class OwnedCoroutine {
+ public:
+  explicit OwnedCoroutine(P& promise) noexcept
+      : handle_(std::coroutine_handle<P>::from_promise(promise)) {
+    promise.me = handle_;
+  }
+  OwnedCoroutine(OwnedCoroutine&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)) {}
+  OwnedCoroutine& operator=(OwnedCoroutine&&) = delete;
+  ~OwnedCoroutine() {
+    if (handle_) handle_.destroy();
+  }
+  [[nodiscard]] P& promise() const noexcept { return handle_.promise(); }
+  [[nodiscard]] std::coroutine_handle<P> release() noexcept {
+    return std::exchange(handle_, nullptr);
+  }
+  // In the scope and at the place of who waits for it.
+  [[nodiscard]] std::coroutine_handle<> begin_for(CoroutineHandle outer) {
+    P& inner = promise();
+    inner.begin(CoreContext::here(), outer.promise().of_place->at);
+    inner.outer = &outer.promise();
+    ++inner.of_place->n_nested;
+    return handle_;
+  }
+  void rethrow() const {
+    if (promise().error) std::rethrow_exception(promise().error);
+  }
+
+ private:
+  std::coroutine_handle<P> handle_;
+};
+
+// What co_await of a coroutine does; keeps it until its end.
+template <class P>
+class EndAwaiter {
+ public:
+  explicit EndAwaiter(OwnedCoroutine<P>&& inner) noexcept : inner_(std::move(inner)) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  [[nodiscard]] std::coroutine_handle<> await_suspend(CoroutineHandle outer) {
+    return inner_.begin_for(outer);
+  }
+  auto await_resume() {
+    inner_.rethrow();
+    return inner_.promise().take();
+  }
+
+ private:
+  OwnedCoroutine<P> inner_;
+};
+
+}  // namespace detail
+
 // What a coroutine returns to whoever makes it; start() runs it. One that is not started does nothing.
 class [[nodiscard]] Coroutine {
  public:
-  struct promise_type : detail::OnFrames {  // NOLINT(readability-identifier-naming): the standard's
-    core::FinishId scope = 0;
-    core::detail::StacklessTasks::OfPlace* of_place = nullptr;  // where it was started
-    std::coroutine_handle<promise_type> outer;                  // which waits for its end, or null
-    std::exception_ptr error;                                   // for that one
-    detail::KeptBody* body = nullptr;                           // whose lambda this is, or null
-
-    promise_type() = default;
-    promise_type(const promise_type&) = delete;
-    promise_type& operator=(const promise_type&) = delete;
-    ~promise_type() {
-      if (body != nullptr) body->let_go();
-    }
-    Coroutine get_return_object() noexcept {
-      return Coroutine(std::coroutine_handle<promise_type>::from_promise(*this));
-    }
-    [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
-    // The frame goes at its end, or at that of who waits for it, who goes on at once.
-    struct Final {
-      std::coroutine_handle<promise_type> outer;
-      [[nodiscard]] bool await_ready() const noexcept { return !outer; }
-      [[nodiscard]] std::coroutine_handle<> await_suspend(
-          std::coroutine_handle<> /*me*/) const noexcept {
-        return outer;
-      }
-      void await_resume() const noexcept {}
-    };
-    [[nodiscard]] Final final_suspend() const noexcept {
-      end();
-      return {outer};
-    }
+  struct promise_type : detail::Promise {  // NOLINT(readability-identifier-naming): the standard's
+    Coroutine get_return_object() noexcept { return Coroutine(*this); }
     void return_void() const noexcept {}
-    // Without one who waits it leaves resume(): the failure is that of whoever runs it. start()
-    // throws it; later it ends the run.
-    void unhandled_exception() {
-      if (outer) {
-        error = std::current_exception();
-        return;
-      }
-      end();
-      throw;
-    }
-    void begin(CoreContext& here, SourcePlace at) {
-      scope = here.scope();
-      here.begin_in_scope(scope);
-      of_place = &here.stackless().begin(at);
-    }
-    void end() const {
-      CoreContext& here = CoreContext::here();
-      if (outer) --of_place->n_nested;
-      here.stackless().end(*of_place);
-      here.end_in_scope(scope);
-    }
+    void take() const noexcept {}
   };
-
-  Coroutine(Coroutine&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  Coroutine& operator=(Coroutine&&) = delete;
-  ~Coroutine() {
-    if (handle_) handle_.destroy();
+  [[nodiscard]] auto operator co_await() && noexcept {
+    return detail::EndAwaiter<promise_type>(std::move(owned_));
   }
-
-  // What co_await of one does; keeps it until its end.
-  class Awaiter;
-  [[nodiscard]] Awaiter operator co_await() && noexcept;
 
  private:
   friend void start(Coroutine&& coroutine, SourcePlace at);
   template <class Body, class Result>
   friend class detail::Bodies;
-  explicit Coroutine(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+  explicit Coroutine(promise_type& promise) noexcept : owned_(promise) {}
 
-  std::coroutine_handle<promise_type> handle_;
+  detail::OwnedCoroutine<promise_type> owned_;
 };
 
-class Coroutine::Awaiter {
+// The same with a result, for the coroutine that waits for it, or a task (coroutine_task.hpp). T can be
+// moved.
+template <class T>
+class [[nodiscard]] CoroutineOf {
+  static_assert(std::is_object_v<T>, "a coroutine without a result is a Coroutine");
+
  public:
-  explicit Awaiter(Coroutine&& inner) noexcept : inner_(std::move(inner)) {}
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
-  [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> outer) {
-    promise_type& promise = inner_.handle_.promise();
-    promise.begin(CoreContext::here(), outer.promise().of_place->at);
-    promise.outer = outer;
-    ++promise.of_place->n_nested;
-    return inner_.handle_;
-  }
-  void await_resume() const {
-    if (const std::exception_ptr& error = inner_.handle_.promise().error) {
-      std::rethrow_exception(error);
-    }
+  struct promise_type : detail::Promise {  // NOLINT(readability-identifier-naming): the standard's
+    std::optional<T> value;
+    CoroutineOf get_return_object() noexcept { return CoroutineOf(*this); }
+    template <class U = T>
+    requires std::is_constructible_v<T, U&&>
+    void return_value(U&& result) { value.emplace(std::forward<U>(result)); }
+    [[nodiscard]] T take() { return std::move(*value); }
+  };
+  [[nodiscard]] auto operator co_await() && noexcept {
+    return detail::EndAwaiter<promise_type>(std::move(owned_));
   }
 
  private:
-  Coroutine inner_;
+  explicit CoroutineOf(promise_type& promise) noexcept : owned_(promise) {}
+
+  detail::OwnedCoroutine<promise_type> owned_;
 };
-inline Coroutine::Awaiter Coroutine::operator co_await() && noexcept {
-  return Awaiter(std::move(*this));
-}
 
 // Runs it until it waits for the first time, in the scope of the caller. Called by tasks, by
 // coroutines and by what delegates run; a task may wait for room before it runs, and others of its core go
@@ -171,7 +255,7 @@ inline Coroutine::Awaiter Coroutine::operator co_await() && noexcept {
 // and told with its place and what it waits for.
 inline void start(Coroutine&& coroutine, SourcePlace at = SourcePlace::here()) {
   CoreContext& here = CoreContext::here();
-  const auto handle = std::exchange(coroutine.handle_, nullptr);
+  const auto handle = coroutine.owned_.release();
   handle.promise().begin(here, at);
   const detail::BetweenWaits running(here);
   try {
@@ -189,7 +273,7 @@ class CoroutineEvent {
    public:
     explicit Awaiter(CoroutineEvent& event) noexcept : event_(event) {}
     [[nodiscard]] bool await_ready() const noexcept { return event_.is_set_; }
-    void await_suspend(std::coroutine_handle<Coroutine::promise_type> waiter) noexcept {
+    void await_suspend(detail::CoroutineHandle waiter) noexcept {
       waiter_ = waiter;
       next_ = std::exchange(event_.first_, this);
     }
@@ -199,7 +283,7 @@ class CoroutineEvent {
     friend class CoroutineEvent;
     CoroutineEvent& event_;
     Awaiter* next_ = nullptr;
-    std::coroutine_handle<Coroutine::promise_type> waiter_;
+    detail::CoroutineHandle waiter_;
   };
 
   CoroutineEvent() = default;
@@ -234,7 +318,7 @@ class Bodies<Body, Coroutine> {
   void operator()(Args&&... args) const {
     Coroutine coroutine = kept_->body(std::forward<Args>(args)...);
     kept_->use();
-    coroutine.handle_.promise().body = kept_;
+    coroutine.owned_.promise().body = kept_;
     start(std::move(coroutine), at_);
   }
 
@@ -246,8 +330,6 @@ class Bodies<Body, Coroutine> {
   Kept* kept_;
   SourcePlace at_;
 };
-
-using CoroutineHandle = std::coroutine_handle<Coroutine::promise_type>;
 
 // When what it has asked for is here.
 inline void go_on_after_asking(CoreContext& here, CoroutineHandle waiter) {
@@ -271,6 +353,30 @@ struct CoroutineReply {
     value.emplace(std::move(result));
     go_on_after_asking(here, waiter);
   }
+};
+
+// One who waits for an answer that is not the result of a delegate; lies in the frame of the coroutine.
+template <class R>
+class AnswerAwaiter {
+ public:
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  R await_resume() {
+    --*n_waiting_;
+    return std::move(*reply_.value);
+  }
+
+ protected:
+  // `waits_for`, a literal, is for people.
+  CoroutineReply<R>& expect(CoroutineHandle waiter, const char* waits_for) {
+    reply_.expect(waiter);
+    n_waiting_ = &waiter.promise().of_place->answers[waits_for];
+    ++*n_waiting_;
+    return reply_;
+  }
+
+ private:
+  CoroutineReply<R> reply_{};
+  std::uint64_t* n_waiting_ = nullptr;
 };
 
 template <class T, class F>

@@ -26,29 +26,6 @@ namespace rubato::global {
 
 namespace detail {
 
-// One who waits for an answer that is not the result of a delegate; lies in the frame of the coroutine.
-template <class R>
-class AnswerAwaiter {
- public:
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
-  R await_resume() {
-    --*n_waiting_;
-    return std::move(*reply_.value);
-  }
-
- protected:
-  CoroutineReply<R>& expect(CoroutineHandle waiter, const char* waits_for) {
-    reply_.expect(waiter);
-    n_waiting_ = &waiter.promise().of_place->answers[waits_for];
-    ++*n_waiting_;
-    return reply_;
-  }
-
- private:
-  CoroutineReply<R> reply_{};
-  std::uint64_t* n_waiting_ = nullptr;
-};
-
 template <class R, class T, class Begin>
 class AskAwaiter : public AnswerAwaiter<R> {
  public:

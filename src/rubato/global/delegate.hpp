@@ -114,7 +114,8 @@ struct CallRecord {
 
 template <class T, class F>
 struct AsyncRecord {
-  static_assert(!std::is_same_v<std::invoke_result_t<const F&, T&>, Coroutine>,
+  static_assert(!std::is_same_v<std::invoke_result_t<const F&, T&>, Coroutine> &&
+                    !IsCoroutineOf<std::invoke_result_t<const F&, T&>>::value,
                 "this delegate returns a coroutine, which nobody would start: call start(walk(x)) "
                 "in it, walk being a function, or a lambda that captures nothing");
   Place place;

@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 
 #include "rubato/global/array.hpp"
 #include "rubato/global/codec.hpp"
+#include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/hash_shard.hpp"
 #include "rubato/global/per_core.hpp"
@@ -119,8 +121,8 @@ struct UpsertRecord {
   }
 };
 
-// Inserts a value where there is none, and says so.
-template <class K, class V>
+// Inserts a value where there is none, and says so to a To<bool>.
+template <class K, class V, template <class> class To = Reply>
 struct InsertRecord {
   PerCore<HashShard<K, V>> shards;
   std::uint64_t hash;
@@ -129,20 +131,39 @@ struct InsertRecord {
   void apply(CoreContext& here, ByteView payload) const {
     const bool was_there =
         shards.in(here).insert(hash, beside.key_of(payload), beside.value_of(payload)).second;
-    post_reply(here, here.source(), reply, !was_there);
+    post_reply<To>(here, here.source(), reply, !was_there);
   }
 };
 
-// f(shard, hash, key), whose result is waited for.
-template <class K, class V, class F>
+// f(shard, hash, key), whose result is waited for with a To<R>.
+template <class K, class V, class F, template <class> class To = Reply>
 struct KeyCallRecord {
   PerCore<HashShard<K, V>> shards;
   std::uint64_t hash;
   Place reply;
   [[no_unique_address]] F f;
   void apply(CoreContext& here, ByteView key) const {
-    post_reply(here, here.source(), reply, f(shards.in(here), hash, key));
+    post_reply<To>(here, here.source(), reply, f(shards.in(here), hash, key));
   }
+};
+
+// One who waits for what the owner of a key does: `post(reply)` asks it, and `take` makes the result of
+// the R that comes.
+template <class R, class Post, class Take = std::identity>
+class KeyAwaiter {
+ public:
+  explicit KeyAwaiter(Post post) : post_(std::move(post)) {}
+  // Also where this core is the owner: coroutines of one core take turns at each co_await.
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  void await_suspend(CoroutineHandle waiter) {
+    reply_.expect(waiter);
+    post_(Place::at_address(&reply_));
+  }
+  auto await_resume() { return Take{}(R(std::move(*reply_.value))); }
+
+ private:
+  Post post_;
+  CoroutineReply<R> reply_{};
 };
 
 // Upserts that a core holds back, to combine those of one key: of one map, one function and one
@@ -270,10 +291,11 @@ class GlobalHashMap {
   // The calls below are made by a task, and wait.
   template <class Key>
   [[nodiscard]] std::optional<V> find(const Key& key) const {
-    const auto find_here = [](Shard& shard, std::uint64_t hash, ByteView bytes) {
-      return detail::Found<V>::of(shard.find(hash, bytes));
-    };
-    return call_owner(key, find_here).take();
+    return call_owner(key, FindHere{}).take();
+  }
+  template <class Key>
+  [[nodiscard]] bool contains(const Key& key) const {
+    return call_owner(key, ContainsHere{});
   }
   // Leaves a value that is there; true if there was none.
   template <class Key>
@@ -299,11 +321,41 @@ class GlobalHashMap {
   // True if it was there.
   template <class Key>
   bool erase(const Key& key) const {  // NOLINT(modernize-use-nodiscard): many do not care
-    return call_owner(key, [](Shard& shard, std::uint64_t hash, ByteView bytes) {
-      return shard.erase(hash, bytes);
-    });
+    return call_owner(key, EraseHere{});
   }
-  // Keys on all cores. Exact where nobody inserts meanwhile.
+
+  // The same for coroutines: co_await map.awaited_find(key). They keep a copy of what they are given.
+  template <class Key>
+  [[nodiscard]] auto awaited_find(Key key) const {
+    struct Take {
+      std::optional<V> operator()(detail::Found<V> found) const { return found.take(); }
+    };
+    return awaited_call_owner<Take>(K(std::move(key)), FindHere{});
+  }
+  template <class Key>
+  [[nodiscard]] auto awaited_contains(Key key) const {
+    return awaited_call_owner(K(std::move(key)), ContainsHere{});
+  }
+  template <class Key>
+  [[nodiscard]] auto awaited_insert(Key key, V value) const {
+    auto post = [map = *this, key = K(std::move(key)), value = std::move(value)](Place reply) {
+      using Record = detail::InsertRecord<K, V, detail::CoroutineReply>;
+      CoreContext& here = CoreContext::here();
+      detail::check_travels(here, value);
+      const auto& encoded = Codec<K>::bytes(key);
+      const ByteView bytes = encoded;
+      const std::uint64_t hash = detail::hash_of_key(bytes);
+      const Record record{map.shards_, hash, reply, detail::BesideKey<V>(bytes, value)};
+      detail::post_with_key(here, map.owner(hash), record, bytes, value);
+    };
+    return detail::KeyAwaiter<bool, decltype(post)>(std::move(post));
+  }
+  template <class Key>
+  [[nodiscard]] auto awaited_erase(Key key) const {
+    return awaited_call_owner(K(std::move(key)), EraseHere{});
+  }
+
+  // Keys on all cores. Exact where nobody inserts meanwhile. Called by a task; waits.
   [[nodiscard]] std::uint64_t size() const {
     return shards_.reduce([](Shard& shard) { return std::uint64_t{shard.size()}; }, std::plus<>{});
   }
@@ -317,6 +369,21 @@ class GlobalHashMap {
   friend class detail::HeldUpserts;
 
   using Shard = detail::HashShard<K, V>;
+  struct FindHere {
+    auto operator()(Shard& shard, std::uint64_t hash, ByteView key) const {
+      return detail::Found<V>::of(shard.find(hash, key));
+    }
+  };
+  struct ContainsHere {
+    bool operator()(Shard& shard, std::uint64_t hash, ByteView key) const {
+      return shard.find(hash, key) != nullptr;
+    }
+  };
+  struct EraseHere {
+    bool operator()(Shard& shard, std::uint64_t hash, ByteView key) const {
+      return shard.erase(hash, key);
+    }
+  };
 
   // By the upper half, since the lower one is the place in the owner's table.
   [[nodiscard]] CoreId owner(std::uint64_t hash) const noexcept {
@@ -347,6 +414,19 @@ class GlobalHashMap {
     here.post(owner(hash),
               detail::KeyCallRecord<K, V, F>{shards_, hash, Place::at_address(&reply), f}, bytes);
     return reply.wait(here);
+  }
+
+  template <class Take = std::identity, class F>
+  [[nodiscard]] auto awaited_call_owner(K key, const F& f) const {
+    using R = std::invoke_result_t<const F&, Shard&, std::uint64_t, ByteView>;
+    auto post = [map = *this, key = std::move(key), f](Place reply) {
+      const auto& encoded = Codec<K>::bytes(key);
+      const ByteView bytes = encoded;
+      const std::uint64_t hash = detail::hash_of_key(bytes);
+      using Record = detail::KeyCallRecord<K, V, F, detail::CoroutineReply>;
+      CoreContext::here().post(map.owner(hash), Record{map.shards_, hash, reply, f}, bytes);
+    };
+    return detail::KeyAwaiter<R, decltype(post), Take>(std::move(post));
   }
 
   PerCore<Shard> shards_;

@@ -6,6 +6,7 @@
 //   forall(seen, [](const std::uint64_t& state) { .. });
 
 #include <cstdint>
+#include <utility>
 
 #include "rubato/global/hash_map.hpp"
 
@@ -55,13 +56,27 @@ class GlobalHashSet {
   }
   template <class Key>
   [[nodiscard]] bool contains(const Key& key) const {
-    return map_.find(key).has_value();
+    return map_.contains(key);
   }
   // True if it was there.
   template <class Key>
   bool erase(const Key& key) const {  // NOLINT(modernize-use-nodiscard): many do not care
     return map_.erase(key);
   }
+  // The same for coroutines: co_await set.awaited_insert(key). They keep a copy of the key.
+  template <class Key>
+  [[nodiscard]] auto awaited_insert(Key key) const {
+    return map_.awaited_insert(std::move(key), Nothing{});
+  }
+  template <class Key>
+  [[nodiscard]] auto awaited_contains(Key key) const {
+    return map_.awaited_contains(std::move(key));
+  }
+  template <class Key>
+  [[nodiscard]] auto awaited_erase(Key key) const {
+    return map_.awaited_erase(std::move(key));
+  }
+
   // Its keys as those of a map without values.
   [[nodiscard]] const Map& map() const noexcept { return map_; }
   // Exact where nobody inserts meanwhile.

@@ -64,6 +64,7 @@ void finish(F&& f) {
 }
 template <class F>
 void spawn(F&& f, core::TaskOptions options = {}, SourcePlace at = SourcePlace::here()) {
+  static_assert(detail::check_is_started<std::invoke_result_t<F&>>());
   if constexpr (std::is_same_v<std::invoke_result_t<F&>, Coroutine>) {
     auto run = [call = std::remove_cvref_t<F>(std::forward<F>(f)), at]() mutable {
       detail::run_body(call, at);

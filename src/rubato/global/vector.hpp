@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/per_core.hpp"
 #include "rubato/global/team.hpp"
@@ -170,11 +171,14 @@ class GlobalVector {
     CoreContext::here().finish([&] { async_push(values); });
   }
   // Takes the last one, or the first one, out; nothing if there is none.
-  [[nodiscard]] std::optional<T> pop() const {
-    return take(call(keeper(), [](Shard& shard) { return shard.tickets.pop_back(); }));
+  [[nodiscard]] std::optional<T> pop() const { return take(call(keeper(), PopBack{})); }
+  [[nodiscard]] std::optional<T> pop_front() const { return take(call(keeper(), PopFront{})); }
+  // The same for coroutines: co_await vector.awaited_pop().
+  [[nodiscard]] CoroutineOf<std::optional<T>> awaited_pop() const {
+    return take_later(*this, PopBack{});
   }
-  [[nodiscard]] std::optional<T> pop_front() const {
-    return take(call(keeper(), [](Shard& shard) { return shard.tickets.pop_front(); }));
+  [[nodiscard]] CoroutineOf<std::optional<T>> awaited_pop_front() const {
+    return take_later(*this, PopFront{});
   }
   // The i-th one, or nothing if there are not so many.
   [[nodiscard]] std::optional<T> get(std::uint64_t i) const;
@@ -203,6 +207,14 @@ class GlobalVector {
   struct Taker {
     CoreId core;
     Place reply;
+    bool is_coroutine;
+    void answer(CoreContext& here, const T& value) const {
+      if (is_coroutine) {
+        detail::post_reply<detail::CoroutineReply>(here, core, reply, value);
+      } else {
+        detail::post_reply(here, core, reply, value);
+      }
+    }
   };
   // A core's part.
   struct Shard final : core::Combiner {
@@ -253,14 +265,31 @@ class GlobalVector {
     GlobalVector vector;
     std::uint64_t place;
     Place reply;
+    bool is_coroutine;
     void apply(CoreContext& here) const {
       Shard& shard = vector.local();
+      const Taker taker{here.source(), reply, is_coroutine};
       if (shard.store.find(place) == nullptr) {
-        shard.takers[place] = {here.source(), reply};
+        shard.takers[place] = taker;
       } else {
-        detail::post_reply(here, here.source(), reply, shard.store.take(place));
+        taker.answer(here, shard.store.take(place));
       }
     }
+  };
+  // A coroutine that waits for the value of a ticket.
+  class TakeAwaiter : public detail::AnswerAwaiter<T> {
+   public:
+    TakeAwaiter(const GlobalVector& vector, std::uint64_t ticket) noexcept
+        : vector_(vector), ticket_(ticket) {}
+    void await_suspend(detail::CoroutineHandle waiter) {
+      auto& reply = this->expect(waiter, "a value of a vector");
+      CoreContext::here().post(vector_.owner(ticket_), Take{vector_, ticket_ / vector_.n_cores_,
+                                                            Place::at_address(&reply), true});
+    }
+
+   private:
+    GlobalVector vector_;
+    std::uint64_t ticket_;
   };
 
   [[nodiscard]] Shard& local() const { return shards_.here(); }
@@ -274,7 +303,19 @@ class GlobalVector {
   void ask(CoreContext& here, Shard& shard) const;
   void send(CoreContext& here, std::uint64_t first, const Batch& batch) const;
   void serve_takers(CoreContext& here, std::uint64_t place, std::uint64_t n) const;
+  struct PopBack {
+    std::uint64_t operator()(Shard& shard) const { return shard.tickets.pop_back(); }
+  };
+  struct PopFront {
+    std::uint64_t operator()(Shard& shard) const { return shard.tickets.pop_front(); }
+  };
   [[nodiscard]] std::optional<T> take(std::uint64_t ticket) const;
+  template <class Pop>
+  static CoroutineOf<std::optional<T>> take_later(GlobalVector vector, Pop pop) {
+    const std::uint64_t ticket = co_await awaited_call(vector.keeper(), pop);
+    if (ticket == detail::TicketList::kNone) co_return std::nullopt;
+    co_return co_await TakeAwaiter(vector, ticket);
+  }
   template <class Body>
   void loop_here(const Body& body, LoopOptions options, Team team, PortablePlace at) const;
 
@@ -352,7 +393,7 @@ void GlobalVector<T>::serve_takers(CoreContext& here, std::uint64_t place, std::
   for (std::uint64_t i = place; i < place + n; ++i) {
     const auto taker = shard.takers.find(i);
     if (taker == shard.takers.end()) continue;
-    detail::post_reply(here, taker->second.core, taker->second.reply, shard.store.take(i));
+    taker->second.answer(here, shard.store.take(i));
     shard.takers.erase(taker);
   }
 }
@@ -363,7 +404,7 @@ std::optional<T> GlobalVector<T>::take(std::uint64_t ticket) const {
   CoreContext& here = CoreContext::here();
   here.check_may_block();
   detail::Reply<T> reply;
-  here.post(owner(ticket), Take{*this, ticket / n_cores_, Place::at_address(&reply)});
+  here.post(owner(ticket), Take{*this, ticket / n_cores_, Place::at_address(&reply), false});
   return reply.wait(here);
 }
 

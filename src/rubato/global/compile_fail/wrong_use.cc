@@ -24,6 +24,10 @@ Coroutine walk(GlobalPtr<Vertex> p) {
   static_cast<void>(co_await awaited_read(p.member(&Vertex::degree)));
 }
 
+CoroutineOf<std::uint64_t> degree_of(GlobalPtr<Vertex> p) {
+  co_return co_await awaited_read(p.member(&Vertex::degree));
+}
+
 void use(GlobalPtr<Vertex> p) {
 #if CASE == 0
   static_cast<void>(call(p, [](Vertex& v) { return v.degree; }));
@@ -31,6 +35,7 @@ void use(GlobalPtr<Vertex> p) {
   forall(0, 1, [p](std::uint64_t) { start(walk(p)); });
   forall(0, 1, [p](std::uint64_t) { return walk(p); });
   async_call(p, [p](Vertex&) { start(walk(p)); });
+  forall(0, 1, [p](std::uint64_t) -> Coroutine { static_cast<void>(co_await degree_of(p)); });
 #elif CASE == 1
   static_cast<void>(call(p, [](Vertex& v) { return v.name; }));
 #elif CASE == 2
@@ -45,6 +50,12 @@ void use(GlobalPtr<Vertex> p) {
   static_cast<void>(GlobalHashMap<Padded, int>::make());
 #elif CASE == 7
   static_cast<void>(GlobalVector<std::string_view>::make());
+#elif CASE == 8
+  forall(0, 1, [p](std::uint64_t) { return degree_of(p); });
+#elif CASE == 9
+  spawn_on(1, [p] { return degree_of(p); });
+#elif CASE == 10
+  spawn([p] { return degree_of(p); });
 #endif
 }
 
