@@ -9,6 +9,9 @@ namespace rubato {
 // Bytes of all of it, whoever uses them.
 [[nodiscard]] std::uint64_t physical_memory() noexcept;
 
+// Bytes of addresses that this process may still ask for (ulimit -v), UINT64_MAX if nothing limits them.
+[[nodiscard]] std::uint64_t addresses_left() noexcept;
+
 // Bytes of the second-level cache of the processor that asks; 0 if the system does not say.
 [[nodiscard]] std::uint64_t second_level_cache() noexcept;
 

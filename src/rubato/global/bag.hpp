@@ -84,6 +84,7 @@ class GlobalBag {
 
  private:
   static constexpr std::size_t kGivenMost = 4096;
+  static constexpr std::uint32_t kTakesATurn = 64;
 
   // Of the values of a core, for one that has none, where a To waits for how many they are.
   template <template <class> class To>
@@ -126,6 +127,14 @@ class GlobalBag {
     GlobalBag bag_;
     CoreId core_;
   };
+  // Whether who takes one after the other is to let others of this core go first: messages, by which other
+  // cores ask for some, among them.
+  [[nodiscard]] static bool is_turn_over(CoreContext& here) {
+    struct Takes {
+      std::uint32_t n = 0;
+    };
+    return ++here.local_or_make<Takes>().n % kTakesATurn == 0;
+  }
   [[nodiscard]] std::optional<T> take_here() const {
     if (local().empty()) return std::nullopt;
     std::optional<T> value(std::move(local().back()));
@@ -135,6 +144,8 @@ class GlobalBag {
   static CoroutineOf<std::optional<T>> take_later(GlobalBag bag) {
     const CoreId me = CoreContext::here().core();
     const auto n_cores = static_cast<CoreId>(CoreContext::here().shape().n_cores_total());
+    const bool is_over = is_turn_over(CoreContext::here());
+    if (is_over) co_await detail::TurnAwaiter();
     for (CoreId i = 0; i < n_cores; ++i) {
       if (i > 0) co_await AskAwaiter(bag, (me + i) % n_cores);
       std::optional<T> value = bag.take_here();
@@ -150,6 +161,7 @@ template <class T>
 std::optional<T> GlobalBag<T>::take() const {
   CoreContext& here = CoreContext::here();
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
+  if (is_turn_over(here) && here.may_wait()) here.tasks().yield_to_any();
   for (CoreId i = 0; i < n_cores; ++i) {
     if (i > 0) {
       detail::Reply<std::uint64_t> reply;

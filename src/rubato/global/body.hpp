@@ -19,6 +19,10 @@ template <class R>
 struct IsCoroutineOf : std::false_type {};
 template <class T>
 struct IsCoroutineOf<CoroutineOf<T>> : std::true_type {};
+// Of what runs between two others, and starts no coroutine that it returns.
+template <class R>
+inline constexpr bool kReturnsCoroutine = std::is_same_v<R, Coroutine> || IsCoroutineOf<R>::value;
+
 // Of what a loop or a task is given, which returns an R.
 template <class R>
 constexpr bool check_is_started() {

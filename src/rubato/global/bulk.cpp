@@ -8,9 +8,11 @@ namespace rubato::global::detail {
 
 struct PutReply {
   Place put;
-  std::uint64_t n_bytes;
-  void apply(CoreContext& here) const {
-    reinterpret_cast<RangePut*>(put.resolve(here))->take(n_bytes);
+  std::uint64_t at;
+  std::uint64_t part;
+  void apply(CoreContext& here, std::uint64_t n_bytes) const {
+    reinterpret_cast<RangePut*>(put.resolve(here))
+        ->take_piece(here, static_cast<std::uint32_t>(part), at, n_bytes);
   }
 };
 
@@ -82,21 +84,40 @@ void gather(const RangePart& part, std::uint64_t at, const std::byte* range,
   });
 }
 
+// A piece has been written.
+struct WrittenRecord {
+  PutReply to;
+  std::uint64_t n_bytes;
+  void apply(CoreContext& here) const { to.apply(here, n_bytes); }
+};
+
 struct PutRecord {
   Place to;
-  Place put;  // null if nobody waits
+  PutReply reply;  // of a null `put` if nobody waits
   void apply(CoreContext& here, ByteView piece) const {
     std::memcpy(to.resolve(here), piece.data(), piece.size());
-    if (put != Place{}) here.post(here.source(), PutReply{put, piece.size()});
+    if (reply.put != Place{}) here.post(here.source(), WrittenRecord{reply, piece.size()});
   }
 };
 
+// Bytes [at, at + n_bytes) of a part of the range at `from`.
+void send_piece(CoreContext& here, const std::byte* from, const RangePart& part, bool is_whole,
+                std::uint64_t n_bytes, const PutReply& reply) {
+  const PutRecord record{part.place.moved(static_cast<std::int64_t>(reply.at)), reply};
+  if (is_whole) {
+    here.post(part.core, record, ByteView(from + reply.at, n_bytes));
+    return;
+  }
+  std::vector<std::byte> packed(n_bytes);
+  gather(part, reply.at, from, packed);
+  here.post(part.core, record, packed);
+}
+
 // Sends pieces in turn to all other owners, so that none of them waits for the end of another's
 // part.
-void start_put(CoreContext& here, const std::byte* from, const ByteRange& to, Place reply) {
+void send_all(CoreContext& here, const std::byte* from, const ByteRange& to) {
   const std::uint32_t n_parts = to.n_parts();
   const std::uint64_t piece_bytes = piece_bytes_for(n_parts, to.element_bytes);
-  std::vector<std::byte> packed;
   bool is_more = n_parts > 0;
   for (std::uint64_t at = 0; is_more; at += piece_bytes) {
     is_more = false;
@@ -104,14 +125,7 @@ void start_put(CoreContext& here, const std::byte* from, const ByteRange& to, Pl
       const RangePart part = to.part(i);
       if (part.core == here.core() || at >= part.n_bytes) continue;
       const std::uint64_t n_bytes = std::min(piece_bytes, part.n_bytes - at);
-      const PutRecord record{part.place.moved(static_cast<std::int64_t>(at)), reply};
-      if (n_parts == 1) {
-        here.post(part.core, record, ByteView(from + at, n_bytes));
-      } else {
-        packed.resize(n_bytes);
-        gather(part, at, from, packed);
-        here.post(part.core, record, packed);
-      }
+      send_piece(here, from, part, n_parts == 1, n_bytes, PutReply{Place{}, at, i});
       is_more |= part.n_bytes - at > piece_bytes;
     }
   }
@@ -226,9 +240,32 @@ void RangeGet::take_piece(CoreContext& here, std::uint32_t i, std::uint64_t at, 
 
 void RangePut::start(const std::byte* from, const ByteRange& to) {
   CoreContext& here = CoreContext::here();
+  const std::uint32_t n_parts = to.n_parts();
+  from_ = from;
+  to_ = to;
+  piece_bytes_ = piece_bytes_for(n_parts, to.element_bytes);
   begin(n_bytes_elsewhere(here, to));
-  start_put(here, from, to, Place::at_address(this));
+  // As RangeGet: `this` lives until the last piece is written.
+  for (std::uint64_t round = 0; round < kPiecesOnWay && !is_done(); ++round) {
+    for (std::uint32_t i = 0; i < n_parts; ++i) {
+      const RangePart part = to.part(i);
+      if (part.core != here.core()) send(here, i, part, round * piece_bytes_);
+    }
+    if (to.n_bytes <= (round + 1) * piece_bytes_) break;
+  }
   put_here(here, from, to);
+}
+
+void RangePut::send(CoreContext& here, std::uint32_t i, const RangePart& part, std::uint64_t at) {
+  if (at >= part.n_bytes) return;
+  send_piece(here, from_, part, to_.n_parts() == 1, std::min(piece_bytes_, part.n_bytes - at),
+             PutReply{Place::at_address(this), at, i});
+}
+
+void RangePut::take_piece(CoreContext& here, std::uint32_t i, std::uint64_t at,
+                          std::uint64_t n_bytes) {
+  send(here, i, to_.part(i), at + kPiecesOnWay * piece_bytes_);
+  take(n_bytes);
 }
 
 void RangeOnWay::wait_for(const char* waits_for) {
@@ -282,7 +319,7 @@ void put_range(const std::byte* from, const ByteRange& to) {
 
 void async_put_range(const std::byte* from, const ByteRange& to) {
   CoreContext& here = CoreContext::here();
-  start_put(here, from, to, Place{});
+  send_all(here, from, to);
   put_here(here, from, to);
 }
 

@@ -15,9 +15,10 @@
 // there. What lies on the calling core is copied at the call, by the asynchronous forms too.
 //
 // Bounds: what goes to or comes from one owner travels in pieces of at most 256 KiB, less if there
-// are more than 8 owners, down to 4 KiB. A get has 4 pieces of each owner under way: at most 1 MiB
-// lie ready at an owner, and on the way are 8 MiB, or 16 KiB for each owner if that is more. A put
-// by a task is held up as all that it posts, by the windows of MessageOptions.
+// are more than 8 owners, down to 4 KiB. A copy that is waited for has 4 pieces of each owner under way: at
+// most 1 MiB lie ready at an owner, and on the way are 8 MiB, or 16 KiB for each owner if that is more. So
+// has an async_get(). An async_put() by a task is held up as all that it posts, by the windows of
+// MessageOptions; one by a delegate or a coroutine, which must not wait, is posted as a whole.
 //
 // Each piece is one delegate of whole elements, so it is atomic; a range of several pieces is not.
 
@@ -143,7 +144,7 @@ class RangeGet : public RangeOnWay {
 
 class RangePut : public RangeOnWay {
  public:
-  // Sends the range, which may be written to afterwards. REQUIRES: is_done().
+  // Sends the range. REQUIRES: is_done(). `from` stays as it is until all is written.
   void start(const std::byte* from, const ByteRange& to);
   // Called by a task of the core that started it.
   void wait() { wait_for(kWaitsFor); }
@@ -151,6 +152,13 @@ class RangePut : public RangeOnWay {
 
  private:
   friend struct PutReply;
+
+  void send(CoreContext& here, std::uint32_t i, const RangePart& part, std::uint64_t at);
+  void take_piece(CoreContext& here, std::uint32_t i, std::uint64_t at, std::uint64_t n_bytes);
+
+  const std::byte* from_ = nullptr;
+  ByteRange to_;
+  std::uint64_t piece_bytes_ = 0;
 };
 
 void get_range(const ByteRange& from, std::byte* into);

@@ -1,6 +1,30 @@
 #include "rubato/global/coroutine.hpp"
 
+#include <string>
+
 namespace rubato::global {
+
+namespace detail {
+
+void go_on(CoreContext& here, CoroutineHandle waiter) {
+  const SourcePlace at = waiter.promise().of_place->at;
+  const CoreContext::RunningScope inside(here, waiter.promise().scope);
+  const auto told = [&](const Error& error) {
+    return error.in("a coroutine that was started at " + at.text());
+  };
+  try {
+    waiter.resume_all();
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::usage) throw;  // what somebody has asked for is wrong
+    throw told(error);
+  } catch (const std::exception& error) {
+    throw told(Error(error.what(), ExitCode::failed));
+  } catch (...) {
+    throw told(Error("an exception of unknown type", ExitCode::failed));
+  }
+}
+
+}  // namespace detail
 
 void CoroutineEvent::set() {
   is_set_ = true;
@@ -9,8 +33,7 @@ void CoroutineEvent::set() {
     CoreContext& here = CoreContext::here();
     const auto waiter = next.waiter_;
     const detail::BetweenWaits running(here);
-    const CoreContext::RunningScope inside(here, waiter.promise().scope);
-    waiter.resume();
+    detail::go_on(here, waiter);
   }
 }
 

@@ -75,15 +75,25 @@ class BetweenWaits {
 
 namespace detail {
 
+class Promise;
+
+// Who is to go on when the one that runs has been left: a coroutine that it waits for, or the one that has
+// waited for it. Lies with whoever runs them (resume_all), so that the stack does not grow with how many go
+// on after each other, whatever the compiler makes of it.
+struct Transfer {
+  Promise* next = nullptr;
+};
+
 // What the promises of all coroutines have.
 class Promise : public OnFrames {
  public:
   core::FinishId scope = 0;
   core::detail::StacklessTasks::OfPlace* of_place = nullptr;  // where it was started
   std::coroutine_handle<> me;
-  Promise* outer = nullptr;  // which waits for its end, or null
-  std::exception_ptr error;  // for that one
-  KeptBody* body = nullptr;  // whose lambda this is, or null
+  Transfer* transfer = nullptr;  // of who runs it
+  Promise* outer = nullptr;      // which waits for its end, or null
+  std::exception_ptr error;      // for that one
+  KeptBody* body = nullptr;      // whose lambda this is, or null
 
   Promise() = default;
   Promise(const Promise&) = delete;
@@ -94,17 +104,15 @@ class Promise : public OnFrames {
   [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
   // The frame goes at its end, or at that of who waits for it, who goes on at once.
   struct Final {
-    std::coroutine_handle<> outer;
-    [[nodiscard]] bool await_ready() const noexcept { return !outer; }
-    [[nodiscard]] std::coroutine_handle<> await_suspend(
-        std::coroutine_handle<> /*me*/) const noexcept {
-      return outer;
-    }
+    bool is_waited_for;
+    [[nodiscard]] bool await_ready() const noexcept { return !is_waited_for; }
+    void await_suspend(std::coroutine_handle<> /*me*/) const noexcept {}
     void await_resume() const noexcept {}
   };
   [[nodiscard]] Final final_suspend() const noexcept {
     end();
-    return {outer == nullptr ? nullptr : outer->me};
+    if (outer != nullptr) transfer->next = outer;
+    return {outer != nullptr};
   }
   // Without one who waits it leaves resume(): the failure is that of whoever runs it. start()
   // throws it; later it ends the run.
@@ -143,7 +151,15 @@ class CoroutineHandle {
   }
   [[nodiscard]] void* address() const noexcept { return promise_; }
   [[nodiscard]] Promise& promise() const noexcept { return *promise_; }
-  void resume() const { promise_->me.resume(); }
+  // It, and those that go on after it, until one waits for something else or nobody waits for the last.
+  // What the outermost of them throws comes out.
+  void resume_all() const {
+    Transfer transfer;
+    for (Promise* one = promise_; one != nullptr; one = std::exchange(transfer.next, nullptr)) {
+      one->transfer = &transfer;
+      one->me.resume();
+    }
+  }
 
  private:
   Promise* promise_ = nullptr;
@@ -164,22 +180,26 @@ class OwnedCoroutine {
     if (handle_) handle_.destroy();
   }
   [[nodiscard]] P& promise() const noexcept { return handle_.promise(); }
-  [[nodiscard]] std::coroutine_handle<P> release() noexcept {
+  [[nodiscard]] std::coroutine_handle<P> release() {
+    check();
     return std::exchange(handle_, nullptr);
   }
   // In the scope and at the place of who waits for it.
-  [[nodiscard]] std::coroutine_handle<> begin_for(CoroutineHandle outer) {
+  void begin_for(CoroutineHandle outer) {
+    check();
     P& inner = promise();
     inner.begin(CoreContext::here(), outer.promise().of_place->at);
     inner.outer = &outer.promise();
     ++inner.of_place->n_nested;
-    return handle_;
+    outer.promise().transfer->next = &inner;
   }
   void rethrow() const {
     if (promise().error) std::rethrow_exception(promise().error);
   }
 
  private:
+  void check() const { RUBATO_REQUIRE(handle_ && "a coroutine is started or awaited twice"); }
+
   std::coroutine_handle<P> handle_;
 };
 
@@ -189,9 +209,7 @@ class EndAwaiter {
  public:
   explicit EndAwaiter(OwnedCoroutine<P>&& inner) noexcept : inner_(std::move(inner)) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  [[nodiscard]] std::coroutine_handle<> await_suspend(CoroutineHandle outer) {
-    return inner_.begin_for(outer);
-  }
+  void await_suspend(CoroutineHandle outer) { inner_.begin_for(outer); }
   auto await_resume() {
     inner_.rethrow();
     return inner_.promise().take();
@@ -237,7 +255,11 @@ class [[nodiscard]] CoroutineOf {
     template <class U = T>
     requires std::is_constructible_v<T, U&&>
     void return_value(U&& result) { value.emplace(std::forward<U>(result)); }
-    [[nodiscard]] T take() { return std::move(*value); }
+    [[nodiscard]] T take() {
+      RUBATO_REQUIRE(value && "a coroutine has ended without a result: a co_return is missing",
+                     of_place->at.text());
+      return std::move(*value);
+    }
   };
   [[nodiscard]] auto operator co_await() && noexcept {
     return detail::EndAwaiter<promise_type>(std::move(owned_));
@@ -252,14 +274,15 @@ class [[nodiscard]] CoroutineOf {
 // Runs it until it waits for the first time, in the scope of the caller. Called by tasks, by
 // coroutines and by what delegates run; a task may wait for room before it runs, and others of its core go
 // on meanwhile. A run does not end before it has: where nothing wakes it any more, that is a deadlock,
-// and told with its place and what it waits for.
+// and told with its place and what it waits for. What it throws before it waits comes out; later it ends the
+// run.
 inline void start(Coroutine&& coroutine, SourcePlace at = SourcePlace::here()) {
   CoreContext& here = CoreContext::here();
   const auto handle = coroutine.owned_.release();
   handle.promise().begin(here, at);
   const detail::BetweenWaits running(here);
   try {
-    handle.resume();
+    detail::CoroutineHandle(handle).resume_all();
   } catch (...) {
     handle.destroy();
     throw;
@@ -331,11 +354,25 @@ class Bodies<Body, Coroutine> {
   SourcePlace at_;
 };
 
+}  // namespace detail
+
+// The same of what f() returns: a lambda, with what it has captured, is kept until its coroutine has ended.
+template <class F>
+requires std::same_as<std::invoke_result_t<F&>, Coroutine>
+void start(F f, SourcePlace at = SourcePlace::here()) {
+  detail::Bodies<F, Coroutine>(std::move(f), at)();
+}
+
+namespace detail {
+
+// One that has waited, in its scope; what it throws then, or who waits for it, is told with the place where it
+// was started.
+void go_on(CoreContext& here, CoroutineHandle waiter);
+
 // When what it has asked for is here.
 inline void go_on_after_asking(CoreContext& here, CoroutineHandle waiter) {
   --waiter.promise().of_place->n_asking;
-  const CoreContext::RunningScope inside(here, waiter.promise().scope);
-  waiter.resume();
+  go_on(here, waiter);
 }
 
 // The result of a delegate for a coroutine; lies in its frame.
@@ -377,6 +414,21 @@ class AnswerAwaiter {
  private:
   CoroutineReply<R> reply_{};
   std::uint64_t* n_waiting_ = nullptr;
+};
+
+// Lets what else its core has to do go first.
+class TurnAwaiter {
+ public:
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  void await_suspend(CoroutineHandle waiter) {
+    reply_.expect(waiter);
+    CoreContext& here = CoreContext::here();
+    post_reply<CoroutineReply>(here, here.core(), Place::at_address(&reply_), Unit{});
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  CoroutineReply<Unit> reply_{};
 };
 
 template <class T, class F>

@@ -4,8 +4,9 @@
 //   co_await awaited_get(array, first, into);   co_await awaited_put(from, array, first);
 //   co_await awaited_get(p, into);              co_await awaited_put(from, p);
 //
-// `into` is written, and `from` and the range are read, from the co_await on; `from` is copied there. What
-// lies on this core is copied at once, and a range that lies there wholly is not waited for.
+// `into` is written, and `from` and the range are read, from the co_await on until it is over; `from` and `into`
+// live as long. What lies on this core is copied at once, and a range that lies there wholly is not waited
+// for. The bounds are those of bulk.hpp.
 
 #include <cstdint>
 #include <span>

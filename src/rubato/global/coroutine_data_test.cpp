@@ -35,7 +35,7 @@ Coroutine copy_ranges(GlobalArray<std::uint32_t> from, GlobalArray<std::uint32_t
       n_bad += part[i] != static_cast<std::uint32_t>(3 * (first + i)) ? 1 : 0;
     if (n_bad != 0) async_add(n_wrong, n_bad);
     co_await awaited_put(part, to, first);
-    part.assign(n, 0);  // what was put is on its way as it was
+    part.assign(n, 0);
     co_await awaited_get(to.begin() + static_cast<std::int64_t>(first), part);
     for (std::uint64_t i = 0; i < n; ++i)
       n_bad += part[i] != static_cast<std::uint32_t>(3 * (first + i)) ? 1 : 0;
@@ -197,6 +197,50 @@ std::uint64_t n_wrong_taken(std::uint64_t seed) {
   return (n_of_vector == kValues ? 0 : 1) + (sum_of_vector == kSum ? 0 : 1) +
          (n_of_bag == kValues ? 0 : 1) + (sum_of_bag == kSum ? 0 : 1);
 }
+// A worklist that never ends, on one core: the other one gets some all the same.
+void work_until_some_are_taken(bool is_coroutine) {
+  std::uint64_t n_steps = 0;
+  std::uint64_t n_taken = 0;
+  run_here(2, [&] {
+    constexpr std::uint64_t kStepsMost = 50'000'000;
+    const auto bag = GlobalBag<std::uint64_t>::make();
+    for (std::uint64_t i = 0; i < 100; ++i)
+      bag.put(i);
+    const auto flags = PerCore<bool>::make();
+    finish([&, taken = make_global(n_taken), done = flags.on(0), own = make_global(n_steps)] {
+      spawn_on(1, [=] {
+        while (!bag.take())
+          yield();
+        async_call(taken, [](std::uint64_t& n) { ++n; });
+        async_write(done, true);
+      });
+      if (is_coroutine) {
+        start([=]() -> Coroutine {
+          for (std::uint64_t i = 0; i < kStepsMost && !done.local(); ++i) {
+            const std::optional<std::uint64_t> value = co_await bag.awaited_take();
+            if (value) bag.put(*value);
+            own.local() = i;
+          }
+        });
+      } else {
+        for (std::uint64_t i = 0; i < kStepsMost && !done.local(); ++i) {
+          const std::optional<std::uint64_t> value = bag.take();
+          if (value) bag.put(*value);
+          own.local() = i;
+        }
+      }
+    });
+    EXPECT_LT(n_steps, kStepsMost - 1);
+  });
+  EXPECT_EQ(n_taken, 1U);
+}
+TEST(CoroutineContainers, AWorklistOfACoroutineKeepsNobodyOut) {
+  work_until_some_are_taken(true);
+}
+TEST(GlobalBag, AWorklistOfATaskKeepsNobodyOut) {
+  work_until_some_are_taken(false);
+}
+
 TEST(CoroutineContainers, EachValueOfAVectorAndOfABagIsTakenOnce) {
   expect_right(n_wrong_taken);
 }

@@ -69,7 +69,11 @@ class TaskAwaiter {
   static_assert(!std::is_reference_v<R>, "what is waited for is a value");
 
   TaskAwaiter(F&& f, core::TaskOptions options, SourcePlace at)
-      : f_(std::move(f)), options_(options), at_(at) {}
+      : f_(std::move(f)), options_(options), at_(at) {
+    RUBATO_REQUIRE(options.stack == core::StackClass::guarded &&
+                       "the coroutine goes on on the stack of its task: a small one is too small",
+                   at.text());
+  }
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(CoroutineHandle waiter) {
     n_waiting_ = &waiter.promise().of_place->answers["a task of its own"];

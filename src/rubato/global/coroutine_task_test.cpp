@@ -83,6 +83,53 @@ TEST(CoroutineOf, IsAskedByAllOfAWideLoopAtOnce) {
   EXPECT_EQ(sum, kMany / 100 * 99 * 100);
 }
 
+// Neither who waits for very many, one after the other, nor the last of very many that wait for each other
+// takes more of the stack, whatever is optimized.
+CoroutineOf<std::uint64_t> same(std::uint64_t x) {
+  co_return x;
+}
+CoroutineOf<std::uint64_t> add_up(std::uint64_t n) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < n; ++i)
+    sum += co_await same(i);
+  co_return sum;
+}
+CoroutineOf<std::uint64_t> count_down(std::uint64_t n, bool waits) {
+  if (n == 0) co_return 0;
+  if (waits) co_await awaited_sleep_for(1);
+  co_return 1 + co_await count_down(n - 1, waits);
+}
+TEST(CoroutineOf, TakesNoStackHoweverManyGoOnAfterEachOther) {
+  constexpr std::uint64_t kMany = 300'000;
+  constexpr std::uint64_t kDeep = 50'000;
+  simulate_seed(1, 1, 1, [=] {
+    EXPECT_EQ(wait_for(add_up(kMany)), kMany * (kMany - 1) / 2);
+    EXPECT_EQ(wait_for(count_down(kDeep, false)), kDeep);
+    EXPECT_EQ(wait_for(count_down(kDeep, true)), kDeep);
+  });
+}
+
+// What a lambda has captured is kept for its coroutine.
+std::uint64_t n_wrong_lambdas(std::uint64_t seed) {
+  const auto words = GlobalArray<std::uint64_t>::make(20);
+  finish([&] {
+    for (std::uint64_t i = 0; i < words.size(); ++i) {
+      start([words, i, seed, text = std::string(100, 'x')]() -> Coroutine {
+        co_await awaited_write(words[i], seed);
+        co_await awaited_fetch_add(words[i], text.size() + i);
+      });
+    }
+  });
+  std::uint64_t n_wrong = 0;
+  for (std::uint64_t i = 0; i < words.size(); ++i)
+    n_wrong += read(words[i]) != seed + 100 + i ? 1 : 0;
+  words.free();
+  return n_wrong;
+}
+TEST(CoroutineOf, AStartedLambdaKeepsWhatItHasCaptured) {
+  expect_right(n_wrong_lambdas);
+}
+
 Coroutine fill(GlobalArray<std::uint64_t> words, std::uint64_t value) {
   for (std::uint64_t i = 0; i < words.size(); ++i)
     co_await awaited_write(words[i], value);
@@ -221,8 +268,30 @@ TEST(CoroutineTask, WhatItThrowsAfterATimeEndsTheRun) {
       if (i == 1) throw std::runtime_error("late");
     });
   });
-  EXPECT_NE(text.find("late"), std::string::npos) << text;
+  EXPECT_NE(text.find("a coroutine that was started at"), std::string::npos) << text;
+  EXPECT_NE(text.find("coroutine_task_test.cpp:"), std::string::npos) << text;
+  EXPECT_NE(text.find(": late"), std::string::npos) << text;
 }
+
+#if !defined(__SANITIZE_THREAD__)
+using CoroutineTaskDeathTest = testing::Test;  // NOLINT(readability-identifier-naming)
+TEST(CoroutineTaskDeathTest, OnASmallStackIsRefused) {
+  const auto ask = [] {
+    wait_for([]() -> Coroutine {
+      co_await awaited_task([] {}, {"small", core::StackClass::small});
+    }());
+  };
+  EXPECT_DEATH(simulate_seed(1, 1, 1, ask), "a small one is too small");
+}
+TEST(CoroutineTaskDeathTest, ACoroutineIsStartedOnce) {
+  const auto ask = [] {
+    Coroutine coroutine = []() -> Coroutine { co_return; }();
+    start(std::move(coroutine));
+    start(std::move(coroutine));  // NOLINT(bugprone-use-after-move): told
+  };
+  EXPECT_DEATH(simulate_seed(1, 1, 1, ask), "started or awaited twice");
+}
+#endif
 
 }  // namespace
 }  // namespace rubato::global

@@ -114,8 +114,7 @@ struct CallRecord {
 
 template <class T, class F>
 struct AsyncRecord {
-  static_assert(!std::is_same_v<std::invoke_result_t<const F&, T&>, Coroutine> &&
-                    !IsCoroutineOf<std::invoke_result_t<const F&, T&>>::value,
+  static_assert(!kReturnsCoroutine<std::invoke_result_t<const F&, T&>>,
                 "this delegate returns a coroutine, which nobody would start: call start(walk(x)) "
                 "in it, walk being a function, or a lambda that captures nothing");
   Place place;
@@ -223,7 +222,11 @@ template <class T, class F, class Then>
 [[gnu::always_inline]] inline void fetch_call(GlobalPtr<T> p, const F& f, const Then& then) {
   static_assert(detail::Travels<F> && detail::Travels<Then>,
                 "a delegate and what handles its result must be trivially copyable");
-  static_assert(detail::check_result<std::remove_cvref_t<std::invoke_result_t<const F&, T&>>>());
+  using R = std::remove_cvref_t<std::invoke_result_t<const F&, T&>>;
+  static_assert(detail::check_result<R>());
+  static_assert(!detail::kReturnsCoroutine<std::invoke_result_t<const Then&, const R&>>,
+                "what handles a result returns a coroutine, which nobody would start: call "
+                "start(walk(x)) in it, walk being a function, or a lambda that captures nothing");
   CoreContext& here = CoreContext::here();
   RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   detail::check_travels(here, f);

@@ -523,17 +523,5 @@ TEST(Global, TasksHaveTheirTurnsBesideRecordsThatTakeLong) {
   EXPECT_LT(most, 20 * kMillisecond);
 }
 
-TEST(SymmetricHeap, JoinsWhatIsGivenBack) {
-  SymmetricHeap heap(std::uint64_t{1} << 20);
-  std::vector<std::uint64_t> offsets;
-  for (std::uint64_t n = 1; n <= 100; ++n)
-    offsets.push_back(heap.allocate(n * 10));
-  EXPECT_EQ(heap.allocate(std::uint64_t{1} << 20), SymmetricHeap::kNone);
-  for (std::size_t i = 0; i < offsets.size(); ++i)
-    heap.deallocate(offsets[(i * 37) % 100]);
-  EXPECT_EQ(heap.n_used(), 0U);
-  EXPECT_EQ(heap.allocate((std::uint64_t{1} << 20) - SymmetricHeap::kFirst), SymmetricHeap::kFirst);
-}
-
 }  // namespace
 }  // namespace rubato::global

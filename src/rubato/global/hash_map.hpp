@@ -247,6 +247,8 @@ class GlobalHashMap {
   template <class Key, class F>
   void async_upsert(const Key& key, const V& value, const F& combine) const {
     static_assert(detail::Travels<F>, "what combines values must be trivially copyable");
+    static_assert(!detail::kReturnsCoroutine<std::invoke_result_t<const F&, V&, const V&>>,
+                  "what combines values returns a coroutine, which nobody would start");
     const auto& whole = detail::as_key<K>(key);
     const auto& encoded = Codec<K>::bytes(whole);
     const ByteView bytes = encoded;
@@ -264,6 +266,8 @@ class GlobalHashMap {
     static_assert(
         std::is_empty_v<F> && detail::Travels<F>,
         "what combines values here must capture nothing: all of a key are combined by one");
+    static_assert(!detail::kReturnsCoroutine<std::invoke_result_t<const F&, V&, const V&>>,
+                  "what combines values returns a coroutine, which nobody would start");
     const auto& whole = detail::as_key<K>(key);
     CoreContext& here = CoreContext::here();
     detail::check_travels(here, value);

@@ -13,6 +13,7 @@
 #include "rubato/base/memory.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/loop.hpp"
+#include "rubato/global/reduce_cores.hpp"
 
 namespace rubato::global {
 namespace {
@@ -84,10 +85,18 @@ NodeMemory::~NodeMemory() {
 
 std::size_t NodeMemory::default_bytes_a_core(std::uint32_t n_cores) {
   const std::size_t wanted = std::bit_ceil<std::size_t>(physical_memory());
-  return std::clamp(wanted, kHugePage, std::bit_floor(kAddressesMost / n_cores));
+  const std::size_t allowed = addresses_left() / 2 / n_cores / kHugePage * kHugePage;
+  if (allowed < SymmetricHeap::kSure) {
+    throw Error("this process may have " + std::to_string(addresses_left() >> 20) +
+                    " MiB more of addresses (ulimit -v), and " + std::to_string(n_cores) +
+                    (n_cores == 1 ? " core needs" : " cores need") + " more than " +
+                    std::to_string(2 * (n_cores * SymmetricHeap::kSure >> 20)),
+                ExitCode::usage);
+  }
+  return std::min({std::max(wanted, kHugePage), allowed, std::bit_floor(kAddressesMost / n_cores)});
 }
 
-SymmetricHeap::SymmetricHeap(std::uint64_t n_bytes) {
+SymmetricHeap::SymmetricHeap(std::uint64_t n_bytes) : n_sure_(std::min(n_bytes, kSure)) {
   static_assert(sizeof(SymmetricHeap) <= kFirst);
   RUBATO_REQUIRE(n_bytes > kFirst, n_bytes);
   free_[kFirst] = n_bytes - kFirst;
@@ -131,14 +140,60 @@ void SymmetricHeap::deallocate(std::uint64_t offset) {
   free_[begin] = size;
 }
 
+// What is free above is gone; what is in use there is given back by who has asked for it (allocate_symmetric).
+void SymmetricHeap::limit(std::uint64_t n_bytes) {
+  n_sure_ = n_bytes;
+  free_.erase(free_.lower_bound(n_bytes), free_.end());
+  if (free_.empty()) return;
+  const auto last = std::prev(free_.end());
+  last->second = std::min(last->second, n_bytes - last->first);
+}
+
+namespace {
+
+// The least that a core has, and which one.
+struct Least {
+  std::uint64_t n_bytes;
+  CoreId core;
+};
+Least least_region() {
+  const auto mine = [] {
+    CoreContext& here = CoreContext::here();
+    return Least{here.local_or_make<detail::RegionBytes>().n_bytes, here.core()};
+  };
+  return reduce_cores(mine,
+                      [](const Least& a, const Least& b) { return b.n_bytes < a.n_bytes ? b : a; });
+}
+
+[[noreturn]] void refuse_allocation(std::uint64_t n_bytes, const Least& least) {
+  throw Error("no room for " + std::to_string(n_bytes) + " bytes on each core: core " +
+                  std::to_string(least.core) + " has addresses for " +
+                  std::to_string(least.n_bytes >> 20) +
+                  " MiB, by the memory of its machine and its limits (ulimit -v)",
+              ExitCode::failed);
+}
+
+}  // namespace
+
 std::uint64_t allocate_symmetric(std::uint64_t n_bytes) {
-  const std::uint64_t offset =
-      call(heap(), [n_bytes](SymmetricHeap& h) { return h.allocate(n_bytes); });
-  if (offset == SymmetricHeap::kNone) {
-    throw Error(
-        "no room for " + std::to_string(n_bytes) +
-            " bytes on each core: a core has addresses for as much memory as its machine has",
-        ExitCode::failed);
+  struct Found {
+    std::uint64_t offset;
+    std::uint64_t is_sure;
+  };
+  const Found found = call(heap(), [n_bytes](SymmetricHeap& h) {
+    const std::uint64_t offset = h.allocate(n_bytes);
+    return Found{offset, offset == SymmetricHeap::kNone || h.is_sure(offset + n_bytes) ? 1U : 0U};
+  });
+  const std::uint64_t offset = found.offset;
+  if (offset == SymmetricHeap::kNone) refuse_allocation(n_bytes, least_region());
+  if (found.is_sure == 0) {
+    const Least least = least_region();
+    const bool fits = offset + n_bytes <= least.n_bytes;
+    call(heap(), [offset, fits, n_least = least.n_bytes](SymmetricHeap& h) {
+      if (!fits) h.deallocate(offset);
+      h.limit(n_least);
+    });
+    if (!fits) refuse_allocation(n_bytes, least);
   }
   tell_all_cores(offset, n_bytes);
   return offset;

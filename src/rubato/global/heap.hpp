@@ -28,7 +28,8 @@ class NodeMemory {
     return begin_ + local * bytes_a_core_;
   }
   [[nodiscard]] std::size_t bytes_a_core() const noexcept { return bytes_a_core_; }
-  // As much as the machine has, so that no core runs out of addresses before it runs out of memory.
+  // As much as the machine has, so that no core runs out of addresses before it runs out of memory; or half of
+  // the addresses that the process may still have, for all cores together. Nodes may differ.
   [[nodiscard]] static std::size_t default_bytes_a_core(std::uint32_t n_cores);
 
  private:
@@ -43,8 +44,15 @@ class SymmetricHeap {
   static constexpr std::uint64_t kNone = UINT64_MAX;
   static constexpr std::uint64_t kFirst = 4096;  // below it lies the heap itself
 
+  // All cores of the job are known to have kSure bytes, or as many as node 0 has if that is all of it.
+  static constexpr std::uint64_t kSure = std::uint64_t{16} << 20;
+
   explicit SymmetricHeap(std::uint64_t n_bytes);
 
+  // Whether each core has the addresses below `end`; else one of them may have less than this one.
+  [[nodiscard]] bool is_sure(std::uint64_t end) const noexcept { return end <= n_sure_; }
+  // Each core has `n_bytes`; nothing is handed out above from now on.
+  void limit(std::uint64_t n_bytes);
   // Offset of `n_bytes`, a multiple of 64, or kNone. First fit, since arrays are few and large.
   [[nodiscard]] std::uint64_t allocate(std::uint64_t n_bytes);
   // REQUIRES: `offset` is of allocate(), and not given back.
@@ -63,10 +71,21 @@ class SymmetricHeap {
   std::map<std::uint64_t, std::uint64_t> free_;  // size by offset
   std::map<std::uint64_t, std::uint64_t> used_;
   std::uint64_t n_used_ = 0;
+  std::uint64_t n_sure_;
 };
 
+namespace detail {
+
+// Of a core: how large its region is.
+struct RegionBytes {
+  std::uint64_t n_bytes = 0;
+};
+
+}  // namespace detail
+
 // Space for `n_bytes` on every core at one offset; its bytes are 0. Called by a task; waits for
-// core 0. Throws Error if there is none.
+// core 0, and once, when more than SymmetricHeap::kSure are in use, for all cores, which may be of machines
+// with more memory and less. Throws Error if there is none.
 [[nodiscard]] std::uint64_t allocate_symmetric(std::uint64_t n_bytes);
 // Gives it back, with its pages on all cores. Called by a task, and waits.
 void deallocate_symmetric(std::uint64_t offset);

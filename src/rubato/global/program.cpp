@@ -11,8 +11,11 @@ Program::Program(const core::JobShape& shape, const ProgramOptions& options)
                                         : NodeMemory::default_bytes_a_core(shape.n_cores),
               options.huge_pages),
       engine_(shape, options.messages) {
-  for (std::uint32_t local = 0; local < shape.n_cores; ++local)
-    engine_.core(local).set_memory(memory_.of_core(local));
+  for (std::uint32_t local = 0; local < shape.n_cores; ++local) {
+    core::CoreContext& core = engine_.core(local);
+    core.set_memory(memory_.of_core(local));
+    core.local_or_make<detail::RegionBytes>().n_bytes = memory_.bytes_a_core();
+  }
   if (shape.node == 0) heap_ = ::new (memory_.of_core(0)) SymmetricHeap(memory_.bytes_a_core());
 }
 

@@ -56,6 +56,8 @@ void use(GlobalPtr<Vertex> p) {
   spawn_on(1, [p] { return degree_of(p); });
 #elif CASE == 10
   spawn([p] { return degree_of(p); });
+#elif CASE == 11
+  fetch_call(p, [](Vertex& v) { return v.degree; }, [p](std::uint64_t) { return walk(p); });
 #endif
 }
 
