@@ -6,14 +6,12 @@ namespace rubato::global {
 
 namespace detail {
 
-void go_on(CoreContext& here, CoroutineHandle waiter) {
-  const SourcePlace at = waiter.promise().of_place->at;
-  const CoreContext::RunningScope inside(here, waiter.promise().scope);
+void throw_on(const SourcePlace& started) {
   const auto told = [&](const Error& error) {
-    return error.in("a coroutine that was started at " + at.text());
+    return error.in("a coroutine that was started at " + started.text());
   };
   try {
-    waiter.resume_all();
+    throw;
   } catch (const Error& error) {
     if (error.code() == ExitCode::usage) throw;  // what somebody has asked for is wrong
     throw told(error);

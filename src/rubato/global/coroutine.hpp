@@ -365,9 +365,19 @@ void start(F f, SourcePlace at = SourcePlace::here()) {
 
 namespace detail {
 
-// One that has waited, in its scope; what it throws then, or who waits for it, is told with the place where it
-// was started.
-void go_on(CoreContext& here, CoroutineHandle waiter);
+// What is thrown, with the place where the coroutine that throws it was started. Called where it is caught.
+[[noreturn, gnu::cold]] void throw_on(const SourcePlace& started);
+
+// One that has waited, in its scope; what it throws then, or who waits for it, is told with its place.
+inline void go_on(CoreContext& here, CoroutineHandle waiter) {
+  const auto& of_place = *waiter.promise().of_place;
+  const CoreContext::RunningScope inside(here, waiter.promise().scope);
+  try {
+    waiter.resume_all();
+  } catch (...) {
+    throw_on(of_place.at);
+  }
+}
 
 // When what it has asked for is here.
 inline void go_on_after_asking(CoreContext& here, CoroutineHandle waiter) {
