@@ -6,10 +6,8 @@ namespace rubato::global {
 
 namespace detail {
 
-void throw_on(const SourcePlace& started) {
-  const auto told = [&](const Error& error) {
-    return error.in("a coroutine that was started at " + started.text());
-  };
+void throw_on(const core::detail::StacklessTasks::OfPlace& started) {
+  const auto told = [&](const Error& error) { return error.in(started.text); };
   try {
     throw;
   } catch (const Error& error) {

@@ -366,17 +366,20 @@ void start(F f, SourcePlace at = SourcePlace::here()) {
 namespace detail {
 
 // What is thrown, with the place where the coroutine that throws it was started. Called where it is caught.
-[[noreturn, gnu::cold]] void throw_on(const SourcePlace& started);
+[[noreturn, gnu::cold]] void throw_on(const core::detail::StacklessTasks::OfPlace& started);
 
 // One that has waited, in its scope; what it throws then, or who waits for it, is told with its place.
 inline void go_on(CoreContext& here, CoroutineHandle waiter) {
   const auto& of_place = *waiter.promise().of_place;
   const CoreContext::RunningScope inside(here, waiter.promise().scope);
+  const auto* const outer = here.swap_applied(&of_place.handler);
   try {
     waiter.resume_all();
   } catch (...) {
-    throw_on(of_place.at);
+    here.swap_applied(outer);
+    throw_on(of_place);
   }
+  here.swap_applied(outer);
 }
 
 // When what it has asked for is here.

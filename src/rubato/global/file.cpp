@@ -47,7 +47,7 @@ std::uint64_t hash_of(ByteView bytes, std::uint64_t seed) noexcept {
 }
 // With the place of the row, and the file that it is of.
 std::uint64_t hash_of_row(const Row& row, std::uint64_t i, std::uint64_t file) noexcept {
-  return hash_of(bytes_of(row), hash_words(file, i));
+  return hash_of(std::as_bytes(std::span(&row, 1)), hash_words(file, i));
 }
 
 std::string_view text_of(ByteView bytes) noexcept {
@@ -311,9 +311,15 @@ std::string path_of(const FileCall& call) {
   return {path.begin(), path.end()};
 }
 
-// Writes the segments of this core from `begin` on, and their rows.
+// f() on a thread beside the cores: a file system may take long, and the core has others to serve.
+template <class F>
+auto beside(const F& f) {
+  return CoreContext::here().run_native(f);
+}
+
+// Writes the segments of this core from `begin` on, and their rows; the first core the head, too.
 void write_segments(io::SharedOutputFile& file, const FileHead& head, const FileShare& begin,
-                    SegmentSource& source) {
+                    SegmentSource& source, bool is_first) {
   const FileShare mine = source.share();
   Row row{kHeadBytes + begin.n_bytes, 0, begin.n_entries, 0, 0};
   Writer rows;
@@ -321,18 +327,23 @@ void write_segments(io::SharedOutputFile& file, const FileHead& head, const File
   for (std::uint64_t i = 0; i < mine.n_segments; ++i) {
     row.n_entries = source.next(segment);
     row.n_bytes = segment.size();
-    row.hash = hash_of(segment, 0);
-    file.write_at(row.offset, text_of(segment));
+    beside([&] {
+      row.hash = hash_of(segment, 0);
+      file.write_at(row.offset, text_of(segment));
+    });
     rows.put(row);
     rows.put(hash_of_row(row, begin.n_segments + i, head.id));
     row.offset += row.n_bytes;
     row.first += row.n_entries;
-    CoreContext::here().yield();  // others want to get what is here
   }
   RUBATO_REQUIRE(row.offset == kHeadBytes + begin.n_bytes + mine.n_bytes &&
                      "a container does not change while it is saved",
                  row.offset, begin.n_bytes, mine.n_bytes);
-  file.write_at(head.table_offset + begin.n_segments * kRowBytes, text_of(rows.view()));
+  beside([&] {
+    file.write_at(head.table_offset + begin.n_segments * kRowBytes, text_of(rows.view()));
+    if (is_first) file.write_at(0, text_of(bytes_of_head(head)));
+    file.finish();
+  });
 }
 
 // Hands the segments [begin, end) to the sink.
@@ -341,20 +352,28 @@ void read_segments(const std::string& path, const FileHead& head, SegmentSink& s
   const std::uint64_t begin = n_before(head.n_segments, core);
   const std::uint64_t end = n_before(head.n_segments, core + 1);
   if (begin == end) return;
-  const InFile file(path);
-  RowReader rows(file, head, begin);
+  std::optional<InFile> opened;
+  std::optional<RowReader> rows_of_it;
+  beside([&] {
+    opened.emplace(path);
+    rows_of_it.emplace(*opened, head, begin);
+  });
+  const InFile& file = *opened;
+  RowReader& rows = *rows_of_it;
   Bytes segment;
   for (std::uint64_t i = begin; i < end; ++i) {
-    const Row row = rows.next();
-    segment.resize(row.n_bytes);
-    file.read(row.offset, segment);
-    file.check_hash(row.offset, row.hash, hash_of(segment, 0));
+    const Row row = beside([&] {
+      const Row next = rows.next();
+      segment.resize(next.n_bytes);
+      file.read(next.offset, segment);
+      file.check_hash(next.offset, next.hash, hash_of(segment, 0));
+      return next;
+    });
     const auto failure = failure_of([&] { sink.take(row.first, row.n_entries, segment); });
     if (failure) {
       throw failure->in("reading " + path + ": the segment at offset " +
                         std::to_string(row.offset));
     }
-    CoreContext::here().yield();
   }
 }
 
@@ -381,7 +400,9 @@ InShare share_of(std::uint64_t n, std::uint64_t i) noexcept {
   return {static_cast<CoreId>(core), i - n_before(n, static_cast<CoreId>(core))};
 }
 
-FileHead read_head(const std::string& path, const FileType& wanted) {
+namespace {
+
+FileHead read_head_here(const std::string& path, const FileType& wanted) {
   const InFile file(path);
   if (file.n_bytes() < kHeadBytes) {
     file.fail(0, "a head of " + std::to_string(kHeadBytes) + " bytes",
@@ -411,6 +432,12 @@ FileHead read_head(const std::string& path, const FileType& wanted) {
   return head;
 }
 
+}  // namespace
+
+FileHead read_head(const std::string& path, const FileType& wanted) {
+  return beside([&] { return read_head_here(path, wanted); });
+}
+
 void save_here(const FileCall& call, const FileType& type, SegmentSource& source) {
   const Team& team = call.team;
   const std::string path = path_of(call);
@@ -426,16 +453,15 @@ void save_here(const FileCall& call, const FileType& type, SegmentSource& source
 
   std::optional<io::SharedOutputFile> file;
   const std::optional<Error> my_failure = failure_of([&] {
-    file.emplace(path, id);
-    write_segments(*file, head, before, source);
-    if (team.rank() == 0) file->write_at(0, text_of(bytes_of_head(head)));
-    file->finish();
+    beside([&] { file.emplace(path, id); });
+    write_segments(*file, head, before, source, team.rank() == 0);
   });
   std::optional<Error> failure = first_failure(team, my_failure);
   if (failure) {
-    if (file) file->abandon();
+    if (file) beside([&] { file->abandon(); });
   } else if (call.job.is_local()) {
-    failure = failure_of([&] { file->commit(head.table_offset + head.n_segments * kRowBytes); });
+    failure = failure_of(
+        [&] { beside([&] { file->commit(head.table_offset + head.n_segments * kRowBytes); }); });
   }
   if (call.job.is_local()) call.job.local().failure = failure;
   team.free();

@@ -19,7 +19,8 @@
 // another kind is an Error with the path, the offset, and what was expected and found. Elements are
 // their bytes, as their codec makes them (codec.hpp): the file knows their sizes, not their types.
 //
-// Reads and writes block the core that makes them, a segment at a time.
+// Files are read and written by threads beside the cores (CoreContext::run_native), a segment at a time: the
+// calling tasks wait, and their cores go on with others.
 
 #include <algorithm>
 #include <cstdint>

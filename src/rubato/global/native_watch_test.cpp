@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include "rubato/core/message/beside.hpp"
 #include "rubato/core/message/native_call.hpp"
 #include "rubato/core/task/sync.hpp"
+#include "rubato/global/coroutine.hpp"
 #include "rubato/global/delegate.hpp"
 #include "rubato/global/watched_run_test.hpp"
 
@@ -187,6 +189,44 @@ TEST(NativeWatch, tasks_that_do_something_now_and_then_are_not_told) {
     }
   };
   EXPECT_EQ(watched_run(20 * kMillisecond, main), std::vector<std::string>());
+}
+
+// What no task runs is told by the name of the delegate, or the place of the coroutine.
+std::string lines_of(const std::function<void()>& main) {
+  std::string all;
+  for (const std::string& line : watched_run(50 * kMillisecond, main, [](const std::string&) {}))
+    all += line + "\n";
+  return all;
+}
+void compute_for_long(GlobalPtr<std::uint64_t> p) {
+  async_call(p, [](std::uint64_t& x) {
+    hold(300 * kMillisecond);
+    ++x;
+  });
+}
+TEST(NativeWatch, a_delegate_that_computes_for_long_is_told_by_its_name) {
+  const std::string text = lines_of([] {
+    std::uint64_t x = 0;
+    finish([p = make_global(x)] { compute_for_long(p); });
+  });
+  EXPECT_TRUE(contains(text, "is busy with messages of core 0 (")) << text;
+  EXPECT_TRUE(contains(text, "compute_for_long")) << text;
+}
+TEST(NativeWatch, a_coroutine_that_computes_for_long_is_told_by_its_place) {
+  int line = 0;
+  const std::string text = lines_of([&] {
+    std::uint64_t x = 0;
+    finish([&, p = make_global(x)] {
+      line = __LINE__ + 1;
+      start([p]() -> Coroutine {
+        co_await awaited_fetch_add(p, 1);
+        hold(300 * kMillisecond);
+      });
+    });
+  });
+  EXPECT_TRUE(contains(text, "is busy with messages of core 0 (a coroutine that was started at "))
+      << text;
+  EXPECT_TRUE(contains(text, line_of_here(line) + ")")) << text;
 }
 
 TEST(NativeWatch, a_task_that_stays_beside_its_core_is_told) {

@@ -175,7 +175,7 @@ std::uint64_t CoreContext::apply_some(Incoming& in, const BlockRing::Entry& entr
   while (n_records < budget && in.at < entry.n_bytes) {
     if (in.n_left == 0) open_incoming_run(in, entry);
     const detail::Handler& handler = *in.handler;
-    applied_ = &handler;
+    applied_.swap(&handler);
     const std::size_t n_bytes =
         handler.has_payload
             ? in.n_left
@@ -220,7 +220,8 @@ std::string CoreContext::who_runs() const {
 #ifdef NDEBUG
   if (is_in_place()) return "a delegate in place of " + tasks_.running_name();
 #endif
-  return applied_ == nullptr ? "a delegate" : std::string(applied_->name);
+  const detail::Handler* const applied = applied_.get();
+  return applied == nullptr ? "a delegate" : std::string(applied->name);
 }
 
 void CoreContext::refuse_to_wait(SourcePlace at) const {

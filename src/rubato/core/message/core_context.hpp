@@ -257,7 +257,7 @@ class CoreContext {
   }
   // What runs is `applied`, for people.
   const detail::Handler* swap_applied(const detail::Handler* applied) noexcept {
-    return std::exchange(applied_, applied);
+    return applied_.swap(applied);
   }
   // f() on a thread beside the cores, for what takes long and cannot be cut: a call of a library,
   // of the system. The task waits, its core goes on; returns what f returned, throws what it threw.
@@ -534,8 +534,8 @@ class CoreContext {
   std::byte* memory_ = nullptr;
   FinishId applied_scope_ = 0;
   CoreId source_ = 0;
-  bool owes_way_ = false;                     // delegates in place have posted or spawned much
-  const detail::Handler* applied_ = nullptr;  // what is applied, or was last
+  bool owes_way_ = false;  // delegates in place have posted or spawned much
+  detail::AppliedHandler applied_;
   Nanos now_ = 0;
   std::uint64_t budget_ = 32;  // of a slice, learnt
   Nanos charged_ = 0;

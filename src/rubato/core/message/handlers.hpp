@@ -7,6 +7,7 @@
 // and a hash of this table, at the start. So lambdas, which have no name that other builds would
 // know, travel as well.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,6 +28,22 @@ struct Handler {
   Apply apply = nullptr;
   std::uint32_t stride = 0;  // bytes from one record to the next, a multiple of 8
   bool has_payload = false;  // records of different sizes, each behind its own
+};
+
+// What a core applies, or did last; its core swaps it, and anybody reads it.
+class AppliedHandler {
+ public:
+  const Handler* swap(const Handler* applied) noexcept {
+    const Handler* const before = get();
+    handler_.store(applied, std::memory_order_release);  // its name is whole
+    return before;
+  }
+  [[nodiscard]] const Handler* get() const noexcept {
+    return handler_.load(std::memory_order_acquire);
+  }
+
+ private:
+  std::atomic<const Handler*> handler_{nullptr};
 };
 
 // Called by static objects alone.

@@ -106,10 +106,10 @@ bool MessageEngine::next_work(std::uint32_t local, Work& work) {
 // What a delegate throws here, another core has asked for: who reads it needs to know which it was.
 void MessageEngine::run(const Work& work, std::uint32_t /*core*/) {
   CoreContext& core = *cores_[work.index];
-  const auto is_of_delegate = [&] { return core.is_applying() && core.applied_ != nullptr; };
+  const auto is_of_delegate = [&] { return core.is_applying() && core.applied_.get() != nullptr; };
   const auto told = [&](const Error& error) {
     return error.in("on core " + std::to_string(core.core_) + ", in " +
-                    std::string(core.applied_->name));
+                    std::string(core.applied_.get()->name));
   };
   try {
     core.turn();
@@ -322,9 +322,12 @@ Nanos MessageEngine::message_cost(std::size_t /*n_bytes*/) const {
 }
 
 std::string MessageEngine::work_name(const Work& work) const {
-  const std::string task = cores_[work.index]->tasks_.running_name();
-  return task.empty() ? "messages of core " + std::to_string(shape_.first_core() + work.index)
-                      : task;
+  const CoreContext& core = *cores_[work.index];
+  const std::string task = core.tasks_.running_name();
+  if (!task.empty()) return task;
+  const std::string all = "messages of core " + std::to_string(core.core_);
+  const detail::Handler* const applied = core.applied_.get();
+  return applied == nullptr ? all : all + " (" + std::string(applied->name) + ")";
 }
 
 // All but yields, and waits for a time.

@@ -26,6 +26,16 @@ std::string waits_for(const StacklessTasks::OfPlace& of_place) {
 
 }  // namespace
 
+StacklessTasks::OfPlace& StacklessTasks::of_place(SourcePlace at) {
+  const auto [found, is_new] = places_.try_emplace({at.file, at.line}, OfPlace{.at = at});
+  OfPlace& place = found->second;
+  if (is_new) {
+    place.text = "a coroutine that was started at " + at.text();
+    place.handler.name = place.text;
+  }
+  return place;
+}
+
 std::string StacklessTasks::text(CoreId core, std::size_t n_most) const {
   std::string text;
   std::uint64_t n_left = n_;

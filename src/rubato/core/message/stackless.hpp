@@ -10,6 +10,7 @@
 
 #include "rubato/base/source_place.hpp"
 #include "rubato/core/job_shape.hpp"
+#include "rubato/core/message/handlers.hpp"
 
 namespace rubato::core::detail {
 
@@ -18,6 +19,8 @@ class StacklessTasks {
   // Those that were started at one place. Stays where it is.
   struct OfPlace {
     SourcePlace at;
+    std::string text{};  // "a coroutine that was started at file:line"
+    Handler handler{};   // for people: what is applied while one of them runs, by that name
     std::uint64_t n = 0;
     std::uint64_t n_asking = 0;  // of them, for an answer: of a delegate, or one of `answers`
     std::uint64_t n_nested = 0;  // for another of this place, which they have begun
@@ -27,9 +30,8 @@ class StacklessTasks {
 
   // One more; whoever it is keeps the result, of 8 bytes where a place has 16, until end().
   [[nodiscard]] OfPlace& begin(SourcePlace at) {
-    if (last_ == nullptr || last_->at.file != at.file || last_->at.line != at.line) {
-      last_ = &places_.try_emplace({at.file, at.line}, OfPlace{.at = at}).first->second;
-    }
+    if (last_ == nullptr || last_->at.file != at.file || last_->at.line != at.line)
+      last_ = &of_place(at);
     ++last_->n;
     ++n_;
     return *last_;
@@ -45,6 +47,8 @@ class StacklessTasks {
   [[nodiscard]] std::string text(CoreId core, std::size_t n_most) const;
 
  private:
+  [[nodiscard]] OfPlace& of_place(SourcePlace at);
+
   std::map<std::pair<const char*, int>, OfPlace> places_;
   OfPlace* last_ = nullptr;
   std::uint64_t n_ = 0;
