@@ -196,7 +196,7 @@ void async_get(GlobalPtr<T> from, std::span<std::remove_const_t<T>> into,
   detail::async_get_range(detail::range_of(from, into.size(), at), detail::bytes_at(into));
 }
 // Copies from.size() elements to `to` and what follows. Called by a task; waits until they are
-// written.
+// written. `from` does not overlap them, and stays as it is until then.
 template <class T>
 void put(std::type_identity_t<std::span<const T>> from, GlobalPtr<T> to,
          SourcePlace at = SourcePlace::here()) {
@@ -227,7 +227,7 @@ void async_get(const GlobalArray<T>& array, std::uint64_t first,
   detail::async_get_range(detail::range_of(array, first, into.size(), at), detail::bytes_at(into));
 }
 // Copies to the elements [first, first + from.size()). REQUIRES: the array has them. Called by a
-// task; waits until they are written.
+// task; waits until they are written. `from` does not overlap them, and stays as it is until then.
 template <class T>
 void put(std::type_identity_t<std::span<const T>> from, const GlobalArray<T>& array,
          std::uint64_t first, SourcePlace at = SourcePlace::here()) {

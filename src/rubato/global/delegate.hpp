@@ -123,16 +123,29 @@ struct AsyncRecord {
   void apply(CoreContext& here) const { f.get()(*reinterpret_cast<T*>(place.resolve(here))); }
 };
 
+template <class Result>
+consteval bool check_then() {
+  static_assert(!kReturnsCoroutine<Result>,
+                "what handles a result returns a coroutine, which nobody would start: call "
+                "start(walk(x)) in it, walk being a function, or a lambda that captures nothing");
+  return true;
+}
 template <class R, class Then>
 struct ThenRecord {
   Carried<R> value;
   [[no_unique_address]] Carried<Then> then;
-  void apply(CoreContext& /*here*/) const { then.get()(value.get()); }
+  void apply(CoreContext& /*here*/) const {
+    static_assert(check_then<decltype(then.get()(value.get()))>());
+    then.get()(value.get());
+  }
 };
 template <class R, class Then>
 requires(!TravelsWhole<R>) struct ThenRecord<R, Then> {
   [[no_unique_address]] Carried<Then> then;
-  void apply(CoreContext& /*here*/, ByteView bytes) const { then.get()(Codec<R>::make(bytes)); }
+  void apply(CoreContext& /*here*/, ByteView bytes) const {
+    static_assert(check_then<decltype(then.get()(Codec<R>::make(bytes)))>());
+    then.get()(Codec<R>::make(bytes));
+  }
 };
 
 template <class T, class F, class Then>
@@ -222,11 +235,7 @@ template <class T, class F, class Then>
 [[gnu::always_inline]] inline void fetch_call(GlobalPtr<T> p, const F& f, const Then& then) {
   static_assert(detail::Travels<F> && detail::Travels<Then>,
                 "a delegate and what handles its result must be trivially copyable");
-  using R = std::remove_cvref_t<std::invoke_result_t<const F&, T&>>;
-  static_assert(detail::check_result<R>());
-  static_assert(!detail::kReturnsCoroutine<std::invoke_result_t<const Then&, const R&>>,
-                "what handles a result returns a coroutine, which nobody would start: call "
-                "start(walk(x)) in it, walk being a function, or a lambda that captures nothing");
+  static_assert(detail::check_result<std::remove_cvref_t<std::invoke_result_t<const F&, T&>>>());
   CoreContext& here = CoreContext::here();
   RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
   detail::check_travels(here, f);

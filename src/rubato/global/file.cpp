@@ -314,7 +314,13 @@ std::string path_of(const FileCall& call) {
 // f() on a thread beside the cores: a file system may take long, and the core has others to serve.
 template <class F>
 auto beside(const F& f) {
-  return CoreContext::here().run_native(f);
+  return CoreContext::here().run_native(f, {.time = core::NativeTime::brief});
+}
+
+// Between two segments, where there are no such threads.
+void let_others_go_on() {
+  CoreContext& here = CoreContext::here();
+  if (here.n_native_threads() == 0) here.yield();
 }
 
 // Writes the segments of this core from `begin` on, and their rows; the first core the head, too.
@@ -335,6 +341,7 @@ void write_segments(io::SharedOutputFile& file, const FileHead& head, const File
     rows.put(hash_of_row(row, begin.n_segments + i, head.id));
     row.offset += row.n_bytes;
     row.first += row.n_entries;
+    let_others_go_on();
   }
   RUBATO_REQUIRE(row.offset == kHeadBytes + begin.n_bytes + mine.n_bytes &&
                      "a container does not change while it is saved",
@@ -374,6 +381,7 @@ void read_segments(const std::string& path, const FileHead& head, SegmentSink& s
       throw failure->in("reading " + path + ": the segment at offset " +
                         std::to_string(row.offset));
     }
+    let_others_go_on();
   }
 }
 

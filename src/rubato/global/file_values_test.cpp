@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -157,6 +158,33 @@ TEST(ContainerFile, HasEntriesThatAllCoresHaveWrittenAndRead) {
   expect_read_by_all_cores([&] { return load_bag<Traced>(folder.file("bag")); });
   expect_written_by_all_cores(folder.file("map"), all_of_map);
   expect_read_by_all_cores([&] { return load_map<std::uint64_t, Traced>(folder.file("map")); });
+}
+
+// Files wait for no work that takes long, and cores not for files.
+TEST(ContainerFile, IsWrittenAndReadWhileAllThreadsBesideTheCoresAreBusy) {
+  const Folder folder;
+  std::uint64_t n_wrong = 1;
+  const auto main = [&] {
+    const auto array = GlobalArray<std::uint64_t>::make(400'000);
+    forall(array, [](std::uint64_t i, std::uint64_t& x) { x = 3 * i; });
+    std::promise<void> done;
+    finish([&] {
+      spawn([&] { CoreContext::here().run_native([&] { done.get_future().wait(); }); });
+      global::yield();
+      save(array, folder.file("array"));
+      const auto again = load_array<std::uint64_t>(folder.file("array"));
+      std::uint64_t n = 0;
+      forall(again, [to = make_global(n)](std::uint64_t i, std::uint64_t& x) {
+        if (x != 3 * i) async_call(to, [](std::uint64_t& w) { ++w; });
+      });
+      n_wrong = n;
+      again.free();
+      done.set_value();
+    });
+    array.free();
+  };
+  run_here(2, main, 1);
+  EXPECT_EQ(n_wrong, 0U);
 }
 
 }  // namespace

@@ -180,23 +180,27 @@ std::uint64_t allocate_symmetric(std::uint64_t n_bytes) {
     std::uint64_t offset;
     std::uint64_t is_sure;
   };
-  const Found found = call(heap(), [n_bytes](SymmetricHeap& h) {
+  const auto allocate = [n_bytes](SymmetricHeap& h) {
     const std::uint64_t offset = h.allocate(n_bytes);
     return Found{offset, offset == SymmetricHeap::kNone || h.is_sure(offset + n_bytes) ? 1U : 0U};
-  });
-  const std::uint64_t offset = found.offset;
-  if (offset == SymmetricHeap::kNone) refuse_allocation(n_bytes, least_region());
-  if (found.is_sure == 0) {
+  };
+  Found found = call(heap(), allocate);
+  if (found.offset == SymmetricHeap::kNone || found.is_sure == 0) {
     const Least least = least_region();
-    const bool fits = offset + n_bytes <= least.n_bytes;
-    call(heap(), [offset, fits, n_least = least.n_bytes](SymmetricHeap& h) {
-      if (!fits) h.deallocate(offset);
-      h.limit(n_least);
-    });
-    if (!fits) refuse_allocation(n_bytes, least);
+    if (found.offset + n_bytes > least.n_bytes || found.offset == SymmetricHeap::kNone) {
+      // Once more below the limit: others may have held what they were refused in turn.
+      found.offset = call(heap(), [n_least = least.n_bytes, allocate, found](SymmetricHeap& h) {
+        if (found.offset != SymmetricHeap::kNone) h.deallocate(found.offset);
+        h.limit(n_least);
+        return allocate(h).offset;
+      });
+      if (found.offset == SymmetricHeap::kNone) refuse_allocation(n_bytes, least);
+    } else {
+      call(heap(), [n_least = least.n_bytes](SymmetricHeap& h) { h.limit(n_least); });
+    }
   }
-  tell_all_cores(offset, n_bytes);
-  return offset;
+  tell_all_cores(found.offset, n_bytes);
+  return found.offset;
 }
 
 void check_allocated([[maybe_unused]] CoreContext& here, [[maybe_unused]] Place place,

@@ -114,5 +114,33 @@ TEST(SymmetricHeap, IsAsLargeAsThatOfTheLeastCore) {
   EXPECT_EQ(n_words, 3 * 23 * kMebi / 8);
 }
 
+// One that is refused keeps nobody else out meanwhile.
+TEST(SymmetricHeap, WhatIsRefusedIsRoomForOthers) {
+  constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SimulateOptions options = options_of(2, 2, seed);
+    options.on_engine = [](core::MessageEngine& engine, const core::JobShape& shape) {
+      if (shape.node == 1) engine.core(0).local_or_make<detail::RegionBytes>().n_bytes = 24 * kMebi;
+    };
+    std::vector<std::uint64_t> refused;
+    const auto ask = [&](std::uint64_t n_mebi) {
+      try {
+        static_cast<void>(allocate_symmetric(n_mebi * kMebi));
+      } catch (const Error&) {
+        refused.push_back(n_mebi);
+      }
+    };
+    simulate(
+        [&] {
+          finish([&] {
+            for (const std::uint64_t n_mebi : {40, 10, 8})
+              spawn([&, n_mebi] { ask(n_mebi); });
+          });
+        },
+        options);
+    EXPECT_EQ(refused, std::vector<std::uint64_t>{40}) << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace rubato::global

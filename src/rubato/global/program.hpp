@@ -21,7 +21,7 @@ namespace rubato::global {
 
 struct ProgramOptions {
   core::MessageOptions messages{};
-  std::size_t bytes_a_core = 0;  // of addresses; 0: as much as the machine has memory
+  std::size_t bytes_a_core = 0;  // of addresses; 0: NodeMemory::default_bytes_a_core()
   bool huge_pages = true;        // asked for; the first use of a core's memory takes 2 MiB then
 };
 

@@ -416,7 +416,11 @@ void CoreContext::do_native(std::function<void()> call, NativeTurn turn, const S
   work.is_brief = turn.time == NativeTime::brief;
   work.priority = turn.priority;
   work.at = at;
-  begin_native(work);
+  try {
+    begin_native(work);
+  } catch (const std::system_error&) {
+    return work.call();  // there is no thread to be had
+  }
   wait_for_native(work);
   if (work.error) std::rethrow_exception(work.error);
 }
