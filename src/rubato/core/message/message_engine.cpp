@@ -323,7 +323,7 @@ Nanos MessageEngine::message_cost(std::size_t /*n_bytes*/) const {
 
 std::string MessageEngine::work_name(const Work& work) const {
   const CoreContext& core = *cores_[work.index];
-  const std::string task = core.tasks_.running_name();
+  std::string task = core.tasks_.running_name();
   if (!task.empty()) return task;
   const std::string all = "messages of core " + std::to_string(core.core_);
   const detail::Handler* const applied = core.applied_.get();
