@@ -391,6 +391,7 @@ inline void go_on_after_asking(CoreContext& here, CoroutineHandle waiter) {
 // The result of a delegate for a coroutine; lies in its frame.
 template <class R>
 struct CoroutineReply {
+  static constexpr std::ptrdiff_t kLinesBelow = 2;  // of its frame
   CoroutineHandle waiter;
   std::optional<R> value;
 

@@ -24,6 +24,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "rubato/base/prefetch.hpp"
 #include "rubato/global/body.hpp"
 #include "rubato/global/pointer.hpp"
 #include "rubato/global/travel.hpp"
@@ -62,7 +63,15 @@ template <class R, template <class> class To = Reply>
 struct ReplyRecord {
   Place reply;
   Carried<R> value;
-  const void* touches(CoreContext& here) const { return reply.resolve(here); }
+  const void* touches(CoreContext& here) const {
+    const std::byte* const at = reply.resolve(here);
+    // Of one that lies in a frame, the beginning of that, too.
+    if constexpr (requires { To<R>::kLinesBelow; }) {
+      for (std::ptrdiff_t line = 1; line <= To<R>::kLinesBelow; ++line)
+        prefetch_from_memory(at - 64 * line);
+    }
+    return at;
+  }
   void apply(CoreContext& here) const {
     reinterpret_cast<To<R>*>(reply.resolve(here))->take(here, value.get());
   }
