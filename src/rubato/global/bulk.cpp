@@ -187,6 +187,20 @@ struct GetReply {
 
 namespace {
 
+// Calls f(which part, it, from where on) for the first pieces of all other owners, in turn. They may have
+// answered before the last one is called for; `copy` lives, since that one has not.
+template <class F>
+void begin_pieces(CoreContext& here, const ByteRange& range, std::uint64_t piece_bytes,
+                  const RangeOnWay& copy, const F& f) {
+  for (std::uint64_t round = 0; round < kPiecesOnWay && !copy.is_done(); ++round) {
+    for (std::uint32_t i = 0; i < range.n_parts(); ++i) {
+      const RangePart part = range.part(i);
+      if (part.core != here.core()) f(i, part, round * piece_bytes);
+    }
+    if (range.n_bytes <= (round + 1) * piece_bytes) break;
+  }
+}
+
 struct GetRecord {
   Place from;
   std::uint64_t n_bytes;
@@ -200,21 +214,14 @@ struct GetRecord {
 
 void RangeGet::start(const ByteRange& from, std::byte* into) {
   CoreContext& here = CoreContext::here();
-  const std::uint32_t n_parts = from.n_parts();
   from_ = from;
   into_ = into;
-  piece_bytes_ = piece_bytes_for(n_parts, from.element_bytes);
+  piece_bytes_ = piece_bytes_for(from.n_parts(), from.element_bytes);
   begin(n_bytes_elsewhere(here, from));
-  // Whoever is asked may have answered before the last one is asked; `this` lives, since that one
-  // has not.
-  for (std::uint64_t round = 0; round < kPiecesOnWay && !is_done(); ++round) {
-    for (std::uint32_t i = 0; i < n_parts; ++i) {
-      const RangePart part = from.part(i);
-      if (part.core != here.core()) ask(here, i, part, round * piece_bytes_);
-    }
-    if (from.n_bytes <= (round + 1) * piece_bytes_) break;
-  }
-  for (std::uint32_t i = 0; i < n_parts; ++i) {
+  begin_pieces(
+      here, from, piece_bytes_, *this,
+      [&](std::uint32_t i, const RangePart& part, std::uint64_t at) { ask(here, i, part, at); });
+  for (std::uint32_t i = 0; i < from.n_parts(); ++i) {
     const RangePart part = from.part(i);
     if (part.core == here.core()) {
       scatter(part, 0, ByteView(part.place.resolve(here), part.n_bytes), into);
@@ -240,19 +247,13 @@ void RangeGet::take_piece(CoreContext& here, std::uint32_t i, std::uint64_t at, 
 
 void RangePut::start(const std::byte* from, const ByteRange& to) {
   CoreContext& here = CoreContext::here();
-  const std::uint32_t n_parts = to.n_parts();
   from_ = from;
   to_ = to;
-  piece_bytes_ = piece_bytes_for(n_parts, to.element_bytes);
+  piece_bytes_ = piece_bytes_for(to.n_parts(), to.element_bytes);
   begin(n_bytes_elsewhere(here, to));
-  // As RangeGet: `this` lives until the last piece is written.
-  for (std::uint64_t round = 0; round < kPiecesOnWay && !is_done(); ++round) {
-    for (std::uint32_t i = 0; i < n_parts; ++i) {
-      const RangePart part = to.part(i);
-      if (part.core != here.core()) send(here, i, part, round * piece_bytes_);
-    }
-    if (to.n_bytes <= (round + 1) * piece_bytes_) break;
-  }
+  begin_pieces(
+      here, to, piece_bytes_, *this,
+      [&](std::uint32_t i, const RangePart& part, std::uint64_t at) { send(here, i, part, at); });
   put_here(here, from, to);
 }
 
