@@ -106,6 +106,29 @@ Row row_of(const std::string& metric, const std::vector<double>& ns, const char*
   return row;
 }
 
+constexpr std::size_t kFew = 10'000;
+constexpr int kTimesOfFew = 3;  // in a round, of what takes a moment
+
+// ns a yield of so many tasks, all of them taken by turns.
+struct Samples {
+  std::vector<double> ours;
+  std::vector<double> blind;
+  std::vector<double> rings;
+  std::vector<double> fibers;
+  std::vector<double> programs;
+  Counters counters;  // the same with and without
+
+  void take(core::NodeHost& host, std::size_t n_tasks, std::uint64_t n_yields, std::uint64_t seed) {
+    ours.push_back(task_yield_ns(n_tasks, n_yields, seed, true, counters));
+    blind.push_back(task_yield_ns(n_tasks, n_yields, seed, false, counters));
+    rings.push_back(ring_yield_ns(n_tasks, n_yields, seed));
+    programs.push_back(program_yield_ns(host, n_tasks, n_yields, seed));
+#ifdef RUBATO_HAS_BOOST_FIBER
+    fibers.push_back(fiber_yield_ns(n_tasks, n_yields, seed));
+#endif
+  }
+};
+
 Report run(const Options& options) {
   std::vector<Size> sizes{{"tasks-2", 2, "value <= 6, ratio >= 3"},
                           {"tasks-1k", 1'000, "value <= 6, ratio >= 3"},
@@ -118,32 +141,30 @@ Report run(const Options& options) {
   config.host.n_cores = 1;
   core::Job job(std::make_unique<net::LocalFabric>(), config);
   Report report;
-  for (const Size& size : sizes) {
-    const std::uint64_t n_yields = std::max<std::uint64_t>(n_all / size.n_tasks, 4);
-    std::vector<double> ours;
-    std::vector<double> blind;
-    std::vector<double> rings;
-    std::vector<double> fibers;
-    std::vector<double> programs;
-    Counters counters;  // the same with and without
-    for (int round = 0; round < n_rounds; ++round) {
+  // All sizes in each round: what else the machine does comes and goes in minutes, and meets them all.
+  std::vector<Samples> samples(sizes.size());
+  for (int round = 0; round < n_rounds; ++round) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const Size& size = sizes[i];
+      const int n_times = options.quick || size.n_tasks > kFew ? 1 : kTimesOfFew;
       options.begin_round(round, n_rounds, size.name);
-      const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
-      ours.push_back(task_yield_ns(size.n_tasks, n_yields, seed, true, counters));
-      blind.push_back(task_yield_ns(size.n_tasks, n_yields, seed, false, counters));
-      rings.push_back(ring_yield_ns(size.n_tasks, n_yields, seed));
-      programs.push_back(program_yield_ns(job.host(), size.n_tasks, n_yields, seed));
-#ifdef RUBATO_HAS_BOOST_FIBER
-      fibers.push_back(fiber_yield_ns(size.n_tasks, n_yields, seed));
-#endif
+      for (int time = 0; time < n_times; ++time) {
+        const std::uint64_t n_yields = std::max<std::uint64_t>(n_all / size.n_tasks, 4);
+        const auto seed = options.seed + static_cast<std::uint64_t>(kTimesOfFew * round + time);
+        samples[i].take(job.host(), size.n_tasks, n_yields, seed);
+      }
     }
-    const std::string name = size.name;
-    report.rows.push_back(row_of(name, ours, "Boost.Fiber", fibers, size.must));
-    report.rows.back().counters = counters;
-    report.rows.push_back(row_of(name + "-prefetch", ours, "without prefetching", blind, ""));
-    report.rows.push_back(row_of(name + "-limit", ours, "a ring without a scheduler", rings, ""));
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::string name = sizes[i].name;
+    const Samples& of = samples[i];
+    report.rows.push_back(row_of(name, of.ours, "Boost.Fiber", of.fibers, sizes[i].must));
+    report.rows.back().counters = of.counters;
+    report.rows.push_back(row_of(name + "-prefetch", of.ours, "without prefetching", of.blind, ""));
     report.rows.push_back(
-        row_of(name + "-program", programs, "tasks without a program", ours, "reported"));
+        row_of(name + "-limit", of.ours, "a ring without a scheduler", of.rings, ""));
+    report.rows.push_back(
+        row_of(name + "-program", of.programs, "tasks without a program", of.ours, "reported"));
   }
   return report;
 }

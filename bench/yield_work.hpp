@@ -52,7 +52,9 @@ class YieldClock {
 template <class Yield>
 void yield_work(YieldClock& clock, std::uint64_t n_yields, Yield yield) {
   constexpr int kWarmUp = 3;
-  alignas(64) volatile std::uint64_t kept[24] = {};
+  // Not aligned to a line: GCC then addresses the frame by rbp, as those of few tasks are, which after a switch
+  // is known only when the stack has come, and 100,000 tasks take 13 to 27 ns by the way it does so.
+  volatile std::uint64_t kept[24] = {};
   const auto touch = [&] {
     for (int line = 0; line < 3; ++line)
       kept[8 * line] = kept[8 * line] + 1;

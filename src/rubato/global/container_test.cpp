@@ -392,6 +392,9 @@ std::uint64_t n_wrong_in_sequence(std::uint64_t seed) {
       n_wrong += (at_end ? vector.pop() : vector.pop_front()) == value ? 0 : 1;
       at_end ? expected.pop_back() : expected.pop_front();
     }
+    const std::uint64_t i = hash_words(seed, ~step) % (expected.size() + 2);
+    n_wrong +=
+        vector.get(i) == (i < expected.size() ? std::optional(expected[i]) : std::nullopt) ? 0 : 1;
   }
   n_wrong +=
       vector.values() == std::vector<std::uint64_t>(expected.begin(), expected.end()) ? 0 : 1;
@@ -420,15 +423,19 @@ std::uint64_t n_wrong_in_turmoil(std::uint64_t seed) {
   const auto vector = GlobalVector<std::uint64_t>::make();
   const auto seen = GlobalArray<std::uint64_t>::make(kValues);
   const auto n_popped = GlobalCounter::make();
+  const auto n_bad = GlobalCounter::make();
   forall(0, 2 * kValues, [=](std::uint64_t i) {
     if (i % 2 == 0) return vector.async_push(i / 2);
-    if (i % 16 == 1) static_cast<void>(vector.get(i % 5));
+    // May be pushed and not be there yet, and be popped meanwhile.
+    if (i % 16 == 1) {
+      if (const auto value = vector.get(i % 5); value && *value >= kValues) n_bad.add();
+    }
     const auto value = hash_words(seed, i) % 2 == 0 ? vector.pop() : vector.pop_front();
     if (!value) return;
     n_popped.add();
     async_add(seen[*value], 1);
   });
-  std::uint64_t n_wrong = n_popped.value() + vector.size() == kValues ? 0 : 1;
+  std::uint64_t n_wrong = n_bad.value() + (n_popped.value() + vector.size() == kValues ? 0 : 1);
   finish([&] {
     while (const auto value = vector.pop())
       async_add(seen[*value], 1);
@@ -438,6 +445,7 @@ std::uint64_t n_wrong_in_turmoil(std::uint64_t seed) {
   vector.free();
   seen.free();
   n_popped.free();
+  n_bad.free();
   return n_wrong;
 }
 

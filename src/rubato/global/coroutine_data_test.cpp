@@ -158,14 +158,19 @@ std::uint64_t n_wrong_taken(std::uint64_t seed) {
   std::uint64_t sum_of_vector = 0;
   std::uint64_t n_of_bag = 0;
   std::uint64_t sum_of_bag = 0;
-  finish([=, n_vector = make_global(n_of_vector), sum_vector = make_global(sum_of_vector),
-          n_bag = make_global(n_of_bag), sum_bag = make_global(sum_of_bag)] {
+  std::uint64_t n_bad = 0;
+  finish([=, bad = make_global(n_bad), n_vector = make_global(n_of_vector),
+          sum_vector = make_global(sum_of_vector), n_bag = make_global(n_of_bag),
+          sum_bag = make_global(sum_of_bag)] {
     // Pushed while others pop.
     async_forall(0, kValues, [=](std::uint64_t i) {
       vector.async_push(std::to_string(i));
       bag.put(i);
     });
     async_forall(0, kValues, [=](std::uint64_t i) -> Coroutine {
+      // Of those that are pushed, and may be on their way and be popped meanwhile.
+      const std::optional<std::string> seen = co_await vector.awaited_get(i % 9);
+      if (seen && std::stoull(*seen) >= kValues) async_add(bad, 1);
       std::optional<std::string> text;
       if ((i + seed) % 2 == 0) {
         text = co_await vector.awaited_pop();
@@ -194,7 +199,7 @@ std::uint64_t n_wrong_taken(std::uint64_t seed) {
   vector.free();
   bag.free();
   constexpr std::uint64_t kSum = kValues * (kValues - 1) / 2;
-  return (n_of_vector == kValues ? 0 : 1) + (sum_of_vector == kSum ? 0 : 1) +
+  return n_bad + (n_of_vector == kValues ? 0 : 1) + (sum_of_vector == kSum ? 0 : 1) +
          (n_of_bag == kValues ? 0 : 1) + (sum_of_bag == kSum ? 0 : 1);
 }
 // A worklist that never ends, on one core: the other one gets some all the same.

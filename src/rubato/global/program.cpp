@@ -23,4 +23,13 @@ Program::~Program() {
   if (heap_ != nullptr) heap_->~SymmetricHeap();
 }
 
+namespace detail {
+
+void yield_elsewhere(SourcePlace at) {
+  core::CoreContext& here = core::CoreContext::here();
+  here.check_may_block(at);
+  here.tasks().yield_to_any();
+}
+
+}  // namespace detail
 }  // namespace rubato::global

@@ -94,13 +94,19 @@ void spawn_after(Nanos delay, F&& f, SourcePlace at = SourcePlace::here()) {
       },
       {"after a time"}, at);
 }
+namespace detail {
+
+// Of a task that has left its core, and comes back; and of who must not wait, which ends the job.
+void yield_elsewhere(SourcePlace at);
+
+}  // namespace detail
+
 // Others of this core that are ready go on before the calling task does; where none is, and when its tasks
 // have run for about a slice (MessageOptions::slice), the core looks for messages, too: who yields until
 // something has come sees it come.
-inline void yield(SourcePlace at = SourcePlace::here()) {
-  CoreContext& here = CoreContext::here();
-  here.check_may_block(at);
-  here.tasks().yield_to_any();
+[[gnu::always_inline]] inline void yield(SourcePlace at = SourcePlace::here()) {
+  if (!core::Scheduler::try_yield_to_any()) [[unlikely]]
+    detail::yield_elsewhere(at);
 }
 // The calling task waits for so long (ns); others of its core go on.
 inline void sleep_for(Nanos duration, SourcePlace at = SourcePlace::here()) {

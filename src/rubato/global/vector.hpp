@@ -112,14 +112,12 @@ class TicketStore {
     chunk->there |= std::uint64_t{1} << place % kChunk;
   }
   // REQUIRES: it is there.
-  T take(std::uint64_t place) {
+  void erase(std::uint64_t place) {
     const auto found = chunks_.find(place / kChunk);
     Chunk& chunk = *found->second;
-    T value = std::move(chunk.value(place % kChunk));
     std::destroy_at(&chunk.value(place % kChunk));
     chunk.there &= ~(std::uint64_t{1} << place % kChunk);
     if (chunk.there == 0) chunks_.erase(found);
-    return value;
   }
   [[nodiscard]] std::vector<Chunk*> chunks() const {
     std::vector<Chunk*> all;
@@ -171,17 +169,14 @@ class GlobalVector {
     CoreContext::here().finish([&] { async_push(values); });
   }
   // Takes the last one, or the first one, out; nothing if there is none.
-  [[nodiscard]] std::optional<T> pop() const { return take(call(keeper(), PopBack{})); }
-  [[nodiscard]] std::optional<T> pop_front() const { return take(call(keeper(), PopFront{})); }
-  // The same for coroutines: co_await vector.awaited_pop().
-  [[nodiscard]] CoroutineOf<std::optional<T>> awaited_pop() const {
-    return take_later(*this, PopBack{});
-  }
-  [[nodiscard]] CoroutineOf<std::optional<T>> awaited_pop_front() const {
-    return take_later(*this, PopFront{});
-  }
+  [[nodiscard]] std::optional<T> pop() const { return answer_to(Which::last); }
+  [[nodiscard]] std::optional<T> pop_front() const { return answer_to(Which::first); }
   // The i-th one, or nothing if there are not so many.
-  [[nodiscard]] std::optional<T> get(std::uint64_t i) const;
+  [[nodiscard]] std::optional<T> get(std::uint64_t i) const { return answer_to(Which::at, i); }
+  // The same for coroutines: co_await vector.awaited_pop().
+  [[nodiscard]] auto awaited_pop() const { return Awaiter(*this, Which::last); }
+  [[nodiscard]] auto awaited_pop_front() const { return Awaiter(*this, Which::first); }
+  [[nodiscard]] auto awaited_get(std::uint64_t i) const { return Awaiter(*this, Which::at, i); }
   // All that have a place in the sequence: those of pushes whose scope has ended, and maybe others.
   [[nodiscard]] std::uint64_t size() const {
     return call(keeper(), [](Shard& shard) { return shard.tickets.size(); });
@@ -204,15 +199,22 @@ class GlobalVector {
     core::FinishId scope = 0;
     std::vector<T> values;
   };
-  struct Taker {
-    CoreId core;
+  using Found = detail::Found<T>;
+  // Which value somebody asks for: the ends are taken out, the i-th one is looked at.
+  enum class Which : std::uint8_t { last, first, at };
+  // Who asks; waits at the owner where the value is still on its way.
+  struct Asker {
     Place reply;
+    CoreId core;
+    bool takes;
     bool is_coroutine;
-    void answer(CoreContext& here, const T& value) const {
+    void answer(CoreContext& here, const Found& found) const {
       if (is_coroutine) {
-        detail::post_reply<detail::CoroutineReply>(here, core, reply, value);
+        detail::post_reply<detail::CoroutineReply>(here, core, reply, found);
+      } else if (core == here.core()) {
+        reinterpret_cast<detail::Reply<Found>*>(reply.resolve(here))->take(here, found);
       } else {
-        detail::post_reply(here, core, reply, value);
+        detail::post_reply(here, core, reply, found);
       }
     }
   };
@@ -220,7 +222,8 @@ class GlobalVector {
   struct Shard final : core::Combiner {
     detail::TicketList tickets;  // at the keeper alone
     Store store;
-    std::unordered_map<std::uint64_t, Taker> takers;  // came before the value, by place
+    std::unordered_map<std::uint64_t, std::vector<Asker>>
+        askers;  // came before the value, by place
     GlobalVector vector;
     Batch held;
     std::uint32_t n_asked = 0;
@@ -258,38 +261,41 @@ class GlobalVector {
       std::uint64_t end = place;
       for (; !in.at_end(); ++end)
         vector.local().store.put(end, detail::get_one<T>(in));
-      vector.serve_takers(here, place, end - place);
+      vector.serve_askers(here, place, end - place);
     }
   };
-  struct Take {
+  // The keeper knows the ticket, and hands the question on to the owner. All that it hands on to one
+  // core comes there in this order: what is looked at before it is taken is there, or will be.
+  struct Ask {
     GlobalVector vector;
-    std::uint64_t place;
+    std::uint64_t i;
     Place reply;
+    Which which;
     bool is_coroutine;
     void apply(CoreContext& here) const {
-      Shard& shard = vector.local();
-      const Taker taker{here.source(), reply, is_coroutine};
-      if (shard.store.find(place) == nullptr) {
-        shard.takers[place] = taker;
-      } else {
-        taker.answer(here, shard.store.take(place));
-      }
+      vector.hand_on(here, which, i, {reply, here.source(), which != Which::at, is_coroutine});
     }
   };
-  // A coroutine that waits for the value of a ticket.
-  class TakeAwaiter : public detail::AnswerAwaiter<T> {
+  struct Serve {
+    GlobalVector vector;
+    std::uint64_t place;
+    Asker asker;
+    void apply(CoreContext& here) const { vector.serve(here, place, asker); }
+  };
+  class Awaiter : public detail::AnswerAwaiter<Found> {
    public:
-    TakeAwaiter(const GlobalVector& vector, std::uint64_t ticket) noexcept
-        : vector_(vector), ticket_(ticket) {}
+    Awaiter(const GlobalVector& vector, Which which, std::uint64_t i = 0) noexcept
+        : vector_(vector), i_(i), which_(which) {}
     void await_suspend(detail::CoroutineHandle waiter) {
       auto& reply = this->expect(waiter, "a value of a vector");
-      CoreContext::here().post(vector_.owner(ticket_), Take{vector_, ticket_ / vector_.n_cores_,
-                                                            Place::at_address(&reply), true});
+      vector_.post_question(which_, i_, Place::at_address(&reply), true);
     }
+    std::optional<T> await_resume() { return detail::AnswerAwaiter<Found>::await_resume().take(); }
 
    private:
     GlobalVector vector_;
-    std::uint64_t ticket_;
+    std::uint64_t i_;
+    Which which_;
   };
 
   [[nodiscard]] Shard& local() const { return shards_.here(); }
@@ -302,20 +308,11 @@ class GlobalVector {
   void append(std::uint64_t n, const ValueAt& value_at) const;
   void ask(CoreContext& here, Shard& shard) const;
   void send(CoreContext& here, std::uint64_t first, const Batch& batch) const;
-  void serve_takers(CoreContext& here, std::uint64_t place, std::uint64_t n) const;
-  struct PopBack {
-    std::uint64_t operator()(Shard& shard) const { return shard.tickets.pop_back(); }
-  };
-  struct PopFront {
-    std::uint64_t operator()(Shard& shard) const { return shard.tickets.pop_front(); }
-  };
-  [[nodiscard]] std::optional<T> take(std::uint64_t ticket) const;
-  template <class Pop>
-  static CoroutineOf<std::optional<T>> take_later(GlobalVector vector, Pop pop) {
-    const std::uint64_t ticket = co_await awaited_call(vector.keeper(), pop);
-    if (ticket == detail::TicketList::kNone) co_return std::nullopt;
-    co_return co_await TakeAwaiter(vector, ticket);
-  }
+  void post_question(Which which, std::uint64_t i, Place reply, bool is_coroutine) const;
+  [[nodiscard]] std::optional<T> answer_to(Which which, std::uint64_t i = 0) const;
+  void hand_on(CoreContext& here, Which which, std::uint64_t i, const Asker& asker) const;
+  void serve(CoreContext& here, std::uint64_t place, const Asker& asker) const;
+  void serve_askers(CoreContext& here, std::uint64_t place, std::uint64_t n) const;
   template <class Body>
   void loop_here(const Body& body, LoopOptions options, Team team, PortablePlace at) const;
 
@@ -387,38 +384,61 @@ void GlobalVector<T>::send(CoreContext& here, std::uint64_t first, const Batch& 
 }
 
 template <class T>
-void GlobalVector<T>::serve_takers(CoreContext& here, std::uint64_t place, std::uint64_t n) const {
-  Shard& shard = local();
-  if (shard.takers.empty()) return;
-  for (std::uint64_t i = place; i < place + n; ++i) {
-    const auto taker = shard.takers.find(i);
-    if (taker == shard.takers.end()) continue;
-    taker->second.answer(here, shard.store.take(i));
-    shard.takers.erase(taker);
+void GlobalVector<T>::post_question(Which which, std::uint64_t i, Place reply,
+                                    bool is_coroutine) const {
+  CoreContext& here = CoreContext::here();
+  if (keeper_ != here.core()) return here.post(keeper_, Ask{*this, i, reply, which, is_coroutine});
+  const CoreContext::InPlace at_once(here);  // nothing comes between the ticket and handing it on
+  hand_on(here, which, i, {reply, keeper_, which != Which::at, is_coroutine});
+}
+
+template <class T>
+std::optional<T> GlobalVector<T>::answer_to(Which which, std::uint64_t i) const {
+  CoreContext& here = CoreContext::here();
+  here.check_may_block();
+  detail::Reply<Found> reply;
+  post_question(which, i, Place::at_address(&reply), false);
+  return reply.wait(here, "a value of a vector").take();
+}
+
+// By the keeper.
+template <class T>
+void GlobalVector<T>::hand_on(CoreContext& here, Which which, std::uint64_t i,
+                              const Asker& asker) const {
+  detail::TicketList& tickets = local().tickets;
+  const std::uint64_t ticket = which == Which::last    ? tickets.pop_back()
+                               : which == Which::first ? tickets.pop_front()
+                                                       : tickets.at(i);
+  if (ticket == detail::TicketList::kNone) {
+    asker.answer(here, Found{});
+  } else if (const std::uint64_t place = ticket / n_cores_; owner(ticket) == here.core()) {
+    serve(here, place, asker);
+  } else {
+    here.post(owner(ticket), Serve{*this, place, asker});
   }
 }
 
+// By the owner.
 template <class T>
-std::optional<T> GlobalVector<T>::take(std::uint64_t ticket) const {
-  if (ticket == detail::TicketList::kNone) return std::nullopt;
-  CoreContext& here = CoreContext::here();
-  here.check_may_block();
-  detail::Reply<T> reply;
-  here.post(owner(ticket), Take{*this, ticket / n_cores_, Place::at_address(&reply), false});
-  return reply.wait(here);
+void GlobalVector<T>::serve(CoreContext& here, std::uint64_t place, const Asker& asker) const {
+  Shard& shard = local();
+  T* const value = shard.store.find(place);
+  if (value == nullptr) {
+    shard.askers[place].push_back(asker);
+    return;
+  }
+  asker.answer(here, Found::of(value));
+  if (asker.takes) shard.store.erase(place);
 }
 
 template <class T>
-std::optional<T> GlobalVector<T>::get(std::uint64_t i) const {
-  for (;;) {
-    // Again each time: it may have been popped.
-    const std::uint64_t ticket = call(keeper(), [i](Shard& shard) { return shard.tickets.at(i); });
-    if (ticket == detail::TicketList::kNone) return std::nullopt;
-    auto seen = call(shards_.on(owner(ticket)), [place = ticket / n_cores_](Shard& shard) {
-      return detail::Found<T>::of(shard.store.find(place));
-    });
-    if (auto value = seen.take()) return value;
-    CoreContext::here().yield();  // pushed, and on its way
+void GlobalVector<T>::serve_askers(CoreContext& here, std::uint64_t place, std::uint64_t n) const {
+  Shard& shard = local();
+  for (std::uint64_t i = place; i < place + n && !shard.askers.empty(); ++i) {
+    const auto waiting = shard.askers.extract(i);
+    if (waiting.empty()) continue;
+    for (const Asker& asker : waiting.mapped())
+      serve(here, i, asker);
   }
 }
 

@@ -252,6 +252,7 @@ class CoreContext::HereScope {
 
  private:
   CoreContext* outer_;
+  Scheduler::NoTask no_task_;
 };
 
 std::uint64_t CoreContext::n_units_of_tasks() const noexcept {

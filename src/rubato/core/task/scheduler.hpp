@@ -162,7 +162,7 @@ class Scheduler {
     // Not through `this`, which the caller has on its stack: who is next would be known only once that
     // stack has come, and the processor could not be at several switches at a time.
     Scheduler& here = detail::kReadsThreadAnew ? *current_ : *this;
-    here.rotate();
+    here.rotate<IfNone::new_task>();
   }
   // Sleeps until somebody wakes this worker; `waits_for`, a literal, is for people.
   void suspend(const char* waits_for);
@@ -180,10 +180,30 @@ class Scheduler {
   // Lets every worker that is ready run first and, where none is, or when the budget of run_some() is used
   // up, the driver: who asks again and again keeps nothing out. As yield(), checked in checked builds alone.
   void yield_to_any() {
-    if (has_ready_worker()) [[likely]]
-      return yield();
-    yield_to_driver();
+    RUBATO_DASSERT(!detail::kReadsThreadAnew || current_ == this);
+    Scheduler& here = detail::kReadsThreadAnew ? *current_ : *this;
+    here.rotate<IfNone::driver>();
   }
+  // The same for the task that runs on this thread; false if there is none, or it must not wait.
+  [[nodiscard, gnu::always_inline]] static bool try_yield_to_any() {
+    if constexpr (!detail::kReadsThreadAnew) return false;
+    Scheduler* const here = current_;
+    if (here == nullptr || here->must_not_wait_) [[unlikely]]
+      return false;
+    here->rotate<IfNone::driver>();
+    return true;
+  }
+  // While one lives, no task runs on this thread: a driver does, which may be one of a simulator in a task.
+  class NoTask {
+   public:
+    NoTask() noexcept : outer_(std::exchange(current_, nullptr)) {}
+    NoTask(const NoTask&) = delete;
+    NoTask& operator=(const NoTask&) = delete;
+    ~NoTask() { current_ = outer_; }
+
+   private:
+    Scheduler* outer_;
+  };
 
   // From now on, what runs must not wait: it is something between two others. Returns what held
   // before. Waiting then ends the job, as it does where no task runs; yield() is checked in checked
@@ -354,7 +374,11 @@ class Scheduler {
   [[nodiscard]] bool has_new_task() const noexcept {
     return !queues_[0].empty() || !queues_[1].empty();
   }
+  // Who is next where no worker is ready.
+  enum class IfNone : std::uint8_t { new_task, driver };
+
   // A turn: the running worker goes to the end of the ring, and the first one on.
+  template <IfNone kIfNone>
   [[gnu::always_inline]] void rotate() {
     const std::uint64_t head = head_;
     if (head == slice_end_) [[unlikely]] {
@@ -364,6 +388,7 @@ class Scheduler {
     }
     const std::uint64_t n = n_ready_;
     if (n == 0) [[unlikely]] {
+      if constexpr (kIfNone == IfNone::driver) return yield_to_driver();
       --slice_end_;
       yield_to_new_task();
       return;
@@ -472,8 +497,9 @@ class Scheduler {
   std::uint64_t mask_ = 0;
   std::uint64_t slice_end_ = kSlice - 1;  // head_ at the last turn of this slice, if all rotate
   bool are_many_ = true;                  // that are ready
-  std::uint64_t prefetch_distance_;       // UINT64_MAX: never
-  Exceptions* exceptions_ = nullptr;      // of the thread that drives
+  bool must_not_wait_ = false;
+  std::uint64_t prefetch_distance_;   // UINT64_MAX: never
+  Exceptions* exceptions_ = nullptr;  // of the thread that drives
 
   std::uint32_t slice_ = kSlice;  // turns
   std::uint32_t next_slice_ = kSlice;
@@ -484,7 +510,6 @@ class Scheduler {
   std::uint64_t distance_of_many_;
   std::uint64_t distance_of_few_;
   std::int64_t budget_ = 0;
-  bool must_not_wait_ = false;
   // The last 64 turns have ended where no new task could begin: those keep new tasks out, too.
   bool new_task_first_ = false;
   void* driver_left_at_ = nullptr;
