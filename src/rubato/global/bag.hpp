@@ -67,7 +67,7 @@ class GlobalBag {
     local().insert(local().end(), std::begin(values), std::end(values));
   }
   // The newest of this core; if it has none, one of another core, which gives half of what it has,
-  // at most 4096. Nothing if none of them had any when it was asked. Called by a task; may wait.
+  // at most 4096, or a MiB of them and one. Nothing if none of them had any when it was asked. Called by a task; may wait.
   [[nodiscard]] std::optional<T> take() const;
   // The same for coroutines: co_await bag.awaited_take().
   [[nodiscard]] CoroutineOf<std::optional<T>> awaited_take() const { return take_later(*this); }
@@ -84,6 +84,7 @@ class GlobalBag {
 
  private:
   static constexpr std::size_t kGivenMost = 4096;
+  static constexpr std::size_t kBytesGivenMost = std::size_t{1} << 20;
   static constexpr std::uint32_t kTakesATurn = 64;
 
   // Of the values of a core, for one that has none, where a To waits for how many they are.
@@ -105,12 +106,14 @@ class GlobalBag {
     void apply(CoreContext& here) const {
       Values& mine = bag.local();
       const std::size_t n = std::min((mine.size() + 1) / 2, kGivenMost);
+      const auto begin = mine.end() - static_cast<std::ptrdiff_t>(n);
+      auto end = begin;
       Writer given;
-      for (std::size_t i = mine.size() - n; i < mine.size(); ++i) {
-        detail::check_travels<T>(here, mine[i]);
-        detail::put_one<T>(given, mine[i]);
+      for (; end != mine.end() && given.view().size() < kBytesGivenMost; ++end) {
+        detail::check_travels<T>(here, *end);
+        detail::put_one<T>(given, *end);
       }
-      mine.erase(mine.end() - static_cast<std::ptrdiff_t>(n), mine.end());
+      mine.erase(begin, end);
       here.post(here.source(), Given<To>{bag, reply}, given.view());
     }
   };
@@ -161,6 +164,7 @@ template <class T>
 std::optional<T> GlobalBag<T>::take() const {
   CoreContext& here = CoreContext::here();
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
+  detail::check_might_wait(here);
   if (is_turn_over(here) && here.may_wait()) here.tasks().yield_to_any();
   for (CoreId i = 0; i < n_cores; ++i) {
     if (i > 0) {

@@ -18,29 +18,29 @@
 namespace rubato::global {
 namespace {
 
-// Of values that one core pushes: those that have left it are written down on the way.
+// Of values that one core pushes: those that have come to their owners are read there.
 struct Pushes {
   std::uint64_t n_begun = 0;
-  std::uint64_t n_sent = 0;
+  std::uint64_t n_come = 0;
   std::uint64_t n_held_most = 0;
 };
 Pushes pushes;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 struct Pushed {
   std::uint64_t number;
-  void put(Writer& out) const {
-    ++pushes.n_sent;
-    out.put(number);
+  void put(Writer& out) const { out.put(number); }
+  static Pushed get(Reader& in) {
+    ++pushes.n_come;
+    return {in.get<std::uint64_t>()};
   }
-  static Pushed get(Reader& in) { return {in.get<std::uint64_t>()}; }
 };
 
-// 16 batches that wait for their tickets, each of 4,096, and one that fills.
+// 16 batches of 4,096 that wait for their tickets or are on their way, and one that fills.
 TEST(GlobalVector, HoldsBackABoundedNumberOfPushes) {
   constexpr std::uint64_t kBatch = 4'096;
   constexpr std::uint64_t kPushes = 60 * kBatch;
   pushes = {};
-  simulate_seed(2, 1, 1, [] {
+  const auto push_all = [] {
     const auto vector = GlobalVector<Pushed>::make();
     // By both, of which one is far from the keeper of the tickets.
     for (CoreId core = 0; core < 2; ++core) {
@@ -49,16 +49,66 @@ TEST(GlobalVector, HoldsBackABoundedNumberOfPushes) {
           for (std::uint64_t i = 0; i < kPushes; ++i) {
             ++pushes.n_begun;
             vector.async_push(Pushed{i});
-            pushes.n_held_most = std::max(pushes.n_held_most, pushes.n_begun - pushes.n_sent);
+            pushes.n_held_most = std::max(pushes.n_held_most, pushes.n_begun - pushes.n_come);
           }
         });
       });
     }
     EXPECT_EQ(vector.size(), 2 * kPushes);
     vector.free();
-  });
+  };
+  simulate_seed(2, 1, 1, push_all, tiny_windows());
   EXPECT_LE(pushes.n_held_most, 17 * kBatch);
   EXPECT_GT(pushes.n_held_most, 15 * kBatch);  // it is met
+}
+
+// Values of 256 KiB: what is held back is bounded by bytes as well.
+struct Large {
+  std::uint64_t number;
+  void put(Writer& out) const {
+    static const std::vector<std::byte> kFilling(std::size_t{256} << 10);
+    out.put(number);
+    out.put_span(std::span<const std::byte>(kFilling));
+  }
+  static Large get(Reader& in) {
+    const Large large{in.get<std::uint64_t>()};
+    static_cast<void>(in.get_view(std::size_t{256} << 10));
+    return large;
+  }
+};
+// A batch of a MiB, for the value that does not fit in it any more, has four of them.
+TEST(GlobalVector, HoldsBackABoundedNumberOfBytes) {
+  std::uint64_t n_asked_before_the_end = 0;
+  simulate_seed(2, 1, 1, [&] {
+    const auto vector = GlobalVector<Large>::make();
+    finish([&] {
+      for (std::uint64_t i = 0; i < 90; ++i)
+        vector.async_push(Large{i});
+      n_asked_before_the_end = vector.size();
+    });
+    EXPECT_EQ(vector.size(), 90U);
+    EXPECT_EQ(vector.get(88)->number, 88U);
+    vector.free();
+  });
+  EXPECT_GE(n_asked_before_the_end, 90U - 17 * 4);
+  EXPECT_LT(n_asked_before_the_end, 90U);
+}
+
+// A bag gives a MiB of them, and the one that makes it so many.
+TEST(GlobalBag, GivesABoundedNumberOfBytesAtATime) {
+  simulate_seed(2, 1, 1, [] {
+    const auto bag = GlobalBag<Large>::make();
+    for (std::uint64_t i = 0; i < 40; ++i)
+      bag.put(Large{i});
+    finish([=] {
+      spawn_on(1, [=] {
+        EXPECT_TRUE(bag.take().has_value());
+        EXPECT_EQ(bag.local().size(), 3U);
+      });
+    });
+    EXPECT_EQ(bag.local().size(), 36U);
+    bag.free();
+  });
 }
 
 // Half of what a core has goes to one that has nothing, but no more than that.

@@ -292,6 +292,7 @@ void RangeOnWay::take(std::uint64_t n_bytes) {
 
 void get_range(const ByteRange& from, std::byte* into) {
   CoreContext& here = CoreContext::here();
+  check_might_wait(here);
   if (n_bytes_elsewhere(here, from) > 0) here.check_may_block();
   RangeGet get;
   get.start(from, into);
@@ -312,6 +313,7 @@ void async_get_range(const ByteRange& from, std::byte* into) {
 
 void put_range(const std::byte* from, const ByteRange& to) {
   CoreContext& here = CoreContext::here();
+  check_might_wait(here);
   if (n_bytes_elsewhere(here, to) > 0) here.check_may_block();
   RangePut put;
   put.start(from, to);

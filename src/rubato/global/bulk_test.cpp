@@ -315,6 +315,26 @@ TEST(Future, IsWaitedForAtItsEndIfNobodyDid) {
   }
 }
 
+// Before and after their results have come, of the own core and of another one.
+TEST(Future, MayBeMovedWhileItsResultIsOnItsWay) {
+  simulate_seed(2, 1, 1, [] {
+    const auto words = GlobalArray<std::uint64_t>::make(40);
+    forall(words, [](std::uint64_t i, std::uint64_t& x) { x = i; });
+    std::vector<Future<std::uint64_t>> all;
+    for (std::uint64_t i = 0; i < 40; ++i)
+      all.push_back(future_read(words[i]));  // which moves those that are there
+    all.front().wait();
+    all[3] = std::move(all[5]);  // waits for what it was of
+    std::ranges::reverse(all);
+    all.erase(all.begin() + 34);  // the one that has none now
+    std::uint64_t sum = 0;
+    for (Future<std::uint64_t>& one : all)
+      sum += one.get();
+    EXPECT_EQ(sum, 40U * 39 / 2 - 3);
+    words.free();
+  });
+}
+
 TEST(Future, SaysWhetherItsResultIsThere) {
   std::vector<bool> seen;
   std::vector<std::uint64_t> results;

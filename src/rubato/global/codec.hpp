@@ -13,8 +13,8 @@
 //   };
 //   const auto pages = GlobalHashMap<std::string, Page>::make();
 //
-// Plain values, strings, vectors of plain values and what puts itself have one. For any other type,
-// or other bytes, specialise it: bytes(value), a view of the value or bytes of their own, and
+// Plain values, strings, what puts itself, and pairs, tuples, optionals and vectors of these have one. For any
+// other type, or other bytes, specialise it: bytes(value), a view of the value or bytes of their own, and
 // make(bytes), which throws Error if they are none of such a value. Bytes are cut at their ends by
 // whoever carries them.
 //
@@ -30,6 +30,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -193,4 +194,69 @@ struct Found<T> {
 };
 
 }  // namespace detail
+
+namespace detail {
+
+// Values that follow each other, as `what`.
+template <class Value, class... T>
+struct CodecOfSeveral {
+  static Bytes bytes(const Value& value) {
+    Writer out;
+    std::apply([&](const T&... each) { (put_one<T>(out, each), ...); }, value);
+    return out.take();
+  }
+  static Value make(ByteView bytes) {
+    Reader in(bytes);
+    Value value{get_one<T>(in)...};  // in braces: from left to right
+    if (!in.at_end()) {
+      throw Error("a pair or tuple: expected " + std::to_string(bytes.size() - in.left()) +
+                  " bytes, found " + std::to_string(bytes.size()));
+    }
+    return value;
+  }
+};
+
+}  // namespace detail
+
+template <class A, class B>
+requires(!Plain<std::pair<A, B>> && Encoded<A> && Encoded<B>) struct Codec<std::pair<A, B>>
+    : detail::CodecOfSeveral<std::pair<A, B>, A, B> {
+};
+
+template <class... T>
+requires(!Plain<std::tuple<T...>> && (Encoded<T> && ...)) struct Codec<std::tuple<T...>>
+    : detail::CodecOfSeveral<std::tuple<T...>, T...> {
+};
+
+template <class T>
+requires(!Plain<std::optional<T>> && Encoded<T>) struct Codec<std::optional<T>> {
+  static Bytes bytes(const std::optional<T>& value) {
+    Writer out;
+    out.put(value.has_value());
+    if (value) detail::put_one<T>(out, *value);
+    return out.take();
+  }
+  static std::optional<T> make(ByteView bytes) {
+    Reader in(bytes);
+    if (!in.get<bool>()) return std::nullopt;
+    return detail::get_one<T>(in);
+  }
+};
+
+template <class T>
+requires(!Plain<T> && Encoded<T>) struct Codec<std::vector<T>> {
+  static Bytes bytes(const std::vector<T>& values) {
+    Writer out;
+    for (const T& value : values)
+      detail::put_one<T>(out, value);
+    return out.take();
+  }
+  static std::vector<T> make(ByteView bytes) {
+    std::vector<T> values;
+    for (Reader in(bytes); !in.at_end();)
+      values.push_back(detail::get_one<T>(in));
+    return values;
+  }
+};
+
 }  // namespace rubato::global

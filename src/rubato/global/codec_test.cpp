@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -244,6 +246,41 @@ std::uint64_t n_wrong_results(std::uint64_t /*seed*/) {
 
 TEST(ValuesOfAnySize, AreResultsOfDelegatesAndReductions) {
   expect_right(n_wrong_results);
+}
+
+template <class T>
+void expect_kept(const T& value) {
+  const auto& whole = Codec<T>::bytes(value);
+  EXPECT_EQ(Codec<T>::make(ByteView(whole)), value);
+}
+TEST(Codec, HasPairsTuplesOptionalsAndVectorsOfWhatHasOne) {
+  using Text = std::string;
+  expect_kept(std::pair<Text, int>("a", 1));
+  expect_kept(std::pair<int, std::uint8_t>(3, std::uint8_t{4}));
+  expect_kept(std::tuple<Text, double, Text>("", 2.5, "c"));
+  expect_kept(std::optional<Text>());
+  expect_kept(std::optional<Text>(""));
+  expect_kept(std::optional<Text>("x"));
+  expect_kept(std::vector<Text>());
+  expect_kept(std::vector<Text>{"", "a", "bc"});
+  expect_kept(std::vector<std::pair<Text, std::vector<Text>>>{{"a", {"b", ""}}, {"", {}}});
+  EXPECT_THROW((Codec<std::pair<int, Text>>::make(ByteView())), Error);
+  const Bytes one_more(13);
+  EXPECT_THROW((Codec<std::pair<int, std::uint64_t>>::make(one_more)), Error);
+}
+// As keys they are equal if their parts are, though pairs of plain values may have padding.
+TEST(Codec, HasPairsThatAreKeys) {
+  simulate_seed(2, 2, 1, [] {
+    using Key = std::pair<std::uint8_t, std::uint64_t>;
+    const auto map = GlobalHashMap<Key, std::vector<std::string>>::make();
+    for (std::uint64_t i = 0; i < 200; ++i)
+      map.insert(Key(i, i / 2), {std::to_string(i), ""});
+    EXPECT_EQ(map.size(), 200U);
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      EXPECT_EQ(map.find(Key(i, i / 2)), (std::vector<std::string>{std::to_string(i), ""}));
+    }
+    map.free();
+  });
 }
 
 TEST(Codec, SaysWhatIsBehindAValueThatPutsItself) {

@@ -167,6 +167,9 @@ std::uint64_t n_wrong_in_histogram(std::uint64_t seed, std::uint64_t n_bins) {
     n_wrong += histogram.counts() == expected ? 0 : 1;
   }
   n_wrong += read(histogram.array()[bin_of(0)]) == expected[bin_of(0)] ? 0 : 1;
+  finish([&] { histogram.add(0); });
+  histogram.reset();
+  n_wrong += histogram.counts() == std::vector<std::uint64_t>(n_bins, 0) ? 0 : 1;
   histogram.free();
   return n_wrong;
 }
@@ -401,6 +404,14 @@ std::uint64_t n_wrong_in_sequence(std::uint64_t seed) {
   while (vector.pop()) {
   }
   n_wrong += vector.size() + (vector.pop_front() ? 1 : 0);
+  finish([&] {
+    for (std::uint64_t i = 0; i < 100; ++i)
+      vector.async_push(i);
+  });
+  vector.clear();
+  n_wrong += vector.size() + (vector.get(0) || vector.pop() ? 1 : 0);
+  vector.push(7);
+  n_wrong += vector.values() == std::vector<std::uint64_t>{7} ? 0 : 1;
   vector.free();
   return n_wrong;
 }

@@ -24,12 +24,10 @@ void throw_on(const core::detail::StacklessTasks::OfPlace& started) {
 
 void CoroutineEvent::set() {
   is_set_ = true;
+  CoreContext& here = CoreContext::here();
   while (first_ != nullptr) {
     Awaiter& next = *std::exchange(first_, first_->next_);
-    CoreContext& here = CoreContext::here();
-    const auto waiter = next.waiter_;
-    const detail::BetweenWaits running(here);
-    detail::go_on(here, waiter);
+    here.post(here.core(), detail::GoOn{next.waiter_.address()});
   }
 }
 

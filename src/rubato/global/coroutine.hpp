@@ -298,7 +298,8 @@ class CoroutineEvent {
     [[nodiscard]] bool await_ready() const noexcept { return event_.is_set_; }
     void await_suspend(detail::CoroutineHandle waiter) noexcept {
       waiter_ = waiter;
-      next_ = std::exchange(event_.first_, this);
+      Awaiter** const end = event_.first_ == nullptr ? &event_.first_ : &event_.last_->next_;
+      event_.last_ = *end = this;
     }
     void await_resume() const noexcept {}
 
@@ -316,13 +317,14 @@ class CoroutineEvent {
 
   [[nodiscard]] Awaiter operator co_await() noexcept { return Awaiter(*this); }
   [[nodiscard]] bool is_set() const noexcept { return is_set_; }
-  // From now on nobody waits; those who do go on, within this call, until they wait for something
-  // else. A task may wait for room between them.
+  // From now on nobody waits. Those who do go on in the order in which they came, when what calls has ended or
+  // waits; what they throw ends the run with their place. A task may wait for room to tell them.
   void set();
 
  private:
   bool is_set_ = false;
   Awaiter* first_ = nullptr;
+  Awaiter* last_ = nullptr;  // if there is a first one
 };
 
 namespace detail {
@@ -387,6 +389,12 @@ inline void go_on_after_asking(CoreContext& here, CoroutineHandle waiter) {
   --waiter.promise().of_place->n_asking;
   go_on(here, waiter);
 }
+
+// One goes on between two others of its core.
+struct GoOn {
+  void* coroutine;
+  void apply(CoreContext& here) const { go_on(here, CoroutineHandle::from_address(coroutine)); }
+};
 
 // The result of a delegate for a coroutine; lies in its frame.
 template <class R>

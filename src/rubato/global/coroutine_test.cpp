@@ -1,10 +1,13 @@
 #include "rubato/global/coroutine.hpp"
 
+#include <algorithm>
 #include <array>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -77,6 +80,66 @@ TEST(Coroutine, OneOfNoScopeEndsBeforeTheRunDoes) {
     CoreContext::here().spawn_after(kSecond, [] { event.set(); });
   });
   EXPECT_EQ(n_done, 100U);
+}
+
+// Each waits for its event and sets the next one.
+Coroutine pass_on(std::deque<CoroutineEvent>& events, std::size_t i, std::size_t& n_done) {
+  co_await events[i];
+  ++n_done;
+  events[i + 1].set();
+}
+TEST(CoroutineEvent, OfAChainTakesNoStack) {
+  constexpr std::size_t kLong = 100'000;
+  std::deque<CoroutineEvent> events(kLong + 1);
+  std::size_t n_done = 0;
+  simulate_seed(1, 1, 1, [&] {
+    finish([&] {
+      for (std::size_t i = 0; i < kLong; ++i)
+        start(pass_on(events, i, n_done));
+      events[0].set();
+    });
+  });
+  EXPECT_EQ(n_done, kLong);
+}
+
+Coroutine note_turn(CoroutineEvent& event, int number, std::vector<int>& order) {
+  co_await event;
+  order.push_back(number);
+}
+TEST(CoroutineEvent, LetsWhoCameFirstGoOnFirstWhenTheCallerWaits) {
+  std::vector<int> order;
+  simulate_seed(1, 1, 1, [&] {
+    CoroutineEvent event;
+    finish([&] {
+      for (int i = 0; i < 50; ++i)
+        start(note_turn(event, i, order));
+      event.set();
+      EXPECT_TRUE(order.empty());
+    });
+  });
+  ASSERT_EQ(order.size(), 50U);
+  EXPECT_TRUE(std::ranges::is_sorted(order));
+}
+
+Coroutine throw_after(CoroutineEvent& event) {
+  co_await event;
+  throw std::runtime_error("thrown behind an event");
+}
+TEST(CoroutineEvent, WhatThrowsBehindItEndsTheRunAndNotWhoHasSetIt) {
+  static CoroutineEvent event;
+  bool is_told = false;
+  const std::string text = failure_of([&] {
+    start(throw_after(event));
+    try {
+      event.set();
+      yield();
+    } catch (const std::exception&) {
+      is_told = true;
+    }
+  });
+  EXPECT_FALSE(is_told);
+  EXPECT_NE(text.find("thrown behind an event"), std::string::npos) << text;
+  EXPECT_NE(text.find("coroutine_test.cpp:"), std::string::npos) << text;
 }
 
 // Walks that wait for all others: so many do at once. Both nodes are in this process.

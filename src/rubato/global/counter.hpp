@@ -88,6 +88,13 @@ class GlobalHistogram {
     if (own_ != 0) merge();
     return bins_;
   }
+  // All of them to 0. Called by a task while nobody adds; waits.
+  void reset() const {
+    on_all_cores([histogram = *this] {
+      if (histogram.own_ != 0) std::fill_n(histogram.own(), histogram.n_bins(), 0);
+      std::fill_n(histogram.bins_.local(), histogram.bins_.n_of(CoreContext::here().core()), 0);
+    });
+  }
   // All of them here. Called by a task while nobody adds; waits.
   [[nodiscard]] std::vector<std::uint64_t> counts() const {
     std::vector<std::uint64_t> all(n_bins());

@@ -211,9 +211,7 @@ auto call(GlobalPtr<T> p, const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(detail::check_result<R>());
   CoreContext& here = CoreContext::here();
   RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
-#ifndef NDEBUG
-  here.check_may_block(at);  // wherever the object is today
-#endif
+  detail::check_might_wait(here, at);
   if (p.core() == here.core()) {
     const detail::DelegateInPlace<F> inside(here);
     return f(p.local());
@@ -255,6 +253,7 @@ template <class T, class Then>
   fetch_call(p, detail::Read<T>{}, then);
 }
 
+// A copy of the object, and a new value for it; both wait, and are called by a task.
 template <class T>
 [[nodiscard]] std::remove_const_t<T> read(GlobalPtr<T> p, SourcePlace at = SourcePlace::here()) {
   return call(p, detail::Read<std::remove_const_t<T>>{}, at);
@@ -264,6 +263,7 @@ void write(GlobalPtr<T> p, const std::type_identity_t<T>& value,
            SourcePlace at = SourcePlace::here()) {
   call(p, detail::Write<T>{value}, at);
 }
+// Without waiting; the surrounding finish() does.
 template <class T>
 void async_write(GlobalPtr<T> p, const std::type_identity_t<T>& value) {
   async_call(p, detail::Write<T>{value});

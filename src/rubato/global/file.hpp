@@ -322,7 +322,7 @@ class VectorSink final : public SegmentSink {
   }
   void take(std::uint64_t first, std::uint64_t n, ByteView segment) override {
     typename GlobalVector<T>::Batch batch;
-    for_each_entry(n, segment, [&](Reader& in) { batch.values.push_back(get_one<T>(in)); });
+    for_each_entry(n, segment, [&](Reader& in) { batch.put(get_one<T>(in)); });
     // The first ticket of a new sequence is 0.
     vector_.send(CoreContext::here(), first, batch);
   }

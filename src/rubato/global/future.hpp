@@ -6,11 +6,15 @@
 //   use(f.get());                              waits if the result has not come
 //   use(co_await f);                           in a coroutine (coroutine.hpp)
 //
+//   std::vector<Future<int>> all;              futures can be moved
+//   all.push_back(future_read(p));
+//
 // As with delegates that wait, the message belongs to the scope of the caller, and an operation on
 // the calling core's own memory runs at once, in place. Futures of one task to one core run in the
 // order of the calls; those to different cores in any order.
 
 #include <concepts>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -31,7 +35,7 @@ template <class R>
 struct FutureReply : Reply<R>, OnFrames {
   void* coroutine = nullptr;
   void (*resume)(CoreContext& here, void* coroutine) = nullptr;
-  bool is_left = false;  // its future is no more; of one that lies on the frames
+  bool is_left = false;  // its future is no more
 
   [[nodiscard]] bool is_waited_for() const noexcept {
     return this->waiter != nullptr || coroutine != nullptr;
@@ -50,10 +54,10 @@ class FutureAwaiter;
 
 }  // namespace detail
 
-// Stays where it was made, since the result comes to its address: on a stack, in a deque, in an
-// object. Used by tasks and coroutines of the core that made it; one of them at a time waits. Of one that
-// was made where its maker must not wait, in a coroutine or a delegate, the result lies with the core: it does
-// not outlive the run, and no task waits where it dies.
+// Used by tasks and coroutines of the core that made it; one of them at a time waits. The result comes to memory
+// of that core, so that a future can be moved, and does not outlive the run. Where one dies before its result has
+// come, a task waits for it, if a task has made it; one that was made in a coroutine or a delegate, which must not
+// wait, leaves it to nobody.
 template <class R>
 class Future {
  public:
@@ -64,29 +68,34 @@ class Future {
     static_assert(detail::check_result<Value>());
     CoreContext& here = CoreContext::here();
     RUBATO_DASSERT(p && "a GlobalPtr that points to nothing");
+    waits_ = here.may_wait();
     if (p.core() == here.core()) {
       const detail::DelegateInPlace<F> inside(here);
       reply_->value.emplace(detail::result_of(f, p.local()));
       return;
     }
     detail::check_travels(here, f);
-    if (!here.may_wait()) reply_ = new Reply;
     here.post(p.core(), detail::CallRecord<T, F, detail::FutureReply>{
-                            p.place(), Place::at_address(reply_), f});
+                            p.place(), Place::at_address(reply_.get()), f});
+  }
+  // The other one has no result then, and is only assigned to or destroyed.
+  Future(Future&& other) noexcept = default;
+  Future& operator=(Future&& other) noexcept {
+    Future mine(std::move(other));
+    std::swap(reply_, mine.reply_);
+    std::swap(waits_, mine.waits_);
+    return *this;
   }
   Future(const Future&) = delete;
   Future& operator=(const Future&) = delete;
-  // Of a task it waits, if nobody did. What must not wait, as a coroutine where it ends or throws, leaves
-  // the result to nobody; its scope waits for the delegate all the same.
   ~Future() {
-    if (reply_ == &own_) {
-      wait();
-    } else if (is_ready()) {
-      delete reply_;
-    } else {
+    if (reply_ == nullptr) return;
+    if (!is_ready() && !waits_) {
       RUBATO_REQUIRE(!reply_->is_waited_for() && "another one waits for this future");
-      reply_->is_left = true;
+      reply_.release()->is_left = true;  // its scope waits for the delegate all the same
+      return;
     }
+    wait();
   }
 
   // True if get() would not wait.
@@ -110,8 +119,8 @@ class Future {
   using Value = std::conditional_t<std::is_void_v<R>, detail::Unit, R>;
   using Reply = detail::FutureReply<Value>;
 
-  Reply own_;
-  Reply* reply_ = &own_;  // or one on the frames, which may outlive this
+  std::unique_ptr<Reply> reply_{new Reply};  // on the frames, not by make_unique
+  bool waits_ = false;                       // where it dies
 };
 
 // Asks for f(object) of the core that owns it, and goes on. f is what call() takes.

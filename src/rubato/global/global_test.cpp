@@ -144,6 +144,27 @@ TEST(Global, BodiesThatWaitRunSideBySide) {
   EXPECT_LT(run.wall, 5 * kMillisecond);
 }
 
+// A core has 20,000 iterations, in tasks of 312: one after the other, their reads would take 39 ms and more.
+TEST(Global, ThousandsOfBodiesOfALoopWaitSideBySide) {
+  constexpr std::uint64_t kReads = 40'000;
+  const auto time_of = [](bool is_at_the_owner) {
+    return simulate([is_at_the_owner] {
+             const auto array = GlobalArray<std::uint64_t>::make(kReads);
+             const auto read_far = [array](std::uint64_t i) {
+               static_cast<void>(read(array[i ^ 1]));  // of the other core, if i is of this one
+             };
+             if (is_at_the_owner) {
+               forall(array, [=](std::uint64_t i, std::uint64_t& /*x*/) { read_far(i); });
+             } else {
+               forall(0, kReads, read_far);
+             }
+           })
+        .wall;
+  };
+  EXPECT_LT(time_of(false), 8 * kMillisecond);
+  EXPECT_LT(time_of(true), 8 * kMillisecond);
+}
+
 // A walk through a table: each word says where to go on.
 Coroutine walk(GlobalArray<std::uint64_t> table, std::uint64_t at, std::uint32_t n_steps,
                GlobalPtr<std::uint64_t> sum) {

@@ -147,6 +147,48 @@ struct KeyCallRecord {
   }
 };
 
+// The same without a result.
+template <class K, class V, class F>
+struct AsyncKeyRecord {
+  PerCore<HashShard<K, V>> shards;
+  std::uint64_t hash;
+  [[no_unique_address]] F f;
+  void apply(CoreContext& here, ByteView key) const { f(shards.in(here), hash, key); }
+};
+
+// Calls f(value) if the key is there: what it returned, or, of one that returns nothing, whether it was called.
+template <class K, class V, class F>
+struct VisitHere {
+  using R = std::invoke_result_t<const F&, V&>;
+  [[no_unique_address]] F f;
+  auto operator()(HashShard<K, V>& shard, std::uint64_t hash, ByteView key) const {
+    V* const value = shard.find(hash, key);
+    if constexpr (std::is_void_v<R>) {
+      if (value != nullptr) f(*value);
+      return value != nullptr;
+    } else {
+      if (value == nullptr) return Found<R>{};
+      const R result = f(*value);
+      return Found<R>::of(&result);
+    }
+  }
+};
+// What a visit returns for that.
+struct TakeVisit {
+  bool operator()(bool was_there) const noexcept { return was_there; }
+  template <class R>
+  std::optional<R> operator()(Found<R> found) const {
+    return found.take();
+  }
+};
+template <class V, class F>
+consteval bool check_visit() {
+  static_assert(Travels<F>, "what visits a value must be trivially copyable: its bytes travel");
+  static_assert(!kReturnsCoroutine<std::invoke_result_t<const F&, V&>>,
+                "what visits a value returns a coroutine, which nobody would start");
+  return true;
+}
+
 // One who waits for what the owner of a key does: `post(reply)` asks it, and `take` makes the result of
 // the R that comes.
 template <class R, class Post, class Take = std::identity>
@@ -172,20 +214,26 @@ template <class K, class V, class F>
 class HeldUpserts final : public core::Combiner {
  public:
   static constexpr std::size_t kKeysMost = 4096;
+  static constexpr std::size_t kBytesMost = std::size_t{1}
+                                            << 20;  // of keys and values, as they came
 
   void upsert(CoreContext& here, const GlobalHashMap<K, V>& map, ByteView key, const V& value,
               const F& combine) {
     Held old;
     const bool is_other = !(map == held_.map && here.scope() == held_.scope);
-    if (is_other || held_.keys.size() >= kKeysMost) old = take(map, here.scope(), combine);
+    if (is_other || held_.keys.size() >= kKeysMost || held_.n_bytes >= kBytesMost)
+      old = take(map, here.scope(), combine);
     const std::uint64_t hash = hash_of_key(key);
     const auto [found, was_there] = held_.keys.insert(hash, key, value);
     if (was_there) {
       combine(*found, value);
       here.note_combined();
-    } else if (held_.keys.size() == 1) {
-      here.begin_in_scope(held_.scope);
-      here.hold_back(*this);
+    } else {
+      held_.n_bytes += key.size() + n_bytes_of(value);
+      if (held_.keys.size() == 1) {
+        here.begin_in_scope(held_.scope);
+        here.hold_back(*this);
+      }
     }
     send(here, old);  // last: it may wait, and others come here meanwhile
   }
@@ -200,6 +248,7 @@ class HeldUpserts final : public core::Combiner {
     core::FinishId scope = 0;
     std::optional<F> combine;
     HashShard<K, V> keys;
+    std::size_t n_bytes = 0;
   };
 
   Held take(const GlobalHashMap<K, V>& map, core::FinishId scope, const F& combine) {
@@ -292,6 +341,17 @@ class GlobalHashMap {
       async_combine(key, value, combine);
   }
 
+  // f(value) on the core that has the key, if it is there: f may change the value. The surrounding finish() waits.
+  template <class Key, class F>
+  void async_visit(const Key& key, const F& f) const {
+    static_assert(detail::check_visit<V, F>());
+    post_to_owner(key, detail::VisitHere<K, V, F>{f});
+  }
+  template <class Key>
+  void async_erase(const Key& key) const {
+    post_to_owner(key, EraseHere{});
+  }
+
   // The calls below are made by a task, and wait.
   template <class Key>
   [[nodiscard]] std::optional<V> find(const Key& key) const {
@@ -310,6 +370,7 @@ class GlobalHashMap {
     const ByteView bytes = encoded;
     const std::uint64_t hash = detail::hash_of_key(bytes);
     CoreContext& here = CoreContext::here();
+    detail::check_might_wait(here);
     if (owner(hash) == here.core()) {
       const detail::DelegateInPlace<detail::InsertRecord<K, V>> inside(here);
       return !local().insert(hash, bytes, value).second;
@@ -326,6 +387,17 @@ class GlobalHashMap {
   template <class Key>
   bool erase(const Key& key) const {  // NOLINT(modernize-use-nodiscard): many do not care
     return call_owner(key, EraseHere{});
+  }
+  // f(value) on the core that has the key: an optional of what it returns, empty if the key is not there; of
+  // one that returns nothing, whether it was. f is a delegate: it may change the value, and captures plain values.
+  template <class Key, class F>
+  auto visit(const Key& key, const F& f) const {
+    static_assert(detail::check_visit<V, F>());
+    return detail::TakeVisit{}(call_owner(key, detail::VisitHere<K, V, F>{f}));
+  }
+  // All of them; while nobody uses the map.
+  void clear() const {
+    on_all_cores([map = *this] { map.local().clear(); });
   }
 
   // The same for coroutines: co_await map.awaited_find(key). They keep a copy of what they are given.
@@ -357,6 +429,11 @@ class GlobalHashMap {
   template <class Key>
   [[nodiscard]] auto awaited_erase(Key key) const {
     return awaited_call_owner(K(std::move(key)), EraseHere{});
+  }
+  template <class Key, class F>
+  [[nodiscard]] auto awaited_visit(Key key, const F& f) const {
+    static_assert(detail::check_visit<V, F>());
+    return awaited_call_owner<detail::TakeVisit>(K(std::move(key)), detail::VisitHere<K, V, F>{f});
   }
 
   // Keys on all cores. Exact where nobody inserts meanwhile. Called by a task; waits.
@@ -401,6 +478,16 @@ class GlobalHashMap {
     detail::post_with_key(here, owner(hash), record, key, value);
   }
   template <class Key, class F>
+  void post_to_owner(const Key& key, const F& f) const {
+    const auto& whole = detail::as_key<K>(key);
+    const auto& encoded = Codec<K>::bytes(whole);
+    const ByteView bytes = encoded;
+    const std::uint64_t hash = detail::hash_of_key(bytes);
+    CoreContext& here = CoreContext::here();
+    detail::check_travels(here, f);
+    here.post(owner(hash), detail::AsyncKeyRecord<K, V, F>{shards_, hash, f}, bytes);
+  }
+  template <class Key, class F>
   [[nodiscard]] auto call_owner(const Key& key, const F& f) const {
     using R = std::invoke_result_t<const F&, Shard&, std::uint64_t, ByteView>;
     const auto& whole = detail::as_key<K>(key);
@@ -408,6 +495,7 @@ class GlobalHashMap {
     const ByteView bytes = encoded;
     const std::uint64_t hash = detail::hash_of_key(bytes);
     CoreContext& here = CoreContext::here();
+    detail::check_might_wait(here);
     if (owner(hash) == here.core()) {
       const detail::DelegateInPlace<F> inside(here);
       return f(local(), hash, bytes);

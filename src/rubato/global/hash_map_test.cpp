@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -115,6 +116,67 @@ TEST(GlobalHashMap, CountsWhatALoopCounts) {
         1 + static_cast<std::uint32_t>(seed % 3), 2, seed,
         [&] { n_wrong = n_wrong_counts(200, 2'000); },
         seed % 2 == 1 ? tiny_windows() : core::MessageOptions{});
+    EXPECT_EQ(n_wrong, 0U) << "seed " << seed;
+  }
+}
+
+// One task: what a std::map does.
+std::uint64_t n_wrong_visits(std::uint64_t seed) {
+  const auto map = GlobalHashMap<std::string, std::string>::make();
+  std::map<std::string, std::string> expected;
+  std::uint64_t n_wrong = 0;
+  for (std::uint64_t step = 0; step < 300; ++step) {
+    const std::string key = key_of(hash_words(seed, step, 1) % 20);
+    const auto found = expected.find(key);
+    switch (hash_words(seed, step) % 6) {
+      case 0:
+        map.insert(key, "a");
+        expected.insert({key, "a"});
+        break;
+      case 1:
+        finish([&] { map.async_erase(key); });
+        expected.erase(key);
+        break;
+      case 2: {
+        const auto n = map.visit(key, [](std::string& value) { return (value += "b").size(); });
+        if (found != expected.end()) found->second += "b";
+        n_wrong +=
+            n == (found == expected.end() ? std::nullopt : std::optional(found->second.size())) ? 0
+                                                                                                : 1;
+        break;
+      }
+      case 3: {
+        const bool was_there = map.visit(key, [](std::string& value) { value += "c"; });
+        if (found != expected.end()) found->second += "c";
+        n_wrong += was_there == (found != expected.end()) ? 0 : 1;
+        break;
+      }
+      case 4:
+        finish([&] {
+          map.async_visit(key, [step](std::string& value) { value += char('d' + step % 9); });
+        });
+        if (found != expected.end()) found->second += char('d' + step % 9);
+        break;
+      default:
+        n_wrong +=
+            map.find(key) == (found == expected.end() ? std::nullopt : std::optional(found->second))
+                ? 0
+                : 1;
+    }
+  }
+  n_wrong += map.size() == expected.size() ? 0 : 1;
+  map.clear();
+  n_wrong += map.size() + (map.contains(key_of(1)) ? 1 : 0);
+  map.insert(key_of(1), "again");
+  n_wrong += map.size() == 1 && map.find(key_of(1)) == "again" ? 0 : 1;
+  map.free();
+  return n_wrong;
+}
+TEST(GlobalHashMap, VisitsErasesAndClearsAsAMapDoes) {
+  for (std::uint64_t seed = 0; seed < n_seeds(10); ++seed) {
+    std::uint64_t n_wrong = 1;
+    simulate_seed(1 + static_cast<std::uint32_t>(seed % 3), 2, seed,
+                  [&] { n_wrong = n_wrong_visits(seed); });
     EXPECT_EQ(n_wrong, 0U) << "seed " << seed;
   }
 }

@@ -48,6 +48,11 @@ class GlobalHashSet {
       async_insert_combining(key);
   }
 
+  template <class Key>
+  void async_erase(const Key& key) const {
+    map_.async_erase(key);
+  }
+
   // The calls below are made by a task, and wait.
   // True if it was not there.
   template <class Key>
@@ -63,6 +68,8 @@ class GlobalHashSet {
   bool erase(const Key& key) const {  // NOLINT(modernize-use-nodiscard): many do not care
     return map_.erase(key);
   }
+  // All of them; while nobody uses the set.
+  void clear() const { map_.clear(); }
   // The same for coroutines: co_await set.awaited_insert(key). They keep a copy of the key.
   template <class Key>
   [[nodiscard]] auto awaited_insert(Key key) const {

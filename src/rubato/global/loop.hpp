@@ -38,6 +38,10 @@ constexpr Nanos kTaskLong = 200 * kMicrosecond;
 // A task looks after a part of its iterations, and when it has run so many times as many.
 constexpr std::uint64_t kFirstLook = 64;
 constexpr std::uint64_t kLooks = 8;
+// Iterations, none of which has waited, between two looks at whether there was nothing to do while one did; and
+// the tasks that the rest becomes then: from 64 tasks on, thousands wait side by side after three round trips.
+constexpr std::uint64_t kBlockMost = 16;
+constexpr std::uint64_t kTasksOfIdle = 4;
 
 // Iterations that one task runs one after the other, in halves until they are few [Grappa 3.2].
 template <class Body, bool kBound>
@@ -58,28 +62,39 @@ struct RangeTask {
     }
     here.tasks().label_running("forall", at.place());
     const BodiesOf<Body, std::uint64_t> bodies(mine.body, at.place());
-    if (!kBound && mine.is_given == 0 && mine.end - mine.begin > 1) {
-      return mine.run_in_turn(here, bodies);
-    }
+    if (mine.is_given == 0 && mine.end - mine.begin > 1) return mine.run_in_turn(here, bodies);
     for (std::uint64_t i = mine.begin; i < mine.end; ++i)
       bodies(i);
   }
-  // Until that takes long: the rest are tasks again. Others get none of a task that runs, and nobody is
-  // answered meanwhile; but while a body waits.
+  // Until that takes long, if others may have the rest, or nothing else was left to do while a body waited: the
+  // rest are tasks again. Others get none of a task that runs, and nobody is answered meanwhile; but while
+  // a body waits.
   void run_in_turn(CoreContext& here, const BodiesOf<Body, std::uint64_t>& bodies) const {
-    const Nanos from = here.clock();
-    std::uint64_t n = std::max<std::uint64_t>((end - begin) / kFirstLook, 1);
+    const std::uint64_t n_idle = here.n_idle();
+    const Nanos from = kBound ? 0 : here.clock();
+    std::uint64_t look =
+        kBound ? end : begin + std::max<std::uint64_t>((end - begin) / kFirstLook, 1);
+    std::uint64_t n_tasks = 2;
     std::uint64_t i = begin;
+    std::uint64_t n = 1;
     while (true) {
+      const std::uint64_t n_turns = here.tasks().n_turns();
       for (const std::uint64_t stop = i + std::min(end - i, n); i < stop; ++i)
         bodies(i);
       if (i == end) return;
-      n = (i - begin) * (kLooks - 1);
+      const bool has_waited = here.tasks().n_turns() != n_turns;
+      if (has_waited && here.n_idle() != n_idle) {
+        n_tasks = kTasksOfIdle;
+        break;
+      }
+      n = has_waited ? 1 : std::min(2 * n, kBlockMost);
+      if (i < look) continue;
+      look = i + (i - begin) * (kLooks - 1);
       if (here.clock() - std::max(from, here.now()) >= kTaskLong) break;
     }
     RangeTask rest = *this;
     rest.begin = i;
-    rest.chunk = (end - i + 1) / 2;
+    rest.chunk = (end - i + n_tasks - 1) / n_tasks;
     rest.spawn(here);
   }
   void spawn(CoreContext& here) const {
@@ -164,6 +179,8 @@ struct SpawnRecord {
 
 }  // namespace detail
 
+// Calls body(i) for each i of [begin, end), once and on some core; the surrounding finish() waits. Does not wait
+// itself, but for room to send. An empty range is none.
 template <class Body>
 void async_forall(std::uint64_t begin, std::uint64_t end, const Body& body,
                   LoopOptions options = {}, SourcePlace at = SourcePlace::here()) {
@@ -185,12 +202,15 @@ void async_forall(std::uint64_t begin, std::uint64_t end, const Body& body,
                            body}
       .apply(here);
 }
+// The same, and waits until all that the bodies have started has ended, too. Called by a task.
 template <class Body>
 void forall(std::uint64_t begin, std::uint64_t end, const Body& body, LoopOptions options = {},
             SourcePlace at = SourcePlace::here()) {
   CoreContext::here().finish([&] { async_forall(begin, end, body, options, at); });
 }
 
+// Starts a task f() on each core of the job, this one among them; the surrounding finish() waits. They may
+// wait, and for each other.
 template <class F>
 void async_on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) {
   static_assert(
@@ -201,6 +221,7 @@ void async_on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) {
   const auto n_cores = static_cast<CoreId>(here.shape().n_cores_total());
   here.multicast(0, n_cores, detail::SpawnRecord<F>{PortablePlace(at), f});
 }
+// The same, and waits for them. Called by a task.
 template <class F>
 void on_all_cores(const F& f, SourcePlace at = SourcePlace::here()) {
   CoreContext::here().finish([&] { async_on_all_cores(f, at); });

@@ -11,6 +11,7 @@
 #include "rubato/base/seeds_test.hpp"
 #include "rubato/global/array.hpp"
 #include "rubato/global/delegate.hpp"
+#include "rubato/global/future.hpp"
 #include "rubato/global/simulate_test.hpp"
 
 namespace rubato::global {
@@ -25,7 +26,11 @@ enum class Litmus : std::uint8_t {
   store_buffering,
   independent_reads,
   one_word,
-  asynchronous_passing,  // which may go wrong
+  // Which may go wrong.
+  asynchronous_passing,
+  asynchronous_buffering,
+  asynchronous_reads,
+  reads_the_wrong_way_round,
 };
 
 // Two words an instance, which lie on different cores, and what its four tasks have read.
@@ -45,6 +50,20 @@ void write_then_read(const Instance& in, std::uint32_t role) {
   const auto other = role == 0 ? in.y() : in.x();
   write(mine, std::uint64_t{1});
   in.saw(role, 1, read(other));
+}
+
+void write_and_read_at_once(const Instance& in, std::uint32_t role) {
+  const auto mine = role == 0 ? in.x() : in.y();
+  const auto other = role == 0 ? in.y() : in.x();
+  async_write(mine, std::uint64_t{1});
+  in.saw(role, 1, read(other));
+}
+
+void read_both_at_once(const Instance& in, GlobalPtr<std::uint64_t> first,
+                       GlobalPtr<std::uint64_t> second, std::uint32_t role) {
+  Future<std::uint64_t> a = future_read(first);
+  Future<std::uint64_t> b = future_read(second);
+  in.saw(role, a.get(), b.get());
 }
 
 void read_both(const Instance& in, GlobalPtr<std::uint64_t> first, GlobalPtr<std::uint64_t> second,
@@ -74,6 +93,18 @@ void play(Litmus litmus, const Instance& in, std::uint32_t role) {
     case Litmus::store_buffering:
       if (role < 2) write_then_read(in, role);
       return;
+    case Litmus::asynchronous_buffering:
+      if (role < 2) write_and_read_at_once(in, role);
+      return;
+    case Litmus::asynchronous_reads:
+      if (role < 2) {
+        write(role == 0 ? in.x() : in.y(), std::uint64_t{1});
+      } else if (role == 2) {
+        read_both_at_once(in, in.x(), in.y(), role);
+      } else {
+        read_both_at_once(in, in.y(), in.x(), role);
+      }
+      return;
     case Litmus::independent_reads:
       if (role < 2) {
         write(role == 0 ? in.x() : in.y(), std::uint64_t{1});
@@ -84,10 +115,14 @@ void play(Litmus litmus, const Instance& in, std::uint32_t role) {
       }
       return;
     case Litmus::one_word:
+    case Litmus::reads_the_wrong_way_round:
       if (role < 2) {
         write(in.x(), std::uint64_t{role + 1});
       } else {
-        read_both(in, in.x(), in.x(), role);
+        const std::uint64_t first = read(in.x());
+        const std::uint64_t second = read(in.x());
+        const bool is_turned = litmus == Litmus::reads_the_wrong_way_round && role == 3;
+        in.saw(role, is_turned ? second : first, is_turned ? first : second);
       }
   }
 }
@@ -100,10 +135,13 @@ bool is_forbidden(Litmus litmus, const std::array<std::uint64_t, kRoles>& seen) 
       return seen[1] == 10 || seen[2] == 10 ||
              seen[3] == 10;  // y, and not what was written before it
     case Litmus::store_buffering:
+    case Litmus::asynchronous_buffering:
       return seen[0] == 10 && seen[1] == 10;  // neither saw the other's
     case Litmus::independent_reads:
+    case Litmus::asynchronous_reads:
       return seen[2] == 10 && seen[3] == 10;  // in different orders
     case Litmus::one_word:
+    case Litmus::reads_the_wrong_way_round:
       // Back to nothing, or two readers that disagree about which write was first.
       return seen[2] == 10 || seen[2] == 20 || seen[3] == 10 || seen[3] == 20 ||
              (seen[2] == 12 && seen[3] == 21) || (seen[2] == 21 && seen[3] == 12);
@@ -206,12 +244,24 @@ TEST(MemoryModel, AllSeeIndependentWritesInOneOrder) {
 TEST(MemoryModel, AllSeeTheWritesOfOneWordInOneOrder) {
   expect_never(Litmus::one_word);
 }
-// That the tests above could fail, and that an asynchronous write is what its description says.
-TEST(MemoryModel, AsynchronousWritesOfOneTaskMayBeSeenInAnyOrder) {
+// That the tests above could fail, and that asynchronous writes and reads are what their descriptions say.
+void expect_once(Litmus litmus) {
   std::uint64_t n_forbidden = 0;
   for (std::uint64_t seed = 0; seed < n_seeds(40); ++seed)
-    n_forbidden += simulate_litmus(Litmus::asynchronous_passing, seed).n_forbidden;
+    n_forbidden += simulate_litmus(litmus, seed).n_forbidden;
   EXPECT_GT(n_forbidden, 0U);
+}
+TEST(MemoryModel, AsynchronousWritesOfOneTaskMayBeSeenInAnyOrder) {
+  expect_once(Litmus::asynchronous_passing);
+}
+TEST(MemoryModel, AnAsynchronousWriteMayComeBehindALaterRead) {
+  expect_once(Litmus::asynchronous_buffering);
+}
+TEST(MemoryModel, AsynchronousReadsMaySeeIndependentWritesInDifferentOrders) {
+  expect_once(Litmus::asynchronous_reads);
+}
+TEST(MemoryModel, WhoToldItsReadsOfOneWordTheWrongWayRoundWouldBeNoticed) {
+  expect_once(Litmus::reads_the_wrong_way_round);
 }
 
 }  // namespace

@@ -160,6 +160,29 @@ TEST(NativeWork, brief_and_allowed_ones_go_on_beside_a_long_one) {
   EXPECT_EQ(sum, 42);
 }
 
+// One thread, which waits for both others, of which one waits for the other; these wait for a thread.
+TEST(NativeWork, those_that_wait_begin_when_more_are_allowed) {
+  std::promise<int> second;
+  std::promise<int> third;
+  int sum = 0;
+  const auto main = [&] {
+    CoreContext::here().finish([&] {
+      std::shared_future<int> of_third = third.get_future().share();
+      spawn([&, of_third] {
+        sum = CoreContext::here().run_native(
+            [&] { return second.get_future().get() + of_third.get(); });
+      });
+      spawn([&, of_third] {
+        CoreContext::here().run_native([&] { second.set_value(2 * of_third.get()); });
+      });
+      spawn([&] { CoreContext::here().run_native([&] { third.set_value(14); }); });
+      spawn([] { CoreContext::here().allow_native(2); });
+    });
+  };
+  run_here(1, main, 1);
+  EXPECT_EQ(sum, 42);
+}
+
 // One thread, which is busy until all others wait for it.
 TEST(NativeWork, begins_by_priority_and_then_by_age) {
   const std::vector<std::int32_t> priorities{0, 2, -1, 2, 0, 5, 0};

@@ -27,12 +27,14 @@ class PerCore {
  public:
   PerCore() = default;
 
-  // One T() on each core. Called by a task; waits. Throws Error if there is no room.
-  [[nodiscard]] static PerCore make() {
+  // One T(args..) on each core, of plain arguments: PerCore<Semaphore>::make(4). Called by a task; waits.
+  // Throws Error if there is no room.
+  template <class... Args>
+  [[nodiscard]] static PerCore make(const Args&... args) {
     static_assert(alignof(T) <= 64);
     PerCore all;
     all.offset_ = allocate_symmetric(sizeof(T));
-    on_all_cores([all] { ::new (CoreContext::here().memory() + all.offset_) T(); });
+    on_all_cores([all, args...] { ::new (CoreContext::here().memory() + all.offset_) T(args...); });
     return all;
   }
   // Ends them. Called by a task when nobody uses them any more; waits.

@@ -115,13 +115,14 @@ class GlobalPtr {
   }
   // A member of what this points to: p.member(&Vertex::degree).
   template <class M, class U>
-  [[nodiscard]] GlobalPtr<M> member(M U::*which) const noexcept {
+  [[nodiscard]] auto member(M U::*which) const noexcept {
     static_assert(std::is_same_v<std::remove_const_t<T>, U>);
     // Of a standard-layout type, where the compiler knows the distance.
     alignas(U) static constexpr std::byte kNowhere[sizeof(U)]{};
     const auto* whole = reinterpret_cast<const U*>(kNowhere);
     const auto* part = reinterpret_cast<const std::byte*>(&(whole->*which));
-    return {core_, place_.moved(part - kNowhere)};
+    using Member = std::conditional_t<std::is_const_v<T>, const M, M>;
+    return GlobalPtr<Member>(core_, place_.moved(part - kNowhere));
   }
   bool operator==(const GlobalPtr&) const = default;
 

@@ -62,6 +62,8 @@ template <class F>
 void finish(F&& f) {
   CoreContext::here().finish(std::forward<F>(f));
 }
+// A task of this core, in the scope of the caller; nobody else runs it, so that it may capture anything. It has
+// a stack, of the class and with the name that `options` say, and may wait. Does not wait for it.
 template <class F>
 void spawn(F&& f, core::TaskOptions options = {}, SourcePlace at = SourcePlace::here()) {
   static_assert(detail::check_is_started<std::invoke_result_t<F&>>());
@@ -114,6 +116,7 @@ inline void sleep_for(Nanos duration, SourcePlace at = SourcePlace::here()) {
   here.check_may_block(at);
   here.tasks().wait_until(detail::after(here.clock(), duration));
 }
+// The core that the caller runs on, and how many the job has, of all nodes. Called by what runs on a core.
 [[nodiscard]] inline CoreId this_core() {
   return CoreContext::here().core();
 }

@@ -33,10 +33,13 @@ template <class T, class Op>
       op, at);
 }
 
-// Integers: modulo 2^bits. Floating-point numbers: without rounding but for the
-// last step (ExactSum), so that the bits do not depend on the number of cores.
+// Integers: modulo 2^bits. double: without rounding but for the last step (ExactSum); float: of the sum as a
+// double. So the bits do not depend on the number of cores.
 template <class T>
 [[nodiscard]] T sum(const GlobalArray<T>& array, SourcePlace at = SourcePlace::here()) {
+  static_assert(
+      !std::same_as<T, long double>,
+      "sums are exact of float and double: reduce() has others, in the order of the cores");
   if constexpr (std::floating_point<T>) {
     const ExactSum all = reduce_cores(
         [array] {

@@ -183,9 +183,7 @@ struct OnceEnd {
 // it is today and whether it would wait or not.
 template <class T>
 [[nodiscard]] bool is_here(GlobalPtr<T> p) {
-#ifndef NDEBUG
-  CoreContext::here().check_may_block();
-#endif
+  check_might_wait(CoreContext::here());
   return p.is_local();
 }
 
@@ -199,11 +197,13 @@ template <class T>
   if (detail::is_here(p)) return p.local().read_ff();
   return detail::ask<T>(p, detail::ReadFf{});
 }
+// Waits until it is full, takes the value out and leaves it empty.
 template <class T>
 [[nodiscard]] T read_fe(GlobalPtr<core::FullEmpty<T>> p) {
   if (detail::is_here(p)) return p.local().read_fe();
   return detail::ask<T>(p, detail::ReadFe{});
 }
+// Waits until it is empty, and leaves the value in it.
 template <class T>
 void write_ef(GlobalPtr<core::FullEmpty<T>> p, const std::type_identity_t<T>& value) {
   if (detail::is_here(p)) return p.local().write_ef(value);
@@ -218,6 +218,7 @@ void write_xf(GlobalPtr<core::FullEmpty<T>> p, const std::type_identity_t<T>& va
 
 // --- the others, as those of one core
 
+// Waits until nobody has it, in the order of arrival.
 inline void lock(GlobalPtr<core::Mutex> p) {
   if (detail::is_here(p)) return p.local().lock();
   detail::ask<detail::Unit>(p, detail::Lock{});
@@ -231,6 +232,7 @@ inline void async_unlock(GlobalPtr<core::Mutex> p) {
   async_call(p, [](core::Mutex& mutex) { mutex.unlock(); });
 }
 
+// Waits for one of its units, and takes it; release() gives back n of them, and waits for that alone.
 inline void acquire(GlobalPtr<core::Semaphore> p) {
   if (detail::is_here(p)) return p.local().acquire();
   detail::ask<detail::Unit>(p, detail::Acquire{});
@@ -258,11 +260,13 @@ inline void wait(GlobalPtr<core::Condition> p, GlobalPtr<core::Mutex> mutex) {
   detail::ask<detail::Unit>(p, detail::WaitNotified{mutex});
   lock(mutex);
 }
+// Until is_true(), which is asked with the mutex locked, here, before the first wait and behind each.
 template <class Predicate>
 void wait(GlobalPtr<core::Condition> p, GlobalPtr<core::Mutex> mutex, Predicate is_true) {
   while (!is_true())
     wait(p, mutex);
 }
+// The first of those that wait goes on, or all of them; waits for that alone.
 inline void notify_one(GlobalPtr<core::Condition> p) {
   call(p, [](core::Condition& condition) { condition.notify_one(); });
 }

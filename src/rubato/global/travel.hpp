@@ -112,6 +112,15 @@ class DelegateInPlace {
   InPlaceAs inside_;
 };
 
+// What may have to wait, wherever what it asks for lies today: in checked builds whoever must not wait is
+// told of it also where it would not have had to.
+inline void check_might_wait([[maybe_unused]] const core::CoreContext& here,
+                             [[maybe_unused]] const SourcePlace& at = {}) {
+#ifndef NDEBUG
+  here.check_may_block(at);
+#endif
+}
+
 template <class F>
 inline void check_travels([[maybe_unused]] const core::CoreContext& here,
                           [[maybe_unused]] const F& f) {

@@ -54,6 +54,10 @@ class TicketList {
   std::uint64_t pop_front();
   // Of the i-th one, or kNone.
   [[nodiscard]] std::uint64_t at(std::uint64_t i) const;
+  void clear() noexcept {
+    ranges_.clear();
+    size_ = 0;
+  }
 
  private:
   std::deque<TicketRange> ranges_;
@@ -177,6 +181,8 @@ class GlobalVector {
   [[nodiscard]] auto awaited_pop() const { return Awaiter(*this, Which::last); }
   [[nodiscard]] auto awaited_pop_front() const { return Awaiter(*this, Which::first); }
   [[nodiscard]] auto awaited_get(std::uint64_t i) const { return Awaiter(*this, Which::at, i); }
+  // All of them out; while nobody uses the vector.
+  void clear() const;
   // All that have a place in the sequence: those of pushes whose scope has ended, and maybe others.
   [[nodiscard]] std::uint64_t size() const {
     return call(keeper(), [](Shard& shard) { return shard.tickets.size(); });
@@ -193,11 +199,30 @@ class GlobalVector {
   using Store = detail::TicketStore<T>;
   using Chunk = typename Store::Chunk;
   static constexpr std::size_t kHeldMost = 4096;
-  static constexpr std::uint32_t kAskedMost = 16;  // batches of a core that wait for their tickets
+  static constexpr std::uint64_t kBytesHeldMost = std::uint64_t{1} << 20;
+  // Batches of a core that wait for their tickets, or are on their way to the owners, if they are not small.
+  static constexpr std::uint32_t kAskedMost = 16;
+  static constexpr std::uint64_t kBytesSmall = 1024;
 
+  // Values that are pushed, end to end as they travel.
   struct Batch {
     core::FinishId scope = 0;
-    std::vector<T> values;
+    std::uint64_t n = 0;
+    Writer values;
+    std::vector<std::size_t> ends;  // of values of several lengths
+    std::uint64_t n_on_way = 0;     // parts, to the owners; those of a small one are not told of
+
+    void put(const T& value) {
+      detail::put_one<T>(values, value);
+      if constexpr (detail::bytes_of_each<T>() == 0) ends.push_back(values.size());
+      ++n;
+    }
+    [[nodiscard]] ByteView bytes_of(std::uint64_t i) const {
+      constexpr std::uint64_t kEach = detail::bytes_of_each<T>();
+      if constexpr (kEach != 0) return values.view().subspan(i * kEach, kEach);
+      const std::size_t begin = i == 0 ? 0 : ends[i - 1];
+      return values.view().subspan(begin, ends[i] - begin);
+    }
   };
   using Found = detail::Found<T>;
   // Which value somebody asks for: the ends are taken out, the i-th one is looked at.
@@ -245,23 +270,36 @@ class GlobalVector {
     std::uint64_t first;
     Place batch;
     void apply(CoreContext& here) const {
-      const std::unique_ptr<Batch> values(reinterpret_cast<Batch*>(batch.resolve(here)));
-      vector.send(here, first, *values);
-      here.end_in_scope(values->scope);
-      Shard& shard = vector.local();
-      --shard.n_asked;
-      shard.room.wake_all();
+      Batch& values = *reinterpret_cast<Batch*>(batch.resolve(here));
+      const bool is_small = values.values.size() < kBytesSmall;
+      vector.send(here, first, values, is_small ? Place() : batch);
+      here.end_in_scope(values.scope);
+      if (is_small) return vector.forget(values);
+      values.n_on_way = std::min(values.n, vector.n_cores_);
+      values.values = {};
+      values.ends = {};
+    }
+  };
+  // A part of a batch has come to its owner.
+  struct Came {
+    GlobalVector vector;
+    Place batch;
+    void apply(CoreContext& here) const {
+      Batch& values = *reinterpret_cast<Batch*>(batch.resolve(here));
+      if (--values.n_on_way == 0) vector.forget(values);
     }
   };
   struct Put {
     GlobalVector vector;
     std::uint64_t place;
+    Place told;  // the batch, if its core is to hear of it
     void apply(CoreContext& here, ByteView values) const {
       Reader in(values);
       std::uint64_t end = place;
       for (; !in.at_end(); ++end)
         vector.local().store.put(end, detail::get_one<T>(in));
       vector.serve_askers(here, place, end - place);
+      if (told != Place()) here.post(here.source(), Came{vector, told});
     }
   };
   // The keeper knows the ticket, and hands the question on to the owner. All that it hands on to one
@@ -307,7 +345,8 @@ class GlobalVector {
   template <class ValueAt>
   void append(std::uint64_t n, const ValueAt& value_at) const;
   void ask(CoreContext& here, Shard& shard) const;
-  void send(CoreContext& here, std::uint64_t first, const Batch& batch) const;
+  void send(CoreContext& here, std::uint64_t first, const Batch& batch, Place told = {}) const;
+  void forget(Batch& batch) const;
   void post_question(Which which, std::uint64_t i, Place reply, bool is_coroutine) const;
   [[nodiscard]] std::optional<T> answer_to(Which which, std::uint64_t i = 0) const;
   void hand_on(CoreContext& here, Which which, std::uint64_t i, const Asker& asker) const;
@@ -343,44 +382,52 @@ void GlobalVector<T>::append(std::uint64_t n, const ValueAt& value_at) const {
   // What delegates push is always taken, as all that they post.
   while (shard.n_asked >= kAskedMost && here.may_wait())
     shard.room.wait("tickets of a vector to which it pushes");
-  if (shard.held.scope != here.scope() || shard.held.values.size() + n > kHeldMost) {
+  if (shard.held.scope != here.scope() || shard.held.n + n > kHeldMost ||
+      shard.held.values.size() >= kBytesHeldMost) {
     ask(here, shard);
     shard.held.scope = here.scope();
   }
-  const bool is_first = shard.held.values.empty();
-  if (n > kHeldMost) shard.held.values.reserve(n);
   for (std::uint64_t i = 0; i < n; ++i) {
     detail::check_travels(here, value_at(i));
-    shard.held.values.push_back(value_at(i));
+    shard.held.put(value_at(i));
+    if (shard.held.n > 1) continue;
+    here.begin_in_scope(shard.held.scope);
+    here.hold_back(shard);
   }
-  if (!is_first) return;
-  here.begin_in_scope(shard.held.scope);
-  here.hold_back(shard);
 }
 
 // Asks the keeper for the tickets of what is held.
 template <class T>
 void GlobalVector<T>::ask(CoreContext& here, Shard& shard) const {
-  if (shard.held.values.empty()) return;
+  if (shard.held.n == 0) return;
   auto batch = std::make_unique<Batch>(std::exchange(shard.held, {}));
   ++shard.n_asked;
   const CoreContext::RunningScope inside(here, batch->scope);
   const CoreContext::InPlace at_once(here);  // in the order of the pushes
-  const std::uint64_t n = batch->values.size();
+  const std::uint64_t n = batch->n;
   here.post(keeper_, Reserve{*this, n, Place::at_address(batch.release())});
 }
 
 // Each owner its values, end to end.
 template <class T>
-void GlobalVector<T>::send(CoreContext& here, std::uint64_t first, const Batch& batch) const {
-  const std::uint64_t n = batch.values.size();
+void GlobalVector<T>::send(CoreContext& here, std::uint64_t first, const Batch& batch,
+                           Place told) const {
+  const std::uint64_t n = batch.n;
   Writer part;
   for (std::uint64_t begin = 0; begin < std::min(n, n_cores_); ++begin) {
     part = Writer(part.take());
     for (std::uint64_t i = begin; i < n; i += n_cores_)
-      detail::put_one<T>(part, batch.values[i]);
-    here.post(owner(first + begin), Put{*this, (first + begin) / n_cores_}, part.view());
+      part.put_span(batch.bytes_of(i));
+    here.post(owner(first + begin), Put{*this, (first + begin) / n_cores_, told}, part.view());
   }
+}
+
+template <class T>
+void GlobalVector<T>::forget(Batch& batch) const {
+  delete &batch;
+  Shard& shard = local();
+  --shard.n_asked;
+  shard.room.wake_all();
 }
 
 template <class T>
@@ -522,6 +569,15 @@ template <class T, class Body>
 void forall(const GlobalVector<T>& vector, const Body& body, LoopOptions options = {},
             SourcePlace at = SourcePlace::here()) {
   CoreContext::here().finish([&] { async_forall(vector, body, options, at); });
+}
+
+template <class T>
+void GlobalVector<T>::clear() const {
+  on_all_cores([vector = *this] {
+    Shard& shard = vector.local();
+    shard.tickets.clear();
+    shard.store = {};
+  });
 }
 
 template <class T>

@@ -137,6 +137,33 @@ TEST(WrongUseDeathTest, ADelegateThatWaitsForAMutexIsTold) {
     mutex.lock();
   });
 }
+// Also where what it asks for lies on its own core, so that it would not wait today.
+TEST(WrongUseDeathTest, ADelegateThatAsksForWhatItsOwnCoreHasIsTold) {
+  const auto ask = [](auto f) {
+    return [f](Words words) {
+      const auto map = GlobalHashMap<int, int>::make();
+      const auto bag = GlobalBag<int>::make();
+      bag.put(1);
+      int key = 0;
+      for (; map.local().size() == 0; ++key)
+        map.insert(key, 0);
+      call(words[0], [=](std::uint64_t&) { f(map, bag, key - 1); });
+    };
+  };
+  const auto expect_told = [&](auto f) {
+    EXPECT_DEATH(run_with_words(ask(f)), refused("ADelegateThatAsksForWhatItsOwnCoreHas"));
+  };
+  using Map = GlobalHashMap<int, int>;
+  using Bag = GlobalBag<int>;
+  expect_told([](Map map, Bag, int key) { static_cast<void>(map.find(key)); });
+  expect_told([](Map map, Bag, int key) { map.insert(key, 2); });
+  expect_told([](Map map, Bag, int key) { map.visit(key, [](int& x) { ++x; }); });
+  expect_told([](Map, Bag bag, int) { static_cast<void>(bag.take()); });
+  expect_told([](Map, Bag, int) {
+    int into = 0;
+    get(make_global(into), std::span(&into, 1));
+  });
+}
 TEST(WrongUseDeathTest, ADelegateThatYieldsIsTold) {
   expect_refused([] { CoreContext::here().yield(); });
   expect_refused([] { CoreContext::here().tasks().yield(); });

@@ -300,8 +300,7 @@ class CoreContext {
   // what it holds is open in a scope (begin_in_scope).
   void hold_back(Combiner& combiner);
   void note_combined() noexcept { ++counters_.n_combined; }
-  // Lets this core look for messages, and others run.
-  void yield() { tasks_.yield_to_driver(); }
+  void yield() { tasks_.yield_to_driver(); }  // the core looks for messages, too
   // A task of this core and of no scope, when that time has passed since this call.
   void spawn_after(Nanos delay, std::function<void()> f) {
     tasks_.spawn_at(clock() + delay, std::move(f), {"after a time"});
@@ -331,8 +330,9 @@ class CoreContext {
     return turn_began_ + charged_ +
            options_.turn_cost * static_cast<Nanos>(tasks_.n_turns() - n_turns_before_);
   }
-  // When this turn began, by the host's clock: for decisions.
+  // When this turn began, by the host's clock, and how often there was nothing to do: for decisions.
   [[nodiscard]] Nanos now() const noexcept { return now_; }
+  [[nodiscard]] std::uint64_t n_idle() const noexcept { return lifelines_.pace.n_idle(); }
   [[nodiscard]] Nanos ask_ahead_most() const noexcept { return options_.ask_ahead; }
   // Adds to what the work of this core costs in virtual time; nothing on real cores.
   void charge(Nanos cost) noexcept { charged_ += cost; }

@@ -130,6 +130,7 @@ void MessageEngine::on_finished(Port& port, const Work& work) {
   CoreContext& core = *cores_[work.index];
   running_[work.index] = false;
   core.now_ = event_time_ = port.now();
+  core.lifelines_.pace.note_end(core.now_, core.n_waiters_ > 0);
   core.note_queues();
   adapt(core, work.took);
   for (const auto& [from, n_bytes] : core.applied_from_)

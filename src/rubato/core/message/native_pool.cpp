@@ -84,6 +84,15 @@ void NativePool::allow(std::uint32_t n_more) {
   const std::lock_guard lock(mutex_);
   n_most_ = n_usual_ + n_more;
   more_.notify_all();
+  // Works may have come before they were allowed.
+  while (!ends_ && threads_.size() < n_most_ &&
+         threads_.size() < running_.size() + waiting_.size()) {
+    try {
+      threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error&) {
+      return;  // those that are there take them
+    }
+  }
 }
 
 void NativePool::add(NativeWork& work) {

@@ -48,6 +48,15 @@ void Scheduler::refuse_to_wait() {
   std::abort();
 }
 
+void Scheduler::check_fits(std::size_t n_bytes, const TaskOptions& options, SourcePlace at) const {
+  const std::size_t n_most = stacks_.options().small_bytes / 4;
+  if (options.stack != StackClass::small || n_bytes <= n_most) return;
+  const std::string spawned = at.text();
+  RUBATO_REQUIRE(!"the closure of a task is larger than a quarter of its small stack: let it own its data by "
+                  "pointer, or give the task a guarded stack",
+                 options.name, spawned, n_bytes, n_most);
+}
+
 void Scheduler::suspend(const char* waits_for) {
   check_may_wait();
   Worker& me = *running_;
@@ -200,7 +209,8 @@ Worker* Scheduler::worker_for_task() {
   return nullptr;
 }
 
-// Null if the machine has no memory for its stack, which then ends the run.
+// Null if another core has taken the last stack meanwhile, and if the machine has no memory for one, which
+// then ends the run.
 Worker* Scheduler::new_worker(StackClass of_class) {
   detail::Stack stack;
   try {
@@ -210,6 +220,7 @@ Worker* Scheduler::new_worker(StackClass of_class) {
     budget_ = 0;
     return nullptr;
   }
+  if (stack.low == nullptr) return nullptr;
   static_assert(alignof(Worker) <= kAlign);
   const std::size_t n_bytes = (sizeof(Worker) + kAlign - 1) / kAlign * kAlign;
   char* const top = stack.top() - n_bytes;

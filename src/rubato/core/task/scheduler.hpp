@@ -136,10 +136,13 @@ class Scheduler {
   }
   [[nodiscard]] static bool is_task() noexcept { return current_ != nullptr; }
 
-  // Queues f; from a task or from the driver. Closures are moved, and at most 4 KiB. A task
-  // that waits for a stack of a class of which all are in use waits until one is free.
+  // Queues f; from a task or from the driver. Closures are moved onto the stack, and at most 4 KiB, or a
+  // quarter of a small one. A task that waits for a stack of a class of which all are in use waits until one is
+  // free.
   template <class F>
   void spawn(F&& f, TaskOptions options = {}, SourcePlace at = SourcePlace::here()) {
+    if constexpr (sizeof(std::decay_t<F>) > detail::StackPool::kLeast / 4)
+      check_fits(sizeof(std::decay_t<F>), options, at);
     queues_[static_cast<std::size_t>(options.stack)].push(std::forward<F>(f), {options.name, at});
     ++figures_.n_spawned;
   }
@@ -423,6 +426,7 @@ class Scheduler {
       refuse_to_wait();
   }
   [[noreturn]] static void refuse_to_wait();
+  void check_fits(std::size_t n_bytes, const TaskOptions& options, SourcePlace at) const;
 
   // The next turn may be the last of its slice.
   [[nodiscard]] std::uint64_t n_turns_left() const noexcept {

@@ -81,6 +81,16 @@ std::size_t StackPool::n_beyond_left() noexcept {
   return n_most - std::min(n_most, n_taken);
 }
 
+// One of those, while other cores take some.
+bool StackPool::take_beyond() noexcept {
+  const std::size_t n_of_all = n_pools_of_process * n_own();
+  std::size_t n = n_beyond_of_process;
+  do {
+    if (n_of_all + n >= guarded_of_process_most()) return false;
+  } while (!n_beyond_of_process.compare_exchange_weak(n, n + 1));
+  return true;
+}
+
 StackPool::StackPool(const StackPoolOptions& options)
     : options_(options),
       page_bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
@@ -108,9 +118,10 @@ Stack StackPool::make(StackClass of_class) {
 }
 
 Stack StackPool::make_guarded() {
-  if (!has_guarded()) {
-    throw Error("stacks of tasks: all " + std::to_string(n_guarded_) + " guarded stacks are in use",
-                ExitCode::failed);
+  if (n_guarded_ >= options_.n_guarded_max) return {};
+  if (n_guarded_ >= n_own()) {
+    if (!take_beyond()) return {};
+    ++n_beyond_;
   }
   // An odd number of pages, so that the upper ends, which are in use, do not all fall into the same few
   // entries of what a processor knows of pages.
@@ -125,10 +136,6 @@ Stack StackPool::make_guarded() {
                     "; the limit vm.max_map_count of this machine may be reached",
                 ExitCode::failed);
   }
-  if (n_guarded_ >= n_own()) {
-    ++n_beyond_;
-    ++n_beyond_of_process;
-  }
   ++n_guarded_;
   return {begin + n_guard, static_cast<std::uint32_t>(options_.guarded_bytes), StackClass::guarded};
 }
@@ -136,10 +143,7 @@ Stack StackPool::make_guarded() {
 // One line more than asked for lies between two stacks, so that their upper ends, which are in use,
 // do not all fall into the same few sets of a cache.
 Stack StackPool::make_small() {
-  if (!has_small()) {
-    throw Error("stacks of tasks: all " + std::to_string(n_small_) + " small stacks are in use",
-                ExitCode::failed);
-  }
+  if (!has_small()) return {};
   const std::size_t stride = options_.small_bytes + kLine;
   if (next_small_ == nullptr || static_cast<std::size_t>(end_small_ - next_small_) < stride) {
     const std::size_t n_bytes = rounded(std::max(arena_bytes_, stride + kMargin), kHugePage);

@@ -46,8 +46,8 @@ class StackPool {
   static constexpr std::size_t kLeast = 2048;
   static constexpr std::size_t kMost = std::size_t{1} << 30;
 
-  // A new stack; throws Error if the machine has no memory, or one is asked for beyond n_guarded_max or
-  // n_small_max.
+  // A new stack, or one of no bytes if all that there may be are in use: of n_guarded_max or n_small_max, or
+  // of the process, which another core may have asked for the last of. Throws Error if the machine has no memory.
   [[nodiscard]] Stack make(StackClass of_class);
   [[nodiscard]] bool has_guarded() const noexcept {
     return n_guarded_ < options_.n_guarded_max && (n_guarded_ < n_own() || n_beyond_left() > 0);
@@ -87,6 +87,7 @@ class StackPool {
   [[nodiscard]] static std::size_t n_own() noexcept;
   // Of what all cores together have beyond their own.
   [[nodiscard]] static std::size_t n_beyond_left() noexcept;
+  [[nodiscard]] static bool take_beyond() noexcept;
   [[nodiscard]] Stack make_guarded();
   [[nodiscard]] Stack make_small();
 

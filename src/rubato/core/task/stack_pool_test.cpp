@@ -3,8 +3,13 @@
 
 #include "rubato/core/task/stack_pool.hpp"
 
+#include <array>
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -117,7 +122,7 @@ TEST(StackPool, sizes_are_rounded_up_to_pages_and_lines) {
 }
 
 // Of three guarded stacks or two small ones.
-void expect_no_more_than(StackClass of_class, int n_most, const char* refusal) {
+void expect_no_more_than(StackClass of_class, int n_most) {
   detail::StackPoolOptions options;
   options.n_guarded_max = 3;
   options.n_small_max = 2;
@@ -127,22 +132,57 @@ void expect_no_more_than(StackClass of_class, int n_most, const char* refusal) {
   };
   for (int i = 0; i < n_most; ++i) {
     EXPECT_TRUE(has_one());
-    static_cast<void>(pool.make(of_class));
+    EXPECT_NE(pool.make(of_class).low, nullptr);
   }
   EXPECT_FALSE(has_one());
-  try {
-    static_cast<void>(pool.make(of_class));
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), refusal);
-  }
+  EXPECT_EQ(pool.make(of_class).low, nullptr);
   const std::size_t n_made = of_class == StackClass::small ? pool.n_small() : pool.n_guarded();
   EXPECT_EQ(n_made, static_cast<std::size_t>(n_most));
 }
 
+TEST(StackPoolDeathTest, a_closure_too_large_for_a_small_stack_is_told) {
+  const std::array<char, 3'000> much{};
+  Scheduler tasks({});
+  tasks.spawn([much] { EXPECT_EQ(much[0], 0); }, "guarded");
+  while (tasks.run_some(1'000).more) {
+  }
+  EXPECT_DEATH(
+      tasks.spawn([much] { EXPECT_EQ(much[0], 0); }, TaskOptions{"much", StackClass::small}),
+      "larger than a quarter of its small stack.*much.*stack_pool_test.cpp");
+}
+
+// All that the process may have, by two threads at once: each is refused none but the last.
+TEST(StackPool, the_last_guarded_stacks_are_given_to_one_of_several_cores_each) {
+  constexpr int kThreads = 2;
+  detail::StackPoolOptions options;
+  options.guarded_bytes = detail::StackPool::kLeast;
+  options.n_guarded_max = SIZE_MAX;
+  std::vector<std::unique_ptr<detail::StackPool>> pools;
+  for (int i = 0; i < kThreads; ++i)
+    pools.push_back(std::make_unique<detail::StackPool>(options));
+  std::atomic<int> n_errors{0};
+  std::vector<std::thread> threads;
+  threads.reserve(kThreads);
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        while (pools[i]->make(StackClass::guarded).low != nullptr) {
+        }
+      } catch (const Error&) {
+        ++n_errors;
+      }
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(n_errors, 0);
+  const std::size_t n_all = pools[0]->n_guarded() + pools[1]->n_guarded();
+  EXPECT_EQ(n_all, detail::StackPool::guarded_of_process_most());
+}
+
 TEST(StackPool, no_more_stacks_of_a_class_are_made_than_were_allowed) {
-  expect_no_more_than(StackClass::guarded, 3, "stacks of tasks: all 3 guarded stacks are in use");
-  expect_no_more_than(StackClass::small, 2, "stacks of tasks: all 2 small stacks are in use");
+  expect_no_more_than(StackClass::guarded, 3);
+  expect_no_more_than(StackClass::small, 2);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
