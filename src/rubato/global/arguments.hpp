@@ -10,6 +10,7 @@
 // what is called takes them by value or by const reference. Text (std::string_view, a literal) arrives as a
 // std::string. On the own core of who calls, call() hands them on as they are.
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -156,18 +157,25 @@ requires(sizeof...(A) > 0 && (detail::Argument<A> && ...)) void async_call(Globa
   here.post(p.core(), detail::AsyncWithRecord<T, F, detail::Arrived<A>...>{p.place(), f},
             detail::bytes_of_arguments(here, arguments...));
 }
+// A core, and who says so.
+struct CoreAt {
+  CoreId core;
+  SourcePlace at;
+  CoreAt(CoreId of, SourcePlace by = SourcePlace::here()) noexcept  // NOLINT: from a CoreId
+      : core(of), at(by) {}
+};
 // A task f(arguments..) of core `core`, in the scope of the caller; it may wait.
 template <class F, class... A>
-requires(sizeof...(A) > 0 && (detail::Argument<A> && ...)) void spawn_on(CoreId core, const F& f,
+requires(sizeof...(A) > 0 && (detail::Argument<A> && ...)) void spawn_on(CoreAt where, const F& f,
                                                                          const A&... arguments) {
   static_assert(detail::check_call<F, const detail::Arrived<A>&...>());
   CoreContext& here = CoreContext::here();
-  RUBATO_REQUIRE(core < here.shape().n_cores_total(), core, here.shape().n_cores_total());
+  RUBATO_REQUIRE(where.core < here.shape().n_cores_total(), where.core,
+                 here.shape().n_cores_total());
   detail::check_travels(here, f);
-  here.post(
-      core,
-      detail::SpawnWithRecord<F, detail::Arrived<A>...>{PortablePlace(SourcePlace::here()), f},
-      detail::bytes_of_arguments(here, arguments...));
+  here.post(where.core,
+            detail::SpawnWithRecord<F, detail::Arrived<A>...>{PortablePlace(where.at), f},
+            detail::bytes_of_arguments(here, arguments...));
 }
 
 }  // namespace rubato::global

@@ -12,6 +12,7 @@
 #include "rubato/global/array.hpp"
 #include "rubato/global/bag.hpp"
 #include "rubato/global/bulk.hpp"
+#include "rubato/global/hash_map.hpp"
 #include "rubato/global/simulate_test.hpp"
 #include "rubato/global/vector.hpp"
 
@@ -63,9 +64,11 @@ TEST(GlobalVector, HoldsBackABoundedNumberOfPushes) {
 }
 
 // Values of 256 KiB: what is held back is bounded by bytes as well.
+std::uint64_t n_large_put = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 struct Large {
   std::uint64_t number;
   void put(Writer& out) const {
+    ++n_large_put;
     static const std::vector<std::byte> kFilling(std::size_t{256} << 10);
     out.put(number);
     out.put_span(std::span<const std::byte>(kFilling));
@@ -92,6 +95,23 @@ TEST(GlobalVector, HoldsBackABoundedNumberOfBytes) {
   });
   EXPECT_GE(n_asked_before_the_end, 90U - 17 * 4);
   EXPECT_LT(n_asked_before_the_end, 90U);
+}
+
+// And of keys whose values are combined: those of a MiB leave together. Each is written to be measured, and again
+// when it leaves.
+TEST(GlobalHashMap, HoldsBackABoundedNumberOfBytesToCombine) {
+  static constexpr std::uint64_t kKeys = 20;
+  simulate_seed(2, 1, 1, [] {
+    const auto map = GlobalHashMap<std::uint64_t, Large>::make();
+    n_large_put = 0;
+    finish([&] {
+      for (std::uint64_t i = 0; i < kKeys; ++i)
+        map.async_combine(i, Large{i}, [](Large& /*is there*/, const Large& /*more*/) {});
+      EXPECT_EQ(n_large_put, kKeys + kKeys - 4);
+    });
+    EXPECT_EQ(map.size(), kKeys);
+    map.free();
+  });
 }
 
 // A bag gives a MiB of them, and the one that makes it so many.

@@ -96,6 +96,7 @@ struct Codec<std::string> {
 
 template <Plain T>
 requires(!std::same_as<T, bool>) struct Codec<std::vector<T>> {
+  static constexpr bool kIsKey = Unpadded<T>;
   static ByteView bytes(const std::vector<T>& values) noexcept {
     return std::as_bytes(std::span(values));
   }
@@ -122,7 +123,19 @@ concept SentAsItIs = Encoded<T> && requires {
 };
 // What keys can be.
 template <class K>
-concept MapKey = Encoded<K> &&(!SentAsItIs<K> || Unpadded<K>);
+[[nodiscard]] consteval bool is_key() {
+  if constexpr (!Encoded<K>) {
+    return false;
+  } else if constexpr (SentAsItIs<K>) {
+    return Unpadded<K>;
+  } else if constexpr (requires { Codec<K>::kIsKey; }) {
+    return Codec<K>::kIsKey;  // if its parts are
+  } else {
+    return true;
+  }
+}
+template <class K>
+concept MapKey = is_key<K>();
 
 namespace detail {
 
@@ -200,6 +213,7 @@ namespace detail {
 // Values that follow each other, as `what`.
 template <class Value, class... T>
 struct CodecOfSeveral {
+  static constexpr bool kIsKey = (MapKey<T> && ...);
   static Bytes bytes(const Value& value) {
     Writer out;
     std::apply([&](const T&... each) { (put_one<T>(out, each), ...); }, value);
@@ -230,6 +244,7 @@ requires(!Plain<std::tuple<T...>> && (Encoded<T> && ...)) struct Codec<std::tupl
 
 template <class T>
 requires(!Plain<std::optional<T>> && Encoded<T>) struct Codec<std::optional<T>> {
+  static constexpr bool kIsKey = MapKey<T>;
   static Bytes bytes(const std::optional<T>& value) {
     Writer out;
     out.put(value.has_value());
@@ -238,13 +253,19 @@ requires(!Plain<std::optional<T>> && Encoded<T>) struct Codec<std::optional<T>> 
   }
   static std::optional<T> make(ByteView bytes) {
     Reader in(bytes);
-    if (!in.get<bool>()) return std::nullopt;
-    return detail::get_one<T>(in);
+    std::optional<T> value;
+    if (in.get<bool>()) value.emplace(detail::get_one<T>(in));
+    if (!in.at_end()) {
+      throw Error("an optional: expected " + std::to_string(bytes.size() - in.left()) +
+                  " bytes, found " + std::to_string(bytes.size()));
+    }
+    return value;
   }
 };
 
 template <class T>
 requires(!Plain<T> && Encoded<T>) struct Codec<std::vector<T>> {
+  static constexpr bool kIsKey = MapKey<T>;
   static Bytes bytes(const std::vector<T>& values) {
     Writer out;
     for (const T& value : values)

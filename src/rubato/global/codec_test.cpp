@@ -268,6 +268,11 @@ TEST(Codec, HasPairsTuplesOptionalsAndVectorsOfWhatHasOne) {
   const Bytes one_more(13);
   EXPECT_THROW((Codec<std::pair<int, std::uint64_t>>::make(one_more)), Error);
 }
+static_assert(
+    MapKey<std::tuple<std::string, std::vector<std::string>, std::optional<std::string>>>);
+static_assert(
+    !MapKey<std::pair<std::string, std::optional<int>>>);  // whose bytes are not all its own
+static_assert(!MapKey<std::vector<std::optional<int>>>);
 // As keys they are equal if their parts are, though pairs of plain values may have padding.
 TEST(Codec, HasPairsThatAreKeys) {
   simulate_seed(2, 2, 1, [] {

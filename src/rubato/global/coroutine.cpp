@@ -24,8 +24,8 @@ void throw_on(const core::detail::StacklessTasks::OfPlace& started) {
 
 void CoroutineEvent::set() {
   is_set_ = true;
-  CoreContext& here = CoreContext::here();
   while (first_ != nullptr) {
+    CoreContext& here = CoreContext::here();
     Awaiter& next = *std::exchange(first_, first_->next_);
     here.post(here.core(), detail::GoOn{next.waiter_.address()});
   }

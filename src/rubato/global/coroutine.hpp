@@ -318,7 +318,7 @@ class CoroutineEvent {
   [[nodiscard]] Awaiter operator co_await() noexcept { return Awaiter(*this); }
   [[nodiscard]] bool is_set() const noexcept { return is_set_; }
   // From now on nobody waits. Those who do go on in the order in which they came, when what calls has ended or
-  // waits; what they throw ends the run with their place. A task may wait for room to tell them.
+  // waits: what they use then outlives it. What they throw ends the run with their place. A task may wait for room to tell them.
   void set();
 
  private:
@@ -478,10 +478,10 @@ struct CallAwaiter {
 template <class R>
 class FutureAwaiter {
  public:
-  explicit FutureAwaiter(Future<R>& future) noexcept : future_(future) {}
-  [[nodiscard]] bool await_ready() const noexcept { return future_.is_ready(); }
+  explicit FutureAwaiter(Future<R>& future) noexcept : reply_(future.reply_.get()) {}
+  [[nodiscard]] bool await_ready() const noexcept { return reply_->value.has_value(); }
   void await_suspend(CoroutineHandle waiter) {
-    auto& reply = *future_.reply_;
+    auto& reply = *reply_;
     RUBATO_REQUIRE(!reply.is_waited_for() && "another one waits for this future");
     ++waiter.promise().of_place->n_asking;
     reply.coroutine = waiter.address();
@@ -489,10 +489,12 @@ class FutureAwaiter {
       go_on_after_asking(here, CoroutineHandle::from_address(coroutine));
     };
   }
-  R await_resume() { return future_.get(); }
+  R await_resume() {
+    if constexpr (!std::is_void_v<R>) return *reply_->value;
+  }
 
  private:
-  Future<R>& future_;
+  typename Future<R>::Reply* reply_;  // stays, wherever the future is moved
 };
 
 }  // namespace detail

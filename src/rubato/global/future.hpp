@@ -56,8 +56,8 @@ class FutureAwaiter;
 
 // Used by tasks and coroutines of the core that made it; one of them at a time waits. The result comes to memory
 // of that core, so that a future can be moved, and does not outlive the run. Where one dies before its result has
-// come, a task waits for it, if a task has made it; one that was made in a coroutine or a delegate, which must not
-// wait, leaves it to nobody.
+// come, a task waits for it, if a task has made it; else, and in a coroutine or a delegate, which must not wait, it
+// is left to nobody.
 template <class R>
 class Future {
  public:
@@ -90,7 +90,7 @@ class Future {
   Future& operator=(const Future&) = delete;
   ~Future() {
     if (reply_ == nullptr) return;
-    if (!is_ready() && !waits_) {
+    if (!is_ready() && !(waits_ && CoreContext::here().may_wait())) {
       RUBATO_REQUIRE(!reply_->is_waited_for() && "another one waits for this future");
       reply_.release()->is_left = true;  // its scope waits for the delegate all the same
       return;
@@ -99,7 +99,10 @@ class Future {
   }
 
   // True if get() would not wait.
-  [[nodiscard]] bool is_ready() const noexcept { return reply_->value.has_value(); }
+  [[nodiscard]] bool is_ready() const noexcept {
+    RUBATO_DASSERT(reply_ != nullptr && "this future was moved to another one");
+    return reply_->value.has_value();
+  }
   // Suspends the calling task until the result is here.
   void wait() {
     if (is_ready()) return;
@@ -108,10 +111,11 @@ class Future {
     RUBATO_REQUIRE(!reply_->is_waited_for() && "another task waits for this future", here.core());
     reply_->wait_for(here);
   }
-  // The result, however often; waits for it first.
+  // The result, however often; waits for it first. The future may be moved meanwhile.
   R get() {
+    [[maybe_unused]] Reply& reply = *reply_;
     wait();
-    if constexpr (!std::is_void_v<R>) return *reply_->value;
+    if constexpr (!std::is_void_v<R>) return *reply.value;
   }
 
  private:

@@ -163,6 +163,9 @@ TEST(Global, ThousandsOfBodiesOfALoopWaitSideBySide) {
   };
   EXPECT_LT(time_of(false), 8 * kMillisecond);
   EXPECT_LT(time_of(true), 8 * kMillisecond);
+  // Of one core alone: 63 times a millisecond, one after the other, but for this.
+  const auto sleeping = [] { forall(0, 4'000, [](std::uint64_t) { sleep_for(kMillisecond); }); };
+  EXPECT_LT(simulate(sleeping, {.n_nodes = 1}).wall, 10 * kMillisecond);
 }
 
 // A walk through a table: each word says where to go on.

@@ -141,9 +141,9 @@ struct KeyCallRecord {
   PerCore<HashShard<K, V>> shards;
   std::uint64_t hash;
   Place reply;
-  [[no_unique_address]] F f;
+  [[no_unique_address]] Carried<F> f;
   void apply(CoreContext& here, ByteView key) const {
-    post_reply<To>(here, here.source(), reply, f(shards.in(here), hash, key));
+    post_reply<To>(here, here.source(), reply, f.get()(shards.in(here), hash, key));
   }
 };
 
@@ -152,14 +152,14 @@ template <class K, class V, class F>
 struct AsyncKeyRecord {
   PerCore<HashShard<K, V>> shards;
   std::uint64_t hash;
-  [[no_unique_address]] F f;
-  void apply(CoreContext& here, ByteView key) const { f(shards.in(here), hash, key); }
+  [[no_unique_address]] Carried<F> f;
+  void apply(CoreContext& here, ByteView key) const { f.get()(shards.in(here), hash, key); }
 };
 
 // Calls f(value) if the key is there: what it returned, or, of one that returns nothing, whether it was called.
 template <class K, class V, class F>
 struct VisitHere {
-  using R = std::invoke_result_t<const F&, V&>;
+  using R = std::remove_cvref_t<std::invoke_result_t<const F&, V&>>;
   [[no_unique_address]] F f;
   auto operator()(HashShard<K, V>& shard, std::uint64_t hash, ByteView key) const {
     V* const value = shard.find(hash, key);
@@ -171,6 +171,13 @@ struct VisitHere {
       const R result = f(*value);
       return Found<R>::of(&result);
     }
+  }
+};
+template <class K, class V, class F>
+struct AsyncVisitHere {
+  [[no_unique_address]] F f;
+  void operator()(HashShard<K, V>& shard, std::uint64_t hash, ByteView key) const {
+    if (V* const value = shard.find(hash, key)) static_cast<void>(f(*value));
   }
 };
 // What a visit returns for that.
@@ -224,16 +231,18 @@ class HeldUpserts final : public core::Combiner {
     if (is_other || held_.keys.size() >= kKeysMost || held_.n_bytes >= kBytesMost)
       old = take(map, here.scope(), combine);
     const std::uint64_t hash = hash_of_key(key);
+    const std::uint64_t n_bytes = n_bytes_of(value);
     const auto [found, was_there] = held_.keys.insert(hash, key, value);
-    if (was_there) {
-      combine(*found, value);
-      here.note_combined();
-    } else {
-      held_.n_bytes += key.size() + n_bytes_of(value);
+    if (!was_there) {
+      held_.n_bytes += key.size() + n_bytes;
       if (held_.keys.size() == 1) {
         here.begin_in_scope(held_.scope);
         here.hold_back(*this);
       }
+    } else {
+      if constexpr (bytes_of_each<V>() == 0) held_.n_bytes += n_bytes;
+      combine(*found, value);
+      here.note_combined();
     }
     send(here, old);  // last: it may wait, and others come here meanwhile
   }
@@ -345,7 +354,7 @@ class GlobalHashMap {
   template <class Key, class F>
   void async_visit(const Key& key, const F& f) const {
     static_assert(detail::check_visit<V, F>());
-    post_to_owner(key, detail::VisitHere<K, V, F>{f});
+    post_to_owner(key, detail::AsyncVisitHere<K, V, F>{f});
   }
   template <class Key>
   void async_erase(const Key& key) const {

@@ -40,7 +40,7 @@ constexpr std::uint64_t kFirstLook = 64;
 constexpr std::uint64_t kLooks = 8;
 // Iterations, none of which has waited, between two looks at whether there was nothing to do while one did; and
 // the tasks that the rest becomes then: from 64 tasks on, thousands wait side by side after three round trips.
-constexpr std::uint64_t kBlockMost = 16;
+constexpr std::uint64_t kBlockMost = 256;
 constexpr std::uint64_t kTasksOfIdle = 4;
 
 // Iterations that one task runs one after the other, in halves until they are few [Grappa 3.2].

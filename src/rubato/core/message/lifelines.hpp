@@ -45,8 +45,8 @@ class Lifelines {
   // `ask_ahead` at most.
   void begin_turn(Nanos now, std::uint64_t n_begun, std::uint64_t n_came,
                   Nanos ask_ahead) noexcept {
-    if (cores_.empty()) return;
     pace.begin_turn(now, n_begun, n_came);
+    if (cores_.empty()) return;
     n_ahead_ = pace.n_in(std::min(ask_ahead, 2 * round_trip.time()));
   }
   // With no more tasks left than these it asks; with 0, when there are none.

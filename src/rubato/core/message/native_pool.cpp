@@ -85,8 +85,10 @@ void NativePool::allow(std::uint32_t n_more) {
   n_most_ = n_usual_ + n_more;
   more_.notify_all();
   // Works may have come before they were allowed.
-  while (!ends_ && threads_.size() < n_most_ &&
-         threads_.size() < running_.size() + waiting_.size()) {
+  const auto has_too_few = [this] {
+    return threads_.size() < running_.size() + waiting_.size() + brief_.size() + tasks_.size();
+  };
+  while (!ends_ && threads_.size() <= n_most_ + n_tasks_ && has_too_few()) {
     try {
       threads_.emplace_back([this] { run(); });
     } catch (const std::system_error&) {

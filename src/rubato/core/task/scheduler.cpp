@@ -117,8 +117,8 @@ void Scheduler::yield_to_driver() {
 
 // At the end of a slice: is the budget used up? Do tasks wait that those who yield to each other would
 // keep out for ever? True if the running worker has still to take its turn.
-bool Scheduler::keep_turn() {
-  if (budget_ > 0) return !yield_to_new_task() && n_ready_ != 0;
+bool Scheduler::keep_turn(IfNone if_none) {
+  if (budget_ > 0) return !yield_to_new_task() && (n_ready_ != 0 || if_none == IfNone::driver);
   new_task_first_ = true;
   leave_for_driver(&push(running_).left_at);
   return false;

@@ -183,6 +183,9 @@ class Scheduler {
   // Lets every worker that is ready run first and, where none is, or when the budget of run_some() is used
   // up, the driver: who asks again and again keeps nothing out. As yield(), checked in checked builds alone.
   void yield_to_any() {
+#ifndef NDEBUG
+    check_may_wait();
+#endif
     RUBATO_DASSERT(!detail::kReadsThreadAnew || current_ == this);
     Scheduler& here = detail::kReadsThreadAnew ? *current_ : *this;
     here.rotate<IfNone::driver>();
@@ -386,7 +389,7 @@ class Scheduler {
     const std::uint64_t head = head_;
     if (head == slice_end_) [[unlikely]] {
       begin_slice();
-      if ((budget_ <= 0 || has_new_task()) && !keep_turn()) return;
+      if ((budget_ <= 0 || has_new_task()) && !keep_turn(kIfNone)) return;
       ++slice_end_;  // this turn was of the slice before
     }
     const std::uint64_t n = n_ready_;
@@ -467,7 +470,7 @@ class Scheduler {
     count_slice();
     new_task_first_ = true;
   }
-  [[nodiscard]] bool keep_turn();
+  [[nodiscard]] bool keep_turn(IfNone if_none);
   bool yield_to_new_task();
   void leave(void** save);
   void leave_for_driver(void** save);
