@@ -4,6 +4,7 @@
 // for it, costs twice an update: 16 bytes there and 16 back, each in runs that are prefetched and
 // applied in one loop.
 
+#include "bench/core_to_core.hpp"
 #include "bench/counted_run.hpp"
 #include "bench/gups_work.hpp"
 #include "bench/harness.hpp"
@@ -94,9 +95,11 @@ Report run(const Options& options) {
   std::vector<double> blocking;
   std::vector<double> awaited;
   std::vector<double> limits;
+  std::vector<double> apart;
   Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
+    apart.push_back(core_to_core_ns(kCores));
     const Rates rates = gather_rates(job.host(), log2_words, n_reads);
     fetched.push_back(rates.fetched);
     blocking.push_back(rates.blocking);
@@ -111,7 +114,8 @@ Report run(const Options& options) {
                  compare_row("blocking-reads", "million/s", blocking,
                              "2 threads in place, prefetched", limits, "reported"),
                  compare_row("awaited-reads", "million/s", awaited,
-                             "2 threads in place, prefetched", limits, "reported")};
+                             "2 threads in place, prefetched", limits, "reported"),
+                 value_row("core-to-core", "ns, there and back", apart, "")};
   report.rows.front().counters = counters;
   return report;
 }

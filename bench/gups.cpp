@@ -4,6 +4,7 @@
 // the compiler has seen whole cost two to three times what a program does that was written for that
 // job alone.
 
+#include "bench/core_to_core.hpp"
 #include "bench/counted_run.hpp"
 #include "bench/gups_work.hpp"
 #include "bench/harness.hpp"
@@ -51,9 +52,11 @@ Report run(const Options& options) {
   core::Job job(std::make_unique<net::LocalFabric>(), config);
   std::vector<double> ours;
   std::vector<double> limits;
+  std::vector<double> apart;
   Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
+    apart.push_back(core_to_core_ns(kCores));
     ours.push_back(gups_rate(job.host(), log2_words, n_updates, counters));
     limits.push_back(gups_owner_computes(log2_words, n_updates));
   }
@@ -62,6 +65,7 @@ Report run(const Options& options) {
   report.rows.push_back(compare_row("updates", "million/s", ours, "owner computes, by hand", limits,
                                     "value >= 150, ratio >= 0.45"));
   report.rows.back().counters = counters;
+  report.rows.push_back(value_row("core-to-core", "ns, there and back", apart, ""));
   return report;
 }
 

@@ -5,6 +5,7 @@
 
 #include "rubato/global/hash_map.hpp"
 
+#include "bench/core_to_core.hpp"
 #include "bench/counted_run.hpp"
 #include "bench/harness.hpp"
 #include "bench/hash_map_work.hpp"
@@ -49,16 +50,19 @@ Report run(const Options& options) {
   core::Job job(std::make_unique<net::LocalFabric>(), config);
   std::vector<double> ours;
   std::vector<double> by_hand;
+  std::vector<double> apart;
   Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
+    apart.push_back(core_to_core_ns(kCores));
     ours.push_back(upsert_rate(job.host(), keys, n, counters));
     by_hand.push_back(robin_map_upserts(keys, n));
   }
   Report report;
   report.cores = kCores;
   report.rows = {compare_row("upserts", "million/s", ours, "2 threads, tsl::robin_map, by hand",
-                             by_hand, "ratio >= 0.5")};
+                             by_hand, "ratio >= 0.5"),
+                 value_row("core-to-core", "ns, there and back", apart, "")};
   report.rows.front().counters = counters;
   return report;
 }

@@ -3,6 +3,7 @@
 // hundreds at a time, so that neither cores nor tasks wait for each other.
 
 #include "bench/baselines/omp_spawn.hpp"
+#include "bench/core_to_core.hpp"
 #include "bench/counted_run.hpp"
 #include "bench/harness.hpp"
 #include "rubato/base/time.hpp"
@@ -70,11 +71,13 @@ Report run(const Options& options) {
   };
   std::vector<double> ours;
   std::vector<double> anywhere;
+  std::vector<double> apart;
   std::vector<double> shares;
   std::vector<double> omp;
   Counters counters;
   for (int round = 0; round < n_rounds; ++round) {
     options.begin_round(round, n_rounds);
+    apart.push_back(core_to_core_ns(kCores));
     const Spawned spawned = spawn_rate(job.host(), n_tasks, spawn_record);
     anywhere.push_back(spawn_rate(job.host(), n_tasks, spawn_closure).rate);
     ours.push_back(spawned.rate);
@@ -87,7 +90,8 @@ Report run(const Options& options) {
   report.rows = {
       compare_row("tasks", "million/s", ours, "OpenMP tasks (libgomp)", omp, "value >= 30"),
       value_row("tasks-anywhere", "million/s", anywhere, "reported"),
-      value_row("other-core", "of the tasks", shares, "reported")};
+      value_row("other-core", "of the tasks", shares, "reported"),
+      value_row("core-to-core", "ns, there and back", apart, "")};
   report.rows.front().counters = counters;
   return report;
 }
