@@ -433,6 +433,7 @@ TEST(Scheduler, sizes_of_stacks_are_checked) {
   }
 }
 
+#if !defined(__SANITIZE_THREAD__)  // it has areas of its own for each of ours
 detail::StackPoolOptions of_one_page() {
   detail::StackPoolOptions options;
   options.guarded_bytes = std::size_t{4} << 10;
@@ -467,6 +468,7 @@ TEST(StackPool, thousands_of_cores_stay_within_what_the_kernel_has) {
   }
   EXPECT_LE(n, detail::StackPool::guarded_of_process_most());
 }
+#endif
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(SchedulerDeathTest, a_small_stack_that_overflows_is_told_with_the_name_of_its_task) {
