@@ -22,6 +22,9 @@ Outbox& no_outbox() {
 }
 
 constexpr std::uint64_t kTurnsAtOnce = 1024;
+// Blocks that are filled by turns, one for each core: more would cost more than they gain (stream_store.hpp).
+// Of several nodes most records go on by way of a buffer, which this core fills from its caches.
+constexpr std::uint32_t kStreamsMost = 6;
 // Records that a slice applies at most where tasks are so long that the budget which both share is the
 // least. A core that took a few records between two of them would leave in its inbox the tasks that it
 // has been given, where nobody else can have them, and behind these the questions of those that have
@@ -64,6 +67,8 @@ CoreContext::CoreContext(CoreId core, const JobShape& shape, const MessageOption
     : core_(core),
       shape_(shape),
       options_(options),
+      streams_(kHasStreamStores && shape.n_nodes == 1 && shape.n_cores > 1 &&
+               shape.n_cores <= kStreamsMost),
       siblings_(siblings),
       tasks_(options.tasks),
       finishes_(core),

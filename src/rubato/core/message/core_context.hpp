@@ -118,9 +118,7 @@ class CoreContext {
         static_cast<std::size_t>(box.limit - at) < kStride) [[unlikely]] {
       at = begin_record(box, detail::Registered<R>::kId, kStride);
     }
-    // Not memcpy, which would go by way of the stack: narrow stores, then wide loads that wait for
-    // them.
-    ::new (static_cast<void*>(at)) R(record);
+    detail::put_record(at, record, streams_);
     box.end = at + kStride;
   }
   template <Record R>
@@ -526,6 +524,7 @@ class CoreContext {
   CoreId core_;
   JobShape shape_;
   const MessageOptions& options_;
+  const bool streams_;  // records are written past the caches
   const std::vector<std::unique_ptr<CoreContext>>& siblings_;
   detail::FramePool frames_;  // outlives the tasks, which may hold coroutines
   detail::StacklessTasks stackless_;

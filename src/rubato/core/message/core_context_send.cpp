@@ -391,6 +391,7 @@ void CoreContext::push(std::uint32_t local, const BlockRing::Entry& entry) {
     way.ring = std::make_unique<BlockRing>();
     there.incoming_[me].ring.store(way.ring.get(), std::memory_order_release);  // with apply_from()
   }
+  if (streams_) stream_fence();
   if (!way.backlog.empty() || !way.ring->try_push(entry)) {
     way.backlog.push_back(entry);
     ++n_backlog_;

@@ -33,6 +33,7 @@
 
 #include "rubato/base/bytes.hpp"
 #include "rubato/base/prefetch.hpp"
+#include "rubato/base/stream_store.hpp"
 #include "rubato/core/message/handlers.hpp"
 
 namespace rubato::core {
@@ -70,6 +71,17 @@ constexpr std::string_view type_name() {
   return text.substr(0, std::min(text.rfind("; std::string_view"), text.rfind(']')));
 }
 static_assert(type_name<std::byte>() == "std::byte");
+
+// Into a block.
+template <Record R>
+[[gnu::always_inline]] inline void put_record(std::byte* at, const R& record, bool streams) {
+  if constexpr (kHasStreamStores && sizeof(R) % 8 == 0) {
+    if (streams) return stream_store(at, record);
+  }
+  // Not memcpy, which would go by way of the stack: narrow stores, then wide loads that wait for
+  // them.
+  ::new (static_cast<void*>(at)) R(record);
+}
 
 template <Record R>
 struct Registered {
