@@ -65,6 +65,7 @@ double task_yield_ns(std::size_t n, std::uint64_t n_yields, std::uint64_t seed, 
 }
 
 // The same tasks in a program, whose core looks for messages at the end of each of its slices.
+// NOLINTNEXTLINE(readability-function-size): yields are in line
 double program_yield_ns(core::NodeHost& host, std::size_t n, std::uint64_t n_yields,
                         std::uint64_t seed) {
   YieldClock clock(n);
