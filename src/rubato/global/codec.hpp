@@ -121,7 +121,8 @@ template <class T>
 concept SentAsItIs = Encoded<T> && requires {
   requires Codec<T>::kIsPlain;
 };
-// What keys can be.
+namespace detail {
+
 template <class K>
 [[nodiscard]] consteval bool is_key() {
   if constexpr (!Encoded<K>) {
@@ -134,8 +135,12 @@ template <class K>
     return true;
   }
 }
+
+}  // namespace detail
+
+// What keys can be.
 template <class K>
-concept MapKey = is_key<K>();
+concept MapKey = detail::is_key<K>();
 
 namespace detail {
 
@@ -210,7 +215,7 @@ struct Found<T> {
 
 namespace detail {
 
-// Values that follow each other, as `what`.
+// Values that follow each other.
 template <class Value, class... T>
 struct CodecOfSeveral {
   static constexpr bool kIsKey = (MapKey<T> && ...);

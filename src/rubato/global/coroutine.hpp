@@ -317,8 +317,9 @@ class CoroutineEvent {
 
   [[nodiscard]] Awaiter operator co_await() noexcept { return Awaiter(*this); }
   [[nodiscard]] bool is_set() const noexcept { return is_set_; }
-  // From now on nobody waits. Those who do go on in the order in which they came, when what calls has ended or
-  // waits: what they use then outlives it. What they throw ends the run with their place. A task may wait for room to tell them.
+  // From now on nobody waits. Those who do go on in the order in which they came, when what calls has
+  // ended or waits: what they use then outlives it. What they throw ends the run with their place. A
+  // task may wait for room to tell them.
   void set();
 
  private:

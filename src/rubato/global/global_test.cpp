@@ -145,7 +145,7 @@ TEST(Global, BodiesThatWaitRunSideBySide) {
 }
 
 #if !defined(__SANITIZE_THREAD__)  // which has areas of its own for each stack
-// A core has 20,000 iterations, in tasks of 312: one after the other, their reads would take 39 ms and more.
+// A core has 20,000 iterations, in tasks of 312: one after the other, their reads would take 82 ms.
 TEST(Global, ThousandsOfBodiesOfALoopWaitSideBySide) {
   constexpr std::uint64_t kReads = 40'000;
   const auto time_of = [](bool is_at_the_owner) {

@@ -221,8 +221,8 @@ template <class K, class V, class F>
 class HeldUpserts final : public core::Combiner {
  public:
   static constexpr std::size_t kKeysMost = 4096;
-  static constexpr std::size_t kBytesMost = std::size_t{1}
-                                            << 20;  // of keys and values, as they came
+  // Of keys and values, as they came.
+  static constexpr std::size_t kBytesMost = std::size_t{1} << 20;
 
   void upsert(CoreContext& here, const GlobalHashMap<K, V>& map, ByteView key, const V& value,
               const F& combine) {
@@ -486,35 +486,39 @@ class GlobalHashMap {
                                                combine};
     detail::post_with_key(here, owner(hash), record, key, value);
   }
+  // f(its bytes, their hash), which last as long.
   template <class Key, class F>
-  void post_to_owner(const Key& key, const F& f) const {
+  static auto with_key(const Key& key, const F& f) {
     const auto& whole = detail::as_key<K>(key);
     const auto& encoded = Codec<K>::bytes(whole);
     const ByteView bytes = encoded;
-    const std::uint64_t hash = detail::hash_of_key(bytes);
-    CoreContext& here = CoreContext::here();
-    detail::check_travels(here, f);
-    here.post(owner(hash), detail::AsyncKeyRecord<K, V, F>{shards_, hash, f}, bytes);
+    return f(bytes, detail::hash_of_key(bytes));
+  }
+  template <class Key, class F>
+  void post_to_owner(const Key& key, const F& f) const {
+    with_key(key, [&](ByteView bytes, std::uint64_t hash) {
+      CoreContext& here = CoreContext::here();
+      detail::check_travels(here, f);
+      here.post(owner(hash), detail::AsyncKeyRecord<K, V, F>{shards_, hash, f}, bytes);
+    });
   }
   template <class Key, class F>
   [[nodiscard]] auto call_owner(const Key& key, const F& f) const {
     using R = std::invoke_result_t<const F&, Shard&, std::uint64_t, ByteView>;
-    const auto& whole = detail::as_key<K>(key);
-    const auto& encoded = Codec<K>::bytes(whole);
-    const ByteView bytes = encoded;
-    const std::uint64_t hash = detail::hash_of_key(bytes);
-    CoreContext& here = CoreContext::here();
-    detail::check_might_wait(here);
-    if (owner(hash) == here.core()) {
-      const detail::DelegateInPlace<F> inside(here);
-      return f(local(), hash, bytes);
-    }
-    detail::check_travels(here, f);
-    detail::Reply<R> reply;
-    here.check_may_block();
-    here.post(owner(hash),
-              detail::KeyCallRecord<K, V, F>{shards_, hash, Place::at_address(&reply), f}, bytes);
-    return reply.wait(here);
+    return with_key(key, [&](ByteView bytes, std::uint64_t hash) {
+      CoreContext& here = CoreContext::here();
+      detail::check_might_wait(here);
+      if (owner(hash) == here.core()) {
+        const detail::DelegateInPlace<F> inside(here);
+        return f(local(), hash, bytes);
+      }
+      detail::check_travels(here, f);
+      detail::Reply<R> reply;
+      here.check_may_block();
+      here.post(owner(hash),
+                detail::KeyCallRecord<K, V, F>{shards_, hash, Place::at_address(&reply), f}, bytes);
+      return reply.wait(here);
+    });
   }
 
   template <class Take = std::identity, class F>
